@@ -1,0 +1,7 @@
+"""Where examples come from: readers of the BLURB layout, verification, the synthetic demo suite."""
+
+from __future__ import annotations
+
+from blurb.data.load import TaskData, load, read_split
+
+__all__ = ["TaskData", "load", "read_split"]

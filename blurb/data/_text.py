@@ -1,0 +1,60 @@
+"""Lines and rows of text files, with errors that name file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from blurb.errors import DataError
+
+
+def read_text(path: Path) -> str:
+    """The file as UTF-8 text without byte order mark; DataError if it is missing, empty or not UTF-8."""
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError("the file is missing (BLURB's layout is described in docs/data.md).", path) from None
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror}.", path) from error
+    if not raw.strip():
+        raise DataError("the file is empty.", path)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DataError(f"not UTF-8 at this line (byte 0x{raw[error.start]:02x}).", path, line) from None
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Line number (from 1) and line of a file; only LF and CR LF end a line.
+
+    `str.splitlines` would also cut at separators that occur inside sentences.
+    """
+    rows = read_text(path).split("\n")
+    if rows[-1] == "":
+        rows.pop()
+    for number, line in enumerate(rows, 1):
+        yield number, line.removesuffix("\r")
+
+
+def table(path: Path, columns: int, header: tuple[str, ...] = ()) -> Iterator[tuple[int, list[str]]]:
+    """Rows of a TAB-separated file without quoting (a lone quote character occurs in the corpora).
+
+    DataError if the header is another one or a row has another number of columns.
+    """
+    for number, line in lines(path):
+        cells = line.split("\t")
+        if number == 1 and header:
+            if tuple(cells) != header:
+                raise DataError(f"expected the header {' | '.join(header)}, found {line[:80]!r}.", path, number)
+            continue
+        if len(cells) != columns:
+            raise DataError(f"expected {columns} TAB-separated columns, found {len(cells)}.", path, number)
+        yield number, cells
+
+
+def check_label(label: str, allowed: tuple[str, ...], path: Path, number: int) -> str:
+    """`label` if it is one of those allowed; DataError otherwise."""
+    if label not in allowed:
+        raise DataError(f"unknown label {label[:40]!r}; expected one of: {', '.join(allowed)}.", path, number)
+    return label

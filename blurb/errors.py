@@ -1,0 +1,50 @@
+"""Errors that a user is meant to read: what happened, where, and what to do next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class BlurbError(Exception):
+    """Base of all errors with a message for the user; the command line prints it and exits with code 2."""
+
+
+class UnknownName(BlurbError, KeyError):
+    """A task, head, protocol or setting that does not exist."""
+
+    def __init__(self, kind: str, name: str, available: Iterable[str]) -> None:
+        names = list(available)
+        close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {', '.join(names) or 'none'}.")
+
+    def __str__(self) -> str:  # KeyError would show the repr
+        return str(self.args[0])
+
+
+class DataError(BlurbError):
+    """A data file that is missing or is not what its format says."""
+
+    def __init__(self, message: str, path: Path | None = None, line: int | None = None) -> None:
+        where = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
+        super().__init__(where + message)
+        self.path = path
+        self.line = line
+
+
+class ModelError(BlurbError):
+    """A model reference that cannot be turned into an encoder with its tokenizer."""
+
+
+class SettingsError(BlurbError):
+    """A protocol file or an override that makes no sense, or a combination that cannot work."""
+
+
+class TrainingError(BlurbError):
+    """Training that went wrong (a loss that is not a number, memory that does not suffice)."""
+
+
+class StoreError(BlurbError):
+    """Results on disk that are damaged or were written in another schema version."""

@@ -1,0 +1,75 @@
+"""What a task is. One frozen declaration a dataset; how it behaves is decided by its type's formulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Split = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+
+TaskType = Literal["ner", "pico", "relation", "similarity", "document", "qa"]
+TYPES: tuple[TaskType, ...] = ("ner", "pico", "relation", "similarity", "document", "qa")
+"""The six task types, in the order of the paper's tables; the score is the mean of their means."""
+
+TYPE_TITLES: Mapping[TaskType, str] = {
+    "ner": "NER",
+    "pico": "PICO",
+    "relation": "Relation extraction",
+    "similarity": "Sentence similarity",
+    "document": "Document classification",
+    "qa": "Question answering",
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A dataset and how it is measured.
+
+    :param name: the name used everywhere ("bc5-chem")
+    :param title: the name in the paper's tables ("BC5-chem")
+    :param type: decides the formulation (`blurb/formulations/<type>.py`)
+    :param row: row of the paper's Table 3, 1 to 13; None for a dataset that is not part of BLURB
+    :param files: path of each split below the data folder
+    :param reader: `module:function` that reads one of these files into rows
+    :param labels: entity types (ner, pico) or classes; empty for similarity
+    :param metric: name of a function in `blurb.metrics`; its first key is the score
+    :param metric_options: keyword arguments of that function
+    :param seeds: runs to average (10 for the three small ones, 5 for the rest; paper section 2.5)
+    :param max_length: sub-tokens of the longest input, special tokens included (PROTOCOL.md section I)
+    :param unit: what `sizes` counts
+    :param sizes: Table 3 of the paper as printed
+    :param released: counts of the files that BLURB's kit makes, where they differ from `sizes`
+    :param explanation: why they differ
+    :param hashes: hash of the canonical examples of each split, where it is known
+    """
+
+    name: str
+    title: str
+    type: TaskType
+    files: Mapping[Split, str]
+    reader: str
+    labels: tuple[str, ...]
+    metric: str
+    seeds: int
+    max_length: int
+    unit: str
+    licence: str
+    homepage: str
+    citation: str
+    row: int | None = None
+    metric_options: Mapping[str, object] = field(default_factory=dict)
+    sizes: Mapping[Split, int] = field(default_factory=dict)
+    released: Mapping[Split, int] = field(default_factory=dict)
+    explanation: str = ""
+    hashes: Mapping[Split, str] = field(default_factory=dict)
+
+    def expected(self, split: Split) -> int | None:
+        """The count that a correct copy of the split has, None where the release fixes none."""
+        return self.released.get(split, self.sizes.get(split))
+
+
+def tsv_files(folder: str) -> dict[Split, str]:
+    """The three files of a dataset as BLURB's kit writes them."""
+    return {split: f"{folder}/{split}.tsv" for split in SPLITS}

@@ -1,0 +1,32 @@
+"""BC5-chem: chemical mentions in PubMed abstracts (BioCreative V CDR, CoNLL files of Crichton et al.)."""
+
+from __future__ import annotations
+
+from blurb.tasks._task import Task, tsv_files
+
+TASK = Task(
+    name="bc5-chem",
+    title="BC5-chem",
+    type="ner",
+    row=1,
+    files=tsv_files("BC5CDR-chem"),
+    reader="blurb.data.conll:read_ner",
+    labels=("Chemical",),
+    metric="entity_f1",
+    seeds=5,
+    max_length=512,
+    unit="entities",
+    sizes={"train": 5_203, "dev": 5_347, "test": 5_385},
+    hashes={
+        "train": "0d1cfcd1530b46eecb823aa99c61b9a1449c4a61a007d2b9732fe3f00e73f117",
+        "dev": "82c8d10329b465f2f2e21103eff900e3fe58c7f8d24bf976ceba049ea00a9932",
+        "test": "a54d6b246846d61ed354b94a773478e13f24c1e49f445cf183d5ae5709d00ee6",
+    },
+    licence="US Government work (NCBI); CoNLL conversion CC BY 4.0",
+    homepage="https://github.com/cambridgeltl/MTL-Bioinformatics-2016",
+    citation=r"""@article{li2016bc5cdr,
+  title={BioCreative V CDR task corpus: a resource for chemical disease relation extraction},
+  author={Li, Jiao and Sun, Yueping and Johnson, Robin J. and others},
+  journal={Database}, volume={2016}, year={2016}
+}""",
+)

@@ -1,0 +1,34 @@
+"""GAD: does the sentence associate the gene with the disease; F1 of the positive class."""
+
+from __future__ import annotations
+
+from blurb.tasks._task import Task, tsv_files
+
+TASK = Task(
+    name="gad",
+    title="GAD",
+    type="relation",
+    row=9,
+    files=tsv_files("GAD"),
+    reader="blurb.data.relations:read_gad",
+    labels=("0", "1"),
+    metric="binary_f1",
+    metric_options={"positive": "1"},
+    seeds=5,
+    max_length=128,
+    unit="pairs",
+    sizes={"train": 4_261, "dev": 535, "test": 534},
+    hashes={
+        "train": "34cd05ad1c98e6b0a779a09155932c8312043a48d7a630c506832a346fa5a6b4",
+        "dev": "d9b0fea1ffc147fab9a395d652362e5e33f049b0eacea646fb8b1cb002effe80",
+        "test": "8e71824c505121371d60f11c8a1e9b3f49fedb32b34e48396a9902c0f6b5628a",
+    },
+    licence="CC BY 4.0",
+    homepage="https://github.com/dmis-lab/biobert",
+    citation=r"""@article{bravo2015gad,
+  title={Extraction of relations between genes and diseases from text and large-scale data analysis: implications for
+         translational research},
+  author={Bravo, {\`A}lex and Pi{\~n}ero, Janet and Queralt-Rosinach, N{\'u}ria and others},
+  journal={BMC Bioinformatics}, volume={16}, number={1}, pages={55}, year={2015}
+}""",
+)

@@ -1,0 +1,32 @@
+"""NCBI-disease: disease mentions, split of the CoNLL files (the duplicated document is there once)."""
+
+from __future__ import annotations
+
+from blurb.tasks._task import Task, tsv_files
+
+TASK = Task(
+    name="ncbi-disease",
+    title="NCBI-disease",
+    type="ner",
+    row=3,
+    files=tsv_files("NCBI-disease"),
+    reader="blurb.data.conll:read_ner",
+    labels=("Disease",),
+    metric="entity_f1",
+    seeds=5,
+    max_length=512,
+    unit="entities",
+    sizes={"train": 5_134, "dev": 787, "test": 960},
+    hashes={
+        "train": "42bddf323d3dd3ba961b46177342be17503743a734e5239c318c6a795adc7a63",
+        "dev": "5a7bec1f23e67a2efce5991347c3dfd471a2245b447be81a424ddc87fb465f8f",
+        "test": "c755aba528456f218ced4ba8896b0c28bcaeaed508ced407e14610606d20517e",
+    },
+    licence="US Government work (NCBI); CoNLL conversion CC BY 4.0",
+    homepage="https://www.ncbi.nlm.nih.gov/CBBresearch/Dogan/DISEASE/",
+    citation=r"""@article{dogan2014ncbi,
+  title={NCBI disease corpus: a resource for disease name recognition and concept normalization},
+  author={Do{\u{g}}an, Rezarta Islamaj and Leaman, Robert and Lu, Zhiyong},
+  journal={Journal of Biomedical Informatics}, volume={47}, pages={1--10}, year={2014}
+}""",
+)
