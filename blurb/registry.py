@@ -1,7 +1,7 @@
 """A registry of named plug-ins: one file in a package is one entry, and entry points add more.
 
-Nothing is imported before it is asked for, and there is no list to edit: the file name is the name
-(`bc5_chem.py` is `bc5-chem`; names starting with `_` are helpers). Two plug-ins of one name are an error.
+Nothing is imported before it is asked for, and there is no list to edit: the file name is the name (`bc5_chem.py` is
+`bc5-chem`; names starting with `_` and sub-packages are helpers). Two plug-ins of one name are an error.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Registry(Generic[T]):
     def _discover(self) -> Iterator[Entry]:
         path = importlib.import_module(self.package).__path__
         for module in pkgutil.iter_modules(path):
-            if not module.name.startswith("_"):
+            if not module.ispkg and not module.name.startswith("_"):
                 target = f"{self.package}.{module.name}:{self.attribute}"
                 yield Entry(module.name.replace("_", "-"), target, "blurb")
         for point in entry_points(group=self.group):

@@ -20,7 +20,9 @@ def read(path: Path, task: Task, split: Split) -> Iterator[Row]:
         if [cell.partition("_")[0] for cell in cells] != [str(i) for i in range(size)] or any(
             cell not in allowed for cell in cells
         ):
-            raise DataError(f"expected labels 0_x,1_x,...,{size - 1}_x with x 0 or 1; found {flags[:60]!r}.", path, number)
+            raise DataError(
+                f"expected labels 0_x,1_x,...,{size - 1}_x with x 0 or 1; found {flags[:60]!r}.", path, number
+            )
         doc_id, separator, sentence = index.rpartition("_s")
         if not separator or not sentence.isdigit():
             raise DataError(f"expected an index like 12345678_s0, found {index[:40]!r}.", path, number)

@@ -33,7 +33,9 @@ def read_pubmedqa(path: Path, task: Task, split: Split) -> Iterator[Row]:
         if not (isinstance(question, str) and isinstance(contexts, list) and all(isinstance(c, str) for c in contexts)):
             raise DataError(f"question {pmid}: QUESTION must be text and CONTEXTS a list of texts.", path)
         if label not in task.labels:
-            raise DataError(f"question {pmid}: final_decision is {str(label)[:20]!r}, not {'/'.join(task.labels)}.", path)
+            raise DataError(
+                f"question {pmid}: final_decision is {str(label)[:20]!r}, not {'/'.join(task.labels)}.", path
+            )
         yield {"id": pmid, "question": question, "context": " ".join(contexts), "label": label}
 
 

@@ -50,7 +50,9 @@ def _row(
         found = found * 2
     elif sorted(names) != sorted(pair):
         expected = " and ".join(pair) + (f", or {overlap}" if overlap else "")
-        raise DataError(f"expected exactly {expected} in the sentence; found {', '.join(names) or 'none'}.", path, number)
+        raise DataError(
+            f"expected exactly {expected} in the sentence; found {', '.join(names) or 'none'}.", path, number
+        )
     head, tail = ({"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in found)
     check_label(label, task.labels, path, number)
     return {"id": id_, "doc_id": doc_id, "text": text, "head": head, "tail": tail, "label": label}

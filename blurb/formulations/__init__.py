@@ -1,0 +1,21 @@
+"""One file a task type binds its steps; `bind` finds the one of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from blurb.registry import Registry
+from blurb.tasks import Task
+
+if TYPE_CHECKING:
+    from blurb.formulations._base import Formulation
+
+_registry: Registry[type[Formulation]] = Registry(
+    "task type", "blurb.formulations", "FORMULATION", "blurb.formulations"
+)
+
+
+def bind(task: Task, options: Mapping[str, Any] | None = None) -> Formulation:
+    """The formulation of a task, with the settings that concern it."""
+    return _registry.get(task.type)(task, options)

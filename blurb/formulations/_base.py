@@ -1,0 +1,112 @@
+"""What a formulation binds together: examples to features, head output to predictions, predictions to a score.
+
+One file a task type; nothing else in the program asks for the type of a task.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from blurb import metrics
+from blurb.data.schema import Row
+from blurb.inputs.features import Features, Ragged
+from blurb.inputs.tokenizer import Tokenizer
+from blurb.tasks import Task
+
+Array = npt.NDArray[Any]
+Output = tuple[Sequence[Any], Sequence[list[float]] | None]
+"""Predictions by name, one a unit, and the scores behind them."""
+
+
+class Formulation(ABC):
+    """How one task is put to an encoder, and how its predictions are scored.
+
+    A *unit* is what is predicted at once and what a row of the stored predictions holds: a sentence, pair or question.
+
+    :param task: the declaration
+    :param options: values of the settings named in `settings`
+    """
+
+    kind: ClassVar[Literal["tokens", "single", "multi", "regression"]]
+    settings: ClassVar[tuple[str, ...]] = ()
+    """Names of the settings that change the features of this task type."""
+    pooled: ClassVar[bool] = True
+    """Whether the encoder's output is pooled to one vector an input."""
+
+    def __init__(self, task: Task, options: Mapping[str, Any] | None = None) -> None:
+        self.task = task
+        self.options = {name: (options or {})[name] for name in self.settings if name in (options or {})}
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """Names of the head's outputs, in order."""
+        return self.task.labels
+
+    def units(self, examples: Iterable[Row]) -> list[Row]:
+        """The units of a split."""
+        return list(examples)
+
+    @abstractmethod
+    def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
+        """What the encoder reads, for all units."""
+
+    @abstractmethod
+    def targets(self, units: Sequence[Row]) -> Array | Ragged:
+        """What the head learns: (units,), (units, labels), or ragged (units, words)."""
+
+    @abstractmethod
+    def gold(self, unit: Row) -> Any:
+        """The right answer of a unit, by name."""
+
+    @abstractmethod
+    def output(
+        self, units: Sequence[Row], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
+    ) -> Output:
+        """Predictions by name from the head's output, which has one item a row of `features`."""
+
+    @abstractmethod
+    def constants(self, train: Sequence[Row]) -> list[Any]:
+        """Answers that need no reading, for `constant`: what the majority says first, then the other candidates."""
+
+    def constant(self, answer: Any, unit: Row) -> Any:
+        """A constant answer as the prediction of a unit."""
+        return answer
+
+    def score(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[str | None]) -> dict[str, float]:
+        """All figures of the task as fractions; the first is the one that counts.
+
+        :param documents: the document of each unit, for tasks that are scored by document
+        """
+        return metrics.get(self.task.metric)(gold, predicted, **self.task.metric_options)
+
+    def main_metric(self, figures: Mapping[str, float]) -> float:
+        """The figure that counts, of those `score` returned."""
+        return next(iter(figures.values()))
+
+
+class Classification(Formulation):
+    """One class a unit: what relations and questions share."""
+
+    kind = "single"
+
+    def targets(self, units: Sequence[Row]) -> Array:
+        index = {label: i for i, label in enumerate(self.labels)}
+        return np.array([index[unit["label"]] for unit in units], dtype=np.int64)
+
+    def gold(self, unit: Row) -> str:
+        return str(unit["label"])
+
+    def output(
+        self, units: Sequence[Row], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
+    ) -> Output:
+        return [self.labels[int(label)] for label in predicted], [list(map(float, row)) for row in scores]
+
+    def constants(self, train: Sequence[Row]) -> list[str]:
+        common = [label for label, _ in Counter(unit["label"] for unit in train).most_common()]
+        return common + [label for label in self.labels if label not in common]

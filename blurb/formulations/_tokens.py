@@ -1,0 +1,57 @@
+"""Token classification: one feature vector a word (its first sub-token), one tag a word."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from blurb.data.schema import Row
+from blurb.formulations._base import Array, Formulation, Output
+from blurb.inputs import tagging
+from blurb.inputs.features import Features, Ragged
+from blurb.inputs.tokenizer import Tokenizer
+from blurb.inputs.words import encode_words
+
+
+class TokenTagging(Formulation):
+    """Words to BIO tags. Gold keeps the tags of the source; words without any sub-token are predicted as `O`."""
+
+    kind = "tokens"
+    pooled = False
+
+    @property
+    def labels(self) -> Sequence[str]:
+        return tagging.bio_labels(self.task.labels)
+
+    def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
+        return encode_words([unit["tokens"] for unit in units], tokenizer, max_length)
+
+    def targets(self, units: Sequence[Row]) -> Ragged:
+        index = {tag: i for i, tag in enumerate(self.labels)}
+        tags = (tagging.bio_tags(tagging.spans(unit["tags"]), len(unit["tags"])) for unit in units)
+        return Ragged.of([index[tag] for tag in row] for row in tags)
+
+    def gold(self, unit: Row) -> list[str]:
+        return list(unit["tags"])
+
+    def output(
+        self, units: Sequence[Row], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
+    ) -> Output:
+        assert features.words is not None
+        tags = [np.zeros(len(unit["tokens"]), dtype=np.int64) for unit in units]  # 0 is `O`
+        sure = [np.ones(len(unit["tokens"])) for unit in units]
+        for row, unit in enumerate(features.unit):
+            words = features.words[row]
+            tags[unit][words] = predicted[row][: len(words)]
+            sure[unit][words] = scores[row][: len(words)]
+        names = np.array(self.labels, dtype=object)
+        return [names[row].tolist() for row in tags], [row.tolist() for row in sure]
+
+    def constants(self, train: Sequence[Row]) -> list[str]:
+        common = [tag for tag, _ in Counter(tag for unit in train for tag in unit["tags"]).most_common()]
+        return common + [tag for tag in self.labels if tag not in common]
+
+    def constant(self, answer: str, unit: Row) -> list[str]:
+        return [answer] * len(unit["tokens"])

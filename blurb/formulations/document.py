@@ -1,0 +1,80 @@
+"""HoC: several labels a unit; units are sentences (default) or whole abstracts, the score is always by abstract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from blurb.data.schema import Row
+from blurb.formulations._base import Array, Formulation, Output
+from blurb.inputs.features import Features
+from blurb.inputs.texts import encode_texts
+from blurb.inputs.tokenizer import Tokenizer
+
+
+class Document(Formulation):
+    """Labels with a probability above 0.5; an abstract has the union of the labels of its units.
+
+    `document_unit = "sentence"` is what the lengths of the paper's Table 8 imply, `"abstract"` what LinkBERT does
+    (PROTOCOL.md, section 0, point 6).
+    """
+
+    kind = "multi"
+    settings = ("document_unit",)
+
+    def units(self, examples: Iterable[Row]) -> list[Row]:
+        rows = list(examples)
+        if self.options.get("document_unit", "sentence") == "sentence":
+            return rows
+        documents: dict[str, list[Row]] = {}
+        for row in rows:
+            documents.setdefault(row["doc_id"], []).append(row)
+        return [
+            {
+                "id": doc_id,
+                "doc_id": doc_id,
+                "text": " ".join(row["text"] for row in parts),
+                "labels": self._in_order(label for row in parts for label in row["labels"]),
+            }
+            for doc_id, parts in documents.items()
+        ]
+
+    def _in_order(self, labels: Iterable[str]) -> list[str]:
+        found = set(labels)
+        return [label for label in self.task.labels if label in found]
+
+    def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
+        return encode_texts([unit["text"] for unit in units], tokenizer, max_length)
+
+    def targets(self, units: Sequence[Row]) -> Array:
+        return np.array([[label in unit["labels"] for label in self.labels] for unit in units], dtype=np.float32)
+
+    def gold(self, unit: Row) -> list[str]:
+        return list(unit["labels"])
+
+    def output(
+        self, units: Sequence[Row], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
+    ) -> Output:
+        names = [[label for label, on in zip(self.labels, row, strict=True) if on] for row in predicted]
+        return names, [list(map(float, row)) for row in scores]
+
+    def constants(self, train: Sequence[Row]) -> list[list[str]]:
+        counts = [sum(label in unit["labels"] for unit in train) for label in self.labels]
+        majority = [label for label, count in zip(self.labels, counts, strict=True) if 2 * count > len(train)]
+        return [majority, list(self.labels), *([label] for label in self.labels)]
+
+    def score(
+        self, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], documents: Sequence[str | None]
+    ) -> dict[str, float]:
+        return super().score(self._by_document(gold, documents), self._by_document(predicted, documents), [])
+
+    def _by_document(self, labels: Sequence[Sequence[str]], documents: Sequence[str | None]) -> list[Any]:
+        union: dict[str | None, set[str]] = {}
+        for row, doc_id in zip(labels, documents, strict=True):
+            union.setdefault(doc_id, set()).update(row)
+        return [self._in_order(found) for found in union.values()]
+
+
+FORMULATION = Document

@@ -1,0 +1,21 @@
+"""Named entities: token classification over words, scored by exact spans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blurb import metrics
+from blurb.formulations._tokens import TokenTagging
+
+
+class Ner(TokenTagging):
+    """Entity F1 as seqeval counts it by default (the score), and strictly."""
+
+    def score(
+        self, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], documents: Sequence[str | None]
+    ) -> dict[str, float]:
+        figures = super().score(gold, predicted, documents)
+        return {**figures, "strict_f1": metrics.entity_f1(gold, predicted, strict=True)["f1"]}
+
+
+FORMULATION = Ner

@@ -1,0 +1,44 @@
+"""Similarity of two sentences: regression on the pair with squared error (Gu et al., section 2.4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from blurb.data.schema import Row
+from blurb.formulations._base import Array, Formulation, Output
+from blurb.inputs.features import Features
+from blurb.inputs.texts import encode_pairs
+from blurb.inputs.tokenizer import Tokenizer
+
+
+class Similarity(Formulation):
+    """[CLS] S1 [SEP] S2 [SEP] to a number; the stored prediction is not clipped, the metric clips."""
+
+    kind = "regression"
+
+    @property
+    def labels(self) -> Sequence[str]:
+        return ("score",)
+
+    def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
+        first, second = ([unit[part] for unit in units] for part in ("text_a", "text_b"))
+        return encode_pairs(first, second, tokenizer, max_length, shorten="longer")
+
+    def targets(self, units: Sequence[Row]) -> Array:
+        return np.array([unit["score"] for unit in units], dtype=np.float32)
+
+    def gold(self, unit: Row) -> float:
+        return float(unit["score"])
+
+    def output(
+        self, units: Sequence[Row], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
+    ) -> Output:
+        return [float(value) for value in predicted], None
+
+    def constants(self, train: Sequence[Row]) -> list[float]:
+        return [float(np.mean([unit["score"] for unit in train]))]
+
+
+FORMULATION = Similarity

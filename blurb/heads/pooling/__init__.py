@@ -1,0 +1,1 @@
+"""Featurizers of sequence tasks: how the vectors of an input become one."""

@@ -1,0 +1,35 @@
+"""What a pooling does: the vectors of all sub-tokens in, one vector an input out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from torch import Tensor, nn
+
+
+class Pooling(nn.Module, ABC):
+    """Base of the poolings, in float32 outside autocast.
+
+    :param size: hidden size of the encoder
+    :param cls: place of the classification token (0 or -1, None where the tokenizer adds none)
+    """
+
+    needs_cls = False
+    """Refused for tokenizers without a classification token."""
+    uses_pooler = False
+    """Takes the output of the checkpoint's own pooler where it has a trained one."""
+
+    def __init__(self, size: int, cls: int | None) -> None:
+        super().__init__()
+        self.size = size
+        self.cls = cls
+
+    @abstractmethod
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Tensor | None) -> Tensor:
+        """The features of each input.
+
+        :param hidden: (batch, pieces, size), last layer
+        :param mask: (batch, pieces), 1 for sub-tokens and 0 for padding
+        :param pooled: (batch, size), output of the checkpoint's trained pooler, or None
+        :returns: (batch, size)
+        """

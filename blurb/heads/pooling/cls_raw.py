@@ -1,0 +1,23 @@
+"""`cls-raw`: the last layer at the classification token, and nothing else."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from blurb.heads.pooling._base import Pooling
+
+
+class ClsRaw(Pooling):
+    """The vector of [CLS], wherever the tokenizer puts it."""
+
+    needs_cls = True
+
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Tensor | None) -> Tensor:
+        if self.cls == 0:
+            return hidden[:, 0]
+        last = mask.sum(1) - 1  # padding is on the right
+        return hidden[torch.arange(len(hidden), device=hidden.device), last]
+
+
+POOLING = ClsRaw

@@ -1,0 +1,18 @@
+"""`mean`: the mean over all sub-tokens; serves encoders without a classification token, T5's among them."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from blurb.heads.pooling._base import Pooling
+
+
+class Mean(Pooling):
+    """Mean of the last layer over the input, padding left out."""
+
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Tensor | None) -> Tensor:
+        weights = mask.to(hidden.dtype).unsqueeze(-1)  # (batch, pieces, 1)
+        return (hidden * weights).sum(1) / weights.sum(1)
+
+
+POOLING = Mean

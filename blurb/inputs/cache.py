@@ -1,0 +1,42 @@
+"""Features on disk, shared by all trials with the same data, tokenizer, transform and length."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from blurb.inputs.features import Features
+
+VERSION = 1
+"""Raised by hand whenever a transform gives other ids for the same input."""
+
+
+def home() -> Path:
+    """Where blurb keeps what it can make again: `$BLURB_HOME`, else the user's cache folder."""
+    import platformdirs
+
+    return Path(os.environ.get("BLURB_HOME") or platformdirs.user_cache_dir("blurb-bench", appauthor=False))
+
+
+def cached(key: Mapping[str, object], build: Callable[[], Features]) -> Features:
+    """The features of `key`, from disk if they are there, else built and kept.
+
+    Files are written aside and renamed, so several processes may ask at once. A cache that cannot be written or read
+    costs time, never the run.
+    """
+    text = json.dumps({**key, "version": VERSION}, sort_keys=True)
+    path = home() / "features" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"
+    with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return Features.read(path)
+    features = build()
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_suffix(f".{os.getpid()}.tmp")
+        features.save(aside)
+        aside.replace(path)
+    return features

@@ -1,0 +1,115 @@
+"""Token ids of many inputs as ragged arrays: small, quick to pad, and easy to keep on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of different length: row i is `values[offsets[i]:offsets[i + 1]]`.
+
+    :param values: (all items,)
+    :param offsets: (rows + 1,)
+    """
+
+    values: Ints
+    offsets: Ints
+
+    @classmethod
+    def of(cls, rows: Iterable[Sequence[int] | Ints]) -> Ragged:
+        """From rows of integers."""
+        listed: list[Ints] = [np.asarray(row, dtype=np.int64) for row in rows]
+        offsets = np.zeros(len(listed) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in listed], out=offsets[1:])
+        return cls(np.concatenate(listed) if listed else np.zeros(0, dtype=np.int64), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> Ints:
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    @property
+    def lengths(self) -> Ints:
+        """Length of every row, (rows,)."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: Iterable[int]) -> Ragged:
+        """The rows given, in that order."""
+        return Ragged.of([self[int(row)] for row in rows])
+
+
+@dataclass(frozen=True)
+class Features:
+    """What the encoder reads. A unit (sentence, pair, question) has one row, or several if it was cut into windows.
+
+    :param ids: sub-token ids with special tokens, a row an input
+    :param types: segment ids of the same shape, or None if the tokenizer makes none
+    :param unit: (rows,) the unit that a row belongs to
+    :param words: token tasks: the words of the unit that this row predicts, in order; each word of a unit that has any
+        sub-token is in exactly one row
+    :param positions: token tasks: where the first sub-token of each of these words is in `ids`
+    :param truncated: units of which some text was cut off
+    :param windowed: units that were too long and cut into windows, or to a window around their entities
+    """
+
+    ids: Ragged
+    unit: Ints
+    types: Ragged | None = None
+    words: Ragged | None = None
+    positions: Ragged | None = None
+    truncated: int = 0
+    windowed: int = 0
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def of_units(self, units: Sequence[int]) -> Features:
+        """The rows of some units only, renumbered from 0 in the order given; the counts stay those of the whole."""
+        number = {int(unit): new for new, unit in enumerate(units)}
+        rows = [row for row, unit in enumerate(self.unit) if int(unit) in number]
+        rows.sort(key=lambda row: number[int(self.unit[row])])
+
+        def take(ragged: Ragged | None) -> Ragged | None:
+            return None if ragged is None else ragged.take(rows)
+
+        return Features(
+            ids=self.ids.take(rows),
+            unit=np.array([number[int(self.unit[row])] for row in rows], dtype=np.int64),
+            types=take(self.types),
+            words=take(self.words),
+            positions=take(self.positions),
+            truncated=self.truncated,
+            windowed=self.windowed,
+        )
+
+    def save(self, path: Path) -> None:
+        """Writes an uncompressed `.npz`."""
+        arrays = {"unit": self.unit, "counts": np.array([self.truncated, self.windowed])}
+        for name in ("ids", "types", "words", "positions"):
+            ragged: Ragged | None = getattr(self, name)
+            if ragged is not None:
+                arrays[f"{name}.values"] = ragged.values.astype(np.int32)
+                arrays[f"{name}.offsets"] = ragged.offsets
+        with path.open("wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+
+    @classmethod
+    def read(cls, path: Path) -> Features:
+        """Reads what `save` wrote."""
+        with np.load(path) as arrays:
+            ragged = {
+                name: Ragged(arrays[f"{name}.values"].astype(np.int64), arrays[f"{name}.offsets"])
+                for name in ("ids", "types", "words", "positions")
+                if f"{name}.values" in arrays
+            }
+            truncated, windowed = (int(count) for count in arrays["counts"])
+            return cls(unit=arrays["unit"], truncated=truncated, windowed=windowed, **ragged)

@@ -1,0 +1,113 @@
+"""Single texts, pairs of texts, and texts with two entities as encoder inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from blurb.inputs.features import Features, Ragged
+from blurb.inputs.tokenizer import Frame, Tokenizer
+
+Span = tuple[int, int]
+
+
+def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, max_length: int) -> Features:
+    """Features of single texts, cut at the end where they are too long."""
+    frame = tokenizer.frame
+    room = _room(max_length, frame.prefix, frame.suffix)
+    pieces = [piece.ids for piece in tokenizer.pieces(texts)]
+    return _singles([ids[:room] for ids in pieces], frame, truncated=sum(len(ids) > room for ids in pieces))
+
+
+def encode_pairs(
+    first: Sequence[str],
+    second: Sequence[str],
+    tokenizer: Tokenizer,
+    max_length: int,
+    shorten: Literal["second", "longer"],
+) -> Features:
+    """Features of pairs of texts.
+
+    :param shorten: "second" keeps the first text whole (a question) and cuts the second (its context), as long as the
+        first leaves room for it; "longer" cuts whichever is longer, piece by piece
+    """
+    frame = tokenizer.frame
+    room = _room(max_length, frame.prefix, frame.middle, frame.pair_suffix)
+    ids, types, truncated = [], [], 0
+    for a, b in zip(tokenizer.pieces(first), tokenizer.pieces(second), strict=True):
+        size_a, size_b = len(a.ids), len(b.ids)
+        if size_a + size_b > room:
+            truncated += 1
+            # Cutting the longer one piece by piece ends with halves, unless one is shorter than a half.
+            size_a = min(size_a, room if shorten == "second" else max(room // 2, room - size_b))
+            size_b = min(size_b, room - size_a)
+        ids.append(frame.pair(a.ids[:size_a], b.ids[:size_b]))
+        types.append(frame.pair_types(size_a, size_b))
+    return Features(
+        ids=Ragged.of(ids),
+        types=None if frame.types is None else Ragged.of(row for row in types if row is not None),
+        unit=np.arange(len(ids)),
+        truncated=truncated,
+    )
+
+
+def encode_relations(
+    texts: Sequence[str], heads: Sequence[Span], tails: Sequence[Span], tokenizer: Tokenizer, max_length: int
+) -> Features:
+    """Features of texts with two entities; a text that is too long is cut so that both entities stay.
+
+    :param heads, tails: character spans of the entities, end exclusive
+    """
+    frame = tokenizer.frame
+    room = _room(max_length, frame.prefix, frame.suffix)
+    rows, windowed = [], 0
+    for pieces, head, tail in zip(tokenizer.pieces(texts), heads, tails, strict=True):
+        keep: list[range] = [range(len(pieces.ids))]
+        if len(pieces.ids) > room:
+            windowed += 1
+            places = [
+                [i for i, (s, e) in enumerate(zip(pieces.starts, pieces.ends, strict=True)) if s < end and start < e]
+                for start, end in (head, tail)
+            ]
+            spans = sorted((place[0], place[-1] + 1) for place in places if place)
+            keep = around(spans, len(pieces.ids), room)
+        rows.append([pieces.ids[i] for part in keep for i in part])
+    return _singles(rows, frame, windowed=windowed)
+
+
+def around(spans: Sequence[Span], size: int, room: int) -> list[range]:
+    """The pieces to keep, `room` of `size`, so that the spans stay: one stretch centred on all, else one around each.
+
+    :param spans: piece spans in order of their start; none means that the start of the text is kept
+    """
+    if not spans:
+        return [range(room)]
+    low, high = spans[0][0], max(end for _, end in spans)
+    if high - low <= room:
+        start = min(max(0, (low + high - room) // 2), size - room)
+        return [range(start, start + room)]
+    # The two are further apart than the room: half of it around each; the text between is what is lost.
+    half = room // 2
+    (left,) = around([(spans[0][0], min(spans[0][1], spans[0][0] + half))], size, half)
+    last = max(spans, key=lambda span: span[1])
+    (right,) = around([(max(last[0], last[1] - (room - half)), last[1])], size, room - half)
+    if left.stop > right.start:  # possible only if an entity itself is longer than half the room
+        return [range(left.start, left.start + half), range(size - (room - half), size)]
+    return [left, right]
+
+
+def _room(max_length: int, *special: tuple[int, ...]) -> int:
+    return max(1, max_length - sum(map(len, special)))
+
+
+def _singles(rows: list[list[int]], frame: Frame, truncated: int = 0, windowed: int = 0) -> Features:
+    types = [frame.single_types(len(row)) for row in rows]
+    return Features(
+        ids=Ragged.of(frame.single(row) for row in rows),
+        types=None if frame.types is None else Ragged.of(row for row in types if row is not None),
+        unit=np.arange(len(rows)),
+        truncated=truncated,
+        windowed=windowed,
+    )

@@ -1,0 +1,183 @@
+"""One face for every tokenizer: sub-tokens with their place in the text, and the frame of special tokens.
+
+Everything is found out by trying the tokenizer, never from its class or the model's type: WordPiece, byte-level BPE,
+SentencePiece and tokenizers without a fast version go the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from blurb.errors import ModelError
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Sub-tokens of one text, without special tokens.
+
+    :param ids: (pieces,)
+    :param starts: first character of each piece that is not a blank; equal to its end for a piece of blanks alone
+    :param ends: character after each piece (code points of the text)
+    """
+
+    ids: list[int]
+    starts: list[int]
+    ends: list[int]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Special tokens around one text (`prefix A suffix`) or two (`prefix A middle B pair_suffix`), with segment ids.
+
+    :param types: segment ids of (prefix, A, middle, B, suffix) in a pair, or None if the tokenizer makes none
+    :param cls: place of the classification token: 0 from the start, -1 from the end, None if there is no such token
+    """
+
+    prefix: tuple[int, ...]
+    suffix: tuple[int, ...]
+    middle: tuple[int, ...]
+    pair_suffix: tuple[int, ...]
+    types: tuple[tuple[int, ...], int, tuple[int, ...], int, tuple[int, ...]] | None
+    cls: int | None
+
+    def single(self, ids: Sequence[int]) -> list[int]:
+        """Ids of one text with its special tokens."""
+        return [*self.prefix, *ids, *self.suffix]
+
+    def pair(self, first: Sequence[int], second: Sequence[int]) -> list[int]:
+        """Ids of two texts with their special tokens."""
+        return [*self.prefix, *first, *self.middle, *second, *self.pair_suffix]
+
+    def single_types(self, size: int) -> list[int] | None:
+        """Segment ids of one text of `size` sub-tokens."""
+        return None if self.types is None else [self.types[1]] * (len(self.prefix) + size + len(self.suffix))
+
+    def pair_types(self, first: int, second: int) -> list[int] | None:
+        """Segment ids of two texts of these sizes."""
+        if self.types is None:
+            return None
+        prefix, a, middle, b, suffix = self.types
+        return [*prefix, *[a] * first, *middle, *[b] * second, *suffix]
+
+
+class Tokenizer:
+    """A Hugging Face tokenizer behind the little that a transform needs.
+
+    :param inner: what `AutoTokenizer.from_pretrained` returned
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    @cached_property
+    def pad_id(self) -> int:
+        """Id to pad with; masked out, so 0 serves where the tokenizer has none."""
+        return 0 if self.inner.pad_token_id is None else int(self.inner.pad_token_id)
+
+    def pieces(self, texts: Sequence[str]) -> list[Pieces]:
+        """Sub-tokens of each text."""
+        if not texts:
+            return []
+        if not getattr(self.inner, "is_fast", False):
+            return [self._pieces_by_word(text) for text in texts]
+        batch = self.inner(
+            list(texts),
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            truncation=False,
+            padding=False,
+            verbose=False,
+        )
+        return [
+            _without_leading_blanks(text, ids, offsets)
+            for text, ids, offsets in zip(texts, batch["input_ids"], batch["offset_mapping"], strict=True)
+        ]
+
+    def _pieces_by_word(self, text: str) -> Pieces:
+        """For tokenizers that cannot tell offsets: every sub-token gets the span of its blank-separated word."""
+        result = Pieces([], [], [])
+        for word in re.finditer(r"\S+", text):
+            ids = self.inner.convert_tokens_to_ids(self.inner.tokenize(word.group()))
+            result.ids.extend(ids)
+            result.starts.extend([word.start()] * len(ids))
+            result.ends.extend([word.end()] * len(ids))
+        return result
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The special tokens, read off two probes."""
+        plain = [self.inner(text, add_special_tokens=False)["input_ids"] for text in ("a", "b")]
+        single = list(self.inner("a")["input_ids"])
+        both = self.inner("a", "b")
+        pair, types = list(both["input_ids"]), both.get("token_type_ids")
+        try:
+            start = _find(plain[0], single, 0)
+            second = _find(plain[1], pair, start + len(plain[0]))
+        except ValueError:
+            raise ModelError(
+                f"The tokenizer {type(self.inner).__name__} does not put a text unchanged between its special tokens "
+                f"(probe: {single}, pair: {pair}); blurb cannot build inputs with it."
+            ) from None
+        end, last = start + len(plain[0]), second + len(plain[1])
+        prefix, suffix = tuple(single[:start]), tuple(single[end:])
+        segments = None
+        if types is not None:
+            segments = (
+                tuple(types[:start]),
+                types[start],
+                tuple(types[end:second]),
+                types[second],
+                tuple(types[last:]),
+            )
+        cls_id = self.inner.cls_token_id
+        cls = None if cls_id is None else 0 if cls_id in prefix else -1 if cls_id in suffix else None
+        return Frame(prefix, suffix, tuple(pair[end:second]), tuple(pair[last:]), segments, cls)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of all that decides the ids; two folders with the same tokenizer have the same hash."""
+        if getattr(self.inner, "is_fast", False):
+            state = json.loads(self.inner.backend_tokenizer.to_str())
+            # Length limits and padding belong to the caller; some checkpoints store them in the file.
+            state.pop("truncation", None)
+            state.pop("padding", None)
+        else:
+            state = {"class": type(self.inner).__name__, "vocabulary": self.inner.get_vocab()}
+        text = json.dumps({"state": state, "frame": asdict(self.frame)}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def lowers_a_cased_vocabulary(self) -> bool:
+        """True if many vocabulary entries have capitals which this tokenizer can never produce.
+
+        The usual cause is a cased checkpoint whose `do_lower_case` was lost: every capitalised word is read as another.
+        """
+        if self.inner.tokenize("Aspirin DNA") != self.inner.tokenize("aspirin dna"):
+            return False
+        special = set(self.inner.all_special_tokens)
+        words = [token for token in self.inner.get_vocab() if token not in special and token.strip("[]<>#▁Ġ").isalpha()]
+        return bool(sum(token != token.lower() for token in words) > 0.05 * len(words))
+
+
+def _without_leading_blanks(text: str, ids: list[int], offsets: list[tuple[int, int]]) -> Pieces:
+    starts, ends = [], []
+    for start, end in offsets:
+        while start < end and text[start].isspace():
+            start += 1
+        starts.append(start)
+        ends.append(end)
+    return Pieces(ids, starts, ends)
+
+
+def _find(part: list[int], whole: list[int], start: int) -> int:
+    for place in range(start, len(whole) - len(part) + 1):
+        if whole[place : place + len(part)] == part:
+            return place
+    raise ValueError

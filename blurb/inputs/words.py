@@ -1,0 +1,81 @@
+"""Sentences of words as encoder inputs: first sub-tokens, and windows for sentences that are too long."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from blurb.inputs.features import Features, Ragged
+from blurb.inputs.tokenizer import Pieces, Tokenizer
+
+
+def first_pieces(words: Sequence[str], pieces: Pieces) -> list[int]:
+    """For each word the piece that stands for it, or -1 if the tokenizer left nothing of the word.
+
+    The pieces are those of the words joined by single blanks. The first piece that begins inside a word stands for it;
+    where a piece began earlier and runs into the word, that one does.
+    """
+    starts, place = [], 0
+    for word in words:
+        starts.append(place)
+        place += len(word) + 1
+    found = [-1] * len(words)
+    for index, (start, end) in enumerate(zip(pieces.starts, pieces.ends, strict=True)):
+        if start == end:  # blanks alone, or nothing at all
+            continue
+        at = bisect_right(starts, start) - 1
+        if found[at] < 0:
+            found[at] = index
+        for covered in range(at + 1, bisect_right(starts, end - 1)):
+            found[covered] = index
+    return found
+
+
+def windows(size: int, room: int) -> list[tuple[int, int, int, int]]:
+    """Cuts `size` pieces into windows of at most `room` that overlap by half.
+
+    Returns (start, end, own start, own end) for each: a window predicts the words whose piece lies in its own part. The
+    own parts meet in the middle of each overlap, so every piece is predicted where it has the most context.
+    """
+    if size <= room:
+        return [(0, size, 0, size)]
+    step = max(1, room // 2)
+    begins = [*range(0, size - room, step), size - room]
+    cuts = [0, *((later + begin + room) // 2 for begin, later in pairwise(begins)), size]
+    return [(begin, begin + room, cuts[i], cuts[i + 1]) for i, begin in enumerate(begins)]
+
+
+def encode_words(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, max_length: int) -> Features:
+    """Features of sentences given as words.
+
+    Every word that has a sub-token is in exactly one row; words that the tokenizer drops are in none, and whoever
+    assembles predictions fills `O` for them, so that all gold labels are scored.
+    """
+    frame = tokenizer.frame
+    room = max_length - len(frame.prefix) - len(frame.suffix)
+    ids, types, unit, words, positions = [], [], [], [], []
+    windowed = 0
+    for index, (sentence, pieces) in enumerate(
+        zip(sentences, tokenizer.pieces([" ".join(words) for words in sentences]), strict=True)
+    ):
+        first = np.array(first_pieces(sentence, pieces))
+        cuts = windows(len(pieces.ids), room)
+        windowed += len(cuts) > 1
+        for start, end, own_start, own_end in cuts:
+            own = np.flatnonzero((first >= own_start) & (first < own_end))
+            ids.append(frame.single(pieces.ids[start:end]))
+            types.append(frame.single_types(end - start))
+            unit.append(index)
+            words.append(own)
+            positions.append(first[own] - start + len(frame.prefix))
+    return Features(
+        ids=Ragged.of(ids),
+        types=None if frame.types is None else Ragged.of(row for row in types if row is not None),
+        unit=np.array(unit, dtype=np.int64),
+        words=Ragged.of(words),
+        positions=Ragged.of(positions),
+        windowed=windowed,
+    )

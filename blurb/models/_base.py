@@ -1,0 +1,65 @@
+"""What a model is to the rest of the program: something that learns from units and predicts units."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from blurb.data.schema import Row
+from blurb.formulations._base import Formulation, Output
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units of a split, or a drawn subset of them.
+
+    :param rows: all units
+    :param key: what identifies `rows` (data hash, split, options): the key of cached features
+    :param chosen: indices of the units to use, in order; None for all
+    """
+
+    rows: Sequence[Row]
+    key: str
+    chosen: Sequence[int] | None = None
+
+    @classmethod
+    def draw(cls, rows: Sequence[Row], key: str, most: int, seed: int) -> Units:
+        """At most `most` units drawn by the seed, in their order; all of them for 0."""
+        if not most or len(rows) <= most:
+            return cls(rows, key)
+        picked = np.random.default_rng(seed).choice(len(rows), size=most, replace=False)
+        return cls(rows, key, sorted(int(i) for i in picked))
+
+    @property
+    def used(self) -> Sequence[Row]:
+        """The units to use."""
+        return self.rows if self.chosen is None else [self.rows[i] for i in self.chosen]
+
+
+@dataclass
+class Report:
+    """What a learner tells of its training, for `history.csv` and the provenance."""
+
+    history: list[dict[str, Any]] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class Learner(ABC):
+    """A model bound to one task: `fit` once, then `predict`."""
+
+    def __init__(self, formulation: Formulation) -> None:
+        self.formulation = formulation
+
+    @abstractmethod
+    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> Report:
+        """Learns from `train`, choosing on `dev` where there is a choice."""
+
+    @abstractmethod
+    def predict(self, units: Units) -> Output:
+        """Predictions by name for `units.used`, and their scores."""

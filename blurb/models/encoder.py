@@ -1,0 +1,114 @@
+"""The learner that fine-tunes an encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from blurb.errors import SettingsError
+from blurb.formulations._base import Formulation, Output
+from blurb.heads import heads, poolings
+from blurb.heads._base import Problem
+from blurb.inputs.cache import cached
+from blurb.inputs.features import Features
+from blurb.models._base import Learner, Progress, Report, Units
+from blurb.models.loading import capacity, load_encoder, load_tokenizer
+from blurb.models.source import Source
+from blurb.training.hardware import Precision, choose_device, seed_everything
+from blurb.training.loop import Trainer
+from blurb.training.network import Network
+from blurb.training.settings import Settings
+
+
+def check(source: Source, formulation: Formulation, settings: Settings) -> None:
+    """SettingsError if head, pooling, task and tokenizer cannot work together; costs no training."""
+    head = heads.get(settings.head)
+    if formulation.kind not in head.kinds:
+        raise SettingsError(f"The head '{settings.head}' does not serve {formulation.task.name} ({formulation.kind}).")
+    if formulation.pooled:
+        pooling = poolings.get(settings.pooling)
+        if pooling.needs_cls and load_tokenizer(source.location, source.remote_code).frame.cls is None:
+            possible = [name for name in poolings.names() if not poolings.get(name).needs_cls]
+            raise SettingsError(
+                f"The tokenizer of {source.name} adds no classification token, so pooling '{settings.pooling}' cannot "
+                f"work on {formulation.task.name}. Possible: --pooling {' or '.join(possible)}."
+            )
+
+
+class EncoderLearner(Learner):
+    """Encoder, featurizer and head, fine-tuned jointly.
+
+    :param device: `auto` or a torch device
+    :param precision: as resolved, never `auto`
+    """
+
+    trainer: Trainer
+    limit: int
+
+    def __init__(self, source: Source, formulation: Formulation, device: str, precision: Precision) -> None:
+        super().__init__(formulation)
+        self.source = source
+        self.device = choose_device(device)
+        self.precision = precision
+        self.tokenizer = load_tokenizer(source.location, source.remote_code)
+
+    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> Report:
+        chosen = Settings(**settings)
+        check(self.source, self.formulation, chosen)
+        seed_everything(seed)
+        network, most = self._network(chosen)
+        self.limit = min(chosen.max_length, most or chosen.max_length)
+        self.trainer = Trainer(network, self.tokenizer.pad_id, self.device, self.precision, progress)
+        features = self._features(train)
+        targets = self.formulation.targets(train.used)
+        gold = [self.formulation.gold(unit) for unit in dev.used]
+        documents = [unit.get("doc_id") for unit in dev.used]
+
+        def evaluate() -> float:
+            predicted, _ = self.predict(dev)
+            return self.formulation.main_metric(self.formulation.score(gold, predicted, documents))
+
+        history = self.trainer.fit(features, targets, chosen, seed, evaluate)
+        facts = {
+            "max_length": self.limit,
+            "micro_batch": self.trainer.micro_batch,
+            "train_inputs": len(features),
+            "train_truncated": features.truncated,
+            "train_windowed": features.windowed,
+        }
+        return Report([asdict(epoch) for epoch in history], facts)
+
+    def predict(self, units: Units) -> Output:
+        features = self._features(units)
+        return self.formulation.output(units.used, features, *self.trainer.predict(features))
+
+    def _features(self, units: Units) -> Features:
+        key = {"units": units.key, "tokenizer": self.tokenizer.hash, "max_length": self.limit}
+        whole = cached(key, lambda: self.formulation.features(units.rows, self.tokenizer, self.limit))
+        return whole if units.chosen is None else whole.of_units(units.chosen)
+
+    def _network(self, settings: Settings) -> tuple[Network, int | None]:
+        """A fresh network, and the most sub-tokens that fit its encoder."""
+        encoder, trained_pooler = load_encoder(self.source.location, self.source.remote_code)
+        most = capacity(encoder)
+        pooling, use_pooler = None, False
+        size = int(encoder.config.hidden_size)
+        if self.formulation.pooled:
+            pooling = poolings.get(settings.pooling)(size, self.tokenizer.frame.cls)
+            use_pooler = pooling.uses_pooler and trained_pooler
+            size = pooling.size
+        if not use_pooler and getattr(encoder, "pooler", None) is not None:
+            encoder.pooler = None  # nothing reads it; without it there are no idle parameters
+        problem = Problem(self.formulation.kind, self.formulation.labels)
+        return Network(
+            encoder, pooling, heads.get(settings.head)(size, problem, settings.head_dropout), use_pooler
+        ), most
+
+    def release(self) -> None:
+        """Frees the memory of the device."""
+        del self.trainer
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()

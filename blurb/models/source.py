@@ -1,0 +1,146 @@
+"""From what a user types to a model that is there: a path, a Hub id, a preset, `scratch:...` or `baseline:...`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from blurb.errors import ModelError, UnknownName
+
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+TOKENIZERS = (
+    "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model",
+    "tokenizer.model",
+)  # fmt: skip
+HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.codes"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model that is there, and what identifies it.
+
+    :param name: the name of its rows
+    :param kind: "encoder" or "baseline"
+    :param location: folder of the checkpoint, or the name of the baseline
+    :param weights: SHA-256 of weights and configuration
+    :param tokenizer: SHA-256 of what decides the token ids
+    :param parameters: parameters of the encoder
+    :param remote_code: code that comes with the checkpoint may run
+    """
+
+    name: str
+    kind: str
+    location: str
+    weights: str
+    tokenizer: str = ""
+    parameters: int = 0
+    remote_code: bool = False
+    revision: str | None = None
+
+
+def resolve(reference: str, name: str | None = None, revision: str | None = None, remote_code: bool = False) -> Source:
+    """The model that a reference means.
+
+    :param reference: a folder, a preset, a Hub id (`org/model` or `org/model@revision`), or `baseline:majority`;
+        `scratch:...` is built from data first, see `blurb.models.scratch`
+    :raises ModelError: naming what is missing and what to do
+    """
+    if reference.startswith("baseline:"):
+        from blurb.models.baseline import BASELINES
+
+        kind = reference.removeprefix("baseline:")
+        if kind not in BASELINES:
+            raise UnknownName("baseline", kind, BASELINES)
+        return Source(name or reference, "baseline", kind, weights=f"baseline:{kind}")
+    folder, found = locate(reference, revision)
+    check_folder(folder)
+    from blurb.models.loading import describe
+
+    tokenizer, parameters = describe(folder, remote_code)
+    return Source(
+        name=name or default_name(reference),
+        kind="encoder",
+        location=str(folder),
+        weights=hash_weights(folder),
+        tokenizer=tokenizer,
+        parameters=parameters,
+        remote_code=remote_code,
+        revision=found,
+    )
+
+
+def presets() -> dict[str, str]:
+    """Short names of checkpoints on the Hub."""
+    content = (files("blurb.models") / "presets.toml").read_text(encoding="utf-8")
+    return {key: str(value) for key, value in tomllib.loads(content).items()}
+
+
+def default_name(reference: str) -> str:
+    """Last part of a path or Hub id."""
+    return reference.rstrip("/").split("/")[-1].partition("@")[0] or reference
+
+
+def locate(reference: str, revision: str | None) -> tuple[Path, str | None]:
+    """Folder of a checkpoint, from disk or (by huggingface_hub, with its cache) from the Hub, and its revision."""
+    path = Path(reference).expanduser()
+    if path.is_dir():
+        return path.resolve(), None
+    known = presets()
+    if "/" not in reference and reference not in known:
+        raise ModelError(f"{UnknownName('model', reference, known)} Or give a folder or a Hub id such as org/model.")
+    repository, _, at = known.get(reference, reference).partition("@")
+    if path.is_absolute() or reference.startswith((".", "~")) or repository.count("/") != 1:
+        raise ModelError(f"The model folder {reference} does not exist.")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    wanted = revision or at or None
+    try:
+        folder = Path(snapshot_download(repository, revision=wanted, allow_patterns=HUB_FILES))
+        if not any(folder.glob("*.safetensors")):  # older checkpoints have pickled weights only
+            folder = Path(snapshot_download(repository, revision=wanted, allow_patterns=[*HUB_FILES, "*.bin"]))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise ModelError(
+            f"{repository} is neither a folder here nor in the local Hub cache, and the Hub cannot give it: {reason}"
+        ) from error
+    return folder, folder.name
+
+
+def check_folder(folder: Path) -> None:
+    """ModelError if a checkpoint lacks its configuration, weights or tokenizer."""
+    if not (folder / "config.json").is_file():
+        raise ModelError(f"{folder}: there is no config.json; a checkpoint is a folder that save_pretrained wrote.")
+    if not weight_files(folder):
+        raise ModelError(f"{folder}: there are no weights (expected model.safetensors or pytorch_model.bin).")
+    if not any((folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes")):
+        raise ModelError(
+            f"{folder}: there is no tokenizer (expected one of {', '.join(TOKENIZERS)}); "
+            "save it beside the weights with tokenizer.save_pretrained."
+        )
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The weights that transformers would read: safetensors if there are any, else `.bin` files."""
+    for pattern in WEIGHTS:
+        found = sorted(folder.glob(pattern))
+        if found:
+            return found
+    return []
+
+
+def hash_weights(folder: Path) -> str:
+    """SHA-256 over the weight files and the configuration without the fields that record who saved it."""
+    digest = hashlib.sha256()
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    for volatile in ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures"):
+        config.pop(volatile, None)
+    digest.update(json.dumps(config, sort_keys=True).encode())
+    for path in weight_files(folder):
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()

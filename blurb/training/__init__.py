@@ -1,0 +1,1 @@
+"""The loop of the encoder learner, its batches, and the protocols."""

@@ -1,0 +1,102 @@
+"""Which inputs go together, and how they become tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from blurb.inputs.features import Features, Ragged
+
+Ints = npt.NDArray[np.int64]
+SORT_FROM = 1_000
+"""Below this many examples batches are drawn at random: sorting would fix who trains with whom."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded inputs.
+
+    :param ids: (batch, pieces)
+    :param mask: (batch, pieces), 1 for sub-tokens
+    :param types: (batch, pieces) segment ids, or None
+    :param positions: token tasks: (batch, words), place of each word's first sub-token
+    :param word_mask: token tasks: (batch, words), True for words
+    :param targets: (batch,), (batch, labels) or (batch, words); None for prediction
+    """
+
+    ids: Tensor
+    mask: Tensor
+    types: Tensor | None
+    positions: Tensor | None
+    word_mask: Tensor | None
+    targets: Tensor | None
+
+    def to(self, device: torch.device) -> Batch:
+        """The batch on a device."""
+        moved = {name: None if value is None else value.to(device) for name, value in vars(self).items()}
+        return Batch(**moved)  # type: ignore[arg-type]
+
+
+def training_batches(lengths: Ints, batch_size: int, rng: np.random.Generator) -> list[Ints]:
+    """Batches of one epoch: shuffled, then sorted by length within mega-batches, then the batches shuffled.
+
+    A mega-batch is at most an eighth of the data, so that batch-mates change from epoch to epoch; padding falls to
+    a few per cent all the same. Every input is in exactly one batch, and all batches but one have `batch_size` inputs.
+    """
+    order = rng.permutation(len(lengths))
+    if len(lengths) >= SORT_FROM:
+        mega = max(1, len(lengths) // 8 // batch_size) * batch_size
+        parts = [order[start : start + mega] for start in range(0, len(order), mega)]
+        order = np.concatenate([part[np.argsort(-lengths[part], kind="stable")] for part in parts])
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def prediction_batches(lengths: Ints, pieces: int) -> list[Ints]:
+    """Batches for prediction: longest first, at most `pieces` padded sub-tokens each (at least one input)."""
+    order = np.argsort(-lengths, kind="stable")
+    batches, start = [], 0
+    while start < len(order):
+        size = max(1, pieces // int(lengths[order[start]]))
+        batches.append(order[start : start + size])
+        start += size
+    return batches
+
+
+def collate(
+    features: Features, rows: Ints, pad_id: int, targets: npt.NDArray[np.generic] | Ragged | None = None
+) -> Batch:
+    """Pads some rows to the longest of them.
+
+    :param targets: of all units, as a formulation gives them
+    """
+    ids = [features.ids[row] for row in rows]
+    positions = word_mask = answers = None
+    if features.words is not None and features.positions is not None:
+        places = [features.positions[row] for row in rows]
+        positions = _pad(places, 0)
+        word_mask = _pad([np.ones_like(place) for place in places], 0).bool()
+        if isinstance(targets, Ragged):
+            answers = _pad([targets[features.unit[row]][features.words[row]] for row in rows], 0)
+    elif targets is not None:
+        answers = torch.from_numpy(np.asarray(targets)[features.unit[rows]])
+    return Batch(
+        ids=_pad(ids, pad_id),
+        mask=_pad([np.ones_like(row) for row in ids], 0),
+        types=None if features.types is None else _pad([features.types[row] for row in rows], 0),
+        positions=positions,
+        word_mask=word_mask,
+        targets=answers,
+    )
+
+
+def _pad(rows: Sequence[Ints], value: int) -> Tensor:
+    padded = np.full((len(rows), max(1, max(map(len, rows)))), value, dtype=np.int64)
+    for i, row in enumerate(rows):
+        padded[i, : len(row)] = row
+    return torch.from_numpy(padded)

@@ -1,0 +1,62 @@
+"""Device, precision and repeatability."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Literal
+
+import numpy as np
+import torch
+
+from blurb.errors import SettingsError
+
+Precision = Literal["fp32", "bf16", "fp16"]
+
+
+def choose_device(wanted: str) -> torch.device:
+    """`auto`, or a torch device such as `cpu`, `cuda:1`, `mps`; SettingsError if it is not there."""
+    if wanted == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(wanted)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise SettingsError(f"The device '{wanted}' cannot be used: {reason}") from error
+    return device
+
+
+def choose_precision(wanted: str, device: torch.device) -> Precision:
+    """`auto` is bf16 where the hardware multiplies it natively, else fp32."""
+    if wanted == "auto":
+        return "bf16" if _has_bf16(device) else "fp32"
+    if wanted == "fp16" and device.type == "cpu":
+        raise SettingsError("fp16 needs a GPU; on a CPU choose fp32, bf16 or auto.")
+    if wanted not in ("fp32", "bf16", "fp16"):
+        raise SettingsError(f"The precision is auto, fp32, bf16 or fp16, not '{wanted}'.")
+    return wanted  # type: ignore[return-value]
+
+
+def _has_bf16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.get_device_capability(device) >= (8, 0)
+    if device.type == "cpu":
+        return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+    return False
+
+
+def seed_everything(seed: int) -> None:
+    """Seeds Python, NumPy and torch, asks for deterministic kernels: one machine then repeats a trial bit for bit."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+
+
+def out_of_memory(error: RuntimeError) -> bool:
+    """Whether an error says that memory did not suffice, on a GPU or a CPU."""
+    return isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error).lower()

@@ -1,0 +1,182 @@
+"""The loop: AdamW, warm-up and linear decay, clipping, the best epoch on dev by the task's own metric."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+
+from blurb.errors import TrainingError
+from blurb.inputs.features import Features, Ragged
+from blurb.training.batches import Batch, collate, prediction_batches, training_batches
+from blurb.training.hardware import Precision, out_of_memory
+from blurb.training.network import Network
+from blurb.training.optimizer import adamw, learning_rate_factor
+from blurb.training.settings import Settings
+
+log = logging.getLogger(__name__)
+Targets = npt.NDArray[np.generic] | Ragged
+CHECK_EVERY = 10
+"""Steps between looks at the loss: reading it makes a GPU wait."""
+PIECES = {"cpu": 4_096, "cuda": 65_536}
+"""Sub-tokens in a batch of predictions."""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One row of `history.csv`; `dev` is the task's metric (None where it was not computed)."""
+
+    epoch: int
+    loss: float
+    learning_rate: float
+    dev: float | None
+
+
+@dataclass
+class Trainer:
+    """Trains a network and predicts with it.
+
+    :param network: encoder, featurizer and head
+    :param pad_id: id to pad with
+    :param on_step: called with (steps done, steps in all) after every step
+    """
+
+    network: Network
+    pad_id: int
+    device: torch.device
+    precision: Precision
+    on_step: Callable[[int, int], None] = lambda done, total: None
+    micro_batch: int | None = None
+    accelerator: Accelerator = field(init=False)
+
+    def __post_init__(self) -> None:
+        # The state is shared by all accelerators of a process and would refuse another precision.
+        AcceleratorState._reset_state(True)
+        mixed = "no" if self.precision == "fp32" else self.precision
+        self.accelerator = Accelerator(cpu=self.device.type == "cpu", mixed_precision=mixed)
+        self.network.to(self.device)
+        # Only the encoder is prepared (accelerate wraps its forward in autocast): head and loss stay in float32.
+        self.network.encoder = self.accelerator.prepare_model(self.network.encoder, device_placement=False)
+
+    def fit(
+        self,
+        features: Features,
+        targets: Targets,
+        settings: Settings,
+        seed: int,
+        evaluate: Callable[[], float],
+    ) -> list[Epoch]:
+        """Trains in place and leaves the weights that the settings select (best epoch on dev, or last).
+
+        :param targets: of all units of `features`
+        :param evaluate: the dev metric of the network as it is now
+        :raises TrainingError: if the loss is not a number, or one input alone does not fit into memory
+        """
+        rng = np.random.default_rng(seed)
+        lengths = features.ids.lengths
+        per_epoch = math.ceil(len(features) / settings.batch_size)
+        total = per_epoch * settings.epochs
+        factor = learning_rate_factor(settings.warmup, total)
+        optimizer = self.accelerator.prepare_optimizer(adamw(self.network, settings), device_placement=False)
+        history: list[Epoch] = []
+        best: tuple[float, dict[str, torch.Tensor]] | None = None
+        done = 0
+        for epoch in range(1, settings.epochs + 1):
+            self.network.train()
+            losses: list[torch.Tensor] = []
+            rate = 0.0
+            for rows in training_batches(lengths, settings.batch_size, rng):
+                rate = settings.lr * factor(done)
+                for group in optimizer.param_groups:
+                    group["lr"] = rate * group["scale"]
+                losses.append(self._step(features, rows, targets, optimizer, settings.clip_norm))
+                done += 1
+                self.on_step(done, total)
+                if done % CHECK_EVERY == 0 or len(losses) == per_epoch:
+                    _check(losses, epoch, done, settings)
+            mean = float(torch.stack(losses).mean())
+            score = evaluate() if settings.select == "best" or epoch == settings.epochs else None
+            history.append(Epoch(epoch, mean, rate, score))
+            log.info("epoch %d of %d: loss %.4f, dev %s", epoch, settings.epochs, mean, score)
+            if settings.select == "best" and score is not None and (best is None or score > best[0]):
+                state = {name: value.detach().to("cpu", copy=True) for name, value in self.network.state_dict().items()}
+                best = (score, state)
+        if best is not None:
+            self.network.load_state_dict(best[1])
+        return history
+
+    def _step(
+        self,
+        features: Features,
+        rows: npt.NDArray[np.int64],
+        targets: Targets,
+        optimizer: torch.optim.Optimizer,
+        clip_norm: float,
+    ) -> torch.Tensor:
+        """One optimizer step; halves the micro-batch when memory runs out, the effective batch stays."""
+        while True:
+            size = self.micro_batch or len(rows)
+            try:
+                loss = self._gradients(features, rows, targets, size)
+                break
+            except RuntimeError as error:
+                if not out_of_memory(error):
+                    raise
+                optimizer.zero_grad()
+                if size <= 1:
+                    raise TrainingError(
+                        "Memory does not suffice for a single input; lower max_length or take another device."
+                    ) from error
+                self.micro_batch = math.ceil(min(size, len(rows)) / 2)
+                if self.device.type == "cuda":
+                    torch.cuda.empty_cache()
+                log.warning(
+                    "out of memory: micro-batches of %d from here on, the batch of the protocol stays", self.micro_batch
+                )
+        self.accelerator.clip_grad_norm_(self.network.parameters(), clip_norm)
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss
+
+    def _gradients(self, features: Features, rows: npt.NDArray[np.int64], targets: Targets, size: int) -> torch.Tensor:
+        parts = [collate(features, rows[i : i + size], self.pad_id, targets) for i in range(0, len(rows), size)]
+        terms = sum(self.network.head.terms(_answers(part), part.word_mask) for part in parts)
+        total = torch.zeros((), device=self.device)
+        for part in parts:
+            loss = self.network.loss(part.to(self.device)) / max(1, terms)
+            self.accelerator.backward(loss)
+            total += loss.detach()
+        return total
+
+    @torch.inference_mode()
+    def predict(self, features: Features) -> tuple[list[npt.NDArray[np.generic]], list[npt.NDArray[np.generic]]]:
+        """Predictions and scores of the head, one array a row of `features`."""
+        self.network.eval()
+        predicted: list[npt.NDArray[np.generic]] = [np.zeros(0)] * len(features)
+        scores = list(predicted)
+        pieces = PIECES.get(self.device.type, 8_192)
+        for rows in prediction_batches(features.ids.lengths, pieces):
+            best, probabilities = self.network.predict(collate(features, rows, self.pad_id).to(self.device))
+            for row, value, score in zip(rows, best.cpu().numpy(), probabilities.cpu().numpy(), strict=True):
+                predicted[row], scores[row] = value, score
+        return predicted, scores
+
+
+def _answers(batch: Batch) -> torch.Tensor:
+    assert batch.targets is not None
+    return batch.targets
+
+
+def _check(losses: list[torch.Tensor], epoch: int, step: int, settings: Settings) -> None:
+    if not torch.isfinite(torch.stack(losses[-CHECK_EVERY:])).all():
+        raise TrainingError(
+            f"The loss is not a number (epoch {epoch}, by step {step}, learning rate {settings.lr:g}). "
+            "A lower learning rate (--set lr=1e-5) or --precision fp32 is the usual remedy."
+        )

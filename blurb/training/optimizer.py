@@ -1,0 +1,46 @@
+"""AdamW and its schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from blurb.training.settings import Settings
+
+
+def adamw(network: nn.Module, settings: Settings) -> torch.optim.AdamW:
+    """AdamW over all parameters that learn; no decay on biases and norms, as is usual for BERT.
+
+    Every group has a `scale` of the learning rate.
+    """
+    groups = []
+    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    for decay, chosen in (
+        (settings.weight_decay, [parameter for parameter in parameters if parameter.ndim > 1]),
+        (0.0, [parameter for parameter in parameters if parameter.ndim <= 1]),
+    ):
+        if chosen:
+            groups.append({"params": chosen, "weight_decay": decay, "scale": 1.0})
+    return torch.optim.AdamW(
+        groups, lr=settings.lr, betas=(settings.beta1, settings.beta2), eps=settings.epsilon, fused=True
+    )
+
+
+def learning_rate_factor(warmup: float, total: int) -> Callable[[int], float]:
+    """Linear warm-up, then linear decay to 0 (Gu et al., section 2.5).
+
+    :param warmup: share of the steps if below 1, else a number of steps
+    :param total: steps in all
+    :returns: factor of the learning rate at step 0, 1, ...; as in transformers the first step has factor 0 where there
+        is a warm-up
+    """
+    up = min(total, int(warmup) if warmup >= 1 else round(warmup * total))
+
+    def factor(step: int) -> float:
+        if step < up:
+            return step / max(1, up)
+        return max(0.0, (total - step) / max(1, total - up))
+
+    return factor

@@ -1,0 +1,150 @@
+"""Protocols: TOML files that say how every task is fine-tuned. `protocols/defaults.toml` holds what they share."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from blurb.errors import SettingsError, UnknownName
+from blurb.tasks import Task
+from blurb.training.settings import FIELDS, Settings, typed
+
+FOLDER = files("blurb.training") / "protocols"
+DEFAULTS = "defaults"
+TOP = {"description", "note", "seeds", "all", "tasks", "search", "lr_by_size"}
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One protocol file, checked.
+
+    :param note: shown with every row that it makes ("scores mean nothing"), or empty
+    :param everywhere: settings of all tasks
+    :param per_task: settings of one task, by task name
+    :param seed_values: seeds by task name; the key "" is for all others; a number means 1..n
+    :param search: grid that is searched on dev with the first seed before the seeds are run
+    :param lr_by_size: (parameters in millions, learning rate below, learning rate from there on), or None
+    :param hash: changes with every setting in the file
+    """
+
+    name: str
+    description: str
+    note: str
+    everywhere: Mapping[str, Any]
+    per_task: Mapping[str, Mapping[str, Any]]
+    seed_values: Mapping[str, tuple[int, ...]]
+    search: Mapping[str, tuple[Any, ...]]
+    lr_by_size: tuple[float, float, float] | None
+    hash: str
+
+    def settings(self, task: Task, overrides: Mapping[str, Any], parameters: int) -> Settings:
+        """The settings of a task for an encoder of that many parameters."""
+        values: dict[str, Any] = dict(_defaults())
+        values["max_length"] = task.max_length
+        if self.lr_by_size is not None:
+            limit, below, above = self.lr_by_size
+            values["lr"] = below if parameters < limit * 1e6 else above
+        values.update(self.everywhere)
+        values.update(self.per_task.get(task.name, {}))
+        values.update(overrides)
+        return Settings(**values)
+
+    def seeds(self, task: Task, count: int | None = None) -> tuple[int, ...]:
+        """The seeds of a task; `count` (`--seeds N`) means 1..N."""
+        if count is not None:
+            return tuple(range(1, count + 1))
+        default = tuple(range(1, task.seeds + 1))
+        return self.seed_values.get(task.name, self.seed_values.get("", default))
+
+    def grid(self, overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The combinations to search; a setting that is overridden is not searched."""
+        axes = {name: values for name, values in self.search.items() if name not in overrides}
+        if not axes:
+            return []
+        return [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
+
+
+def names() -> list[str]:
+    """The protocols that come with blurb."""
+    shipped = (entry.name.removesuffix(".toml") for entry in FOLDER.iterdir() if entry.name.endswith(".toml"))
+    return sorted(name for name in shipped if name != DEFAULTS)
+
+
+def load(name: str) -> Protocol:
+    """A protocol by name, or from a file whose name ends in `.toml`."""
+    if name.endswith(".toml"):
+        path = Path(name)
+        if not path.is_file():
+            raise SettingsError(f"The protocol file {path} does not exist.")
+        return _parse(path.stem, str(path), path.read_text(encoding="utf-8"))
+    if name not in names():
+        raise UnknownName("protocol", name, names())
+    return _parse(name, f"{name}.toml", (FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def _defaults() -> dict[str, Any]:
+    content = tomllib.loads((FOLDER / f"{DEFAULTS}.toml").read_text(encoding="utf-8"))
+    return {key: typed(key, value, "defaults.toml") for key, value in content.items()}
+
+
+def _parse(name: str, where: str, text: str) -> Protocol:
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{where} is not valid TOML: {error}.") from None
+    for key in content:
+        if key not in TOP:
+            raise UnknownName(f"section (in {where})", key, sorted(TOP))
+    everywhere = _typed_table(content.get("all", {}), where)
+    per_task = {
+        task: _typed_table(values, f"{where}, task {task}") for task, values in content.get("tasks", {}).items()
+    }
+    seeds = content.get("seeds", {})
+    search = {
+        key: tuple(typed(key, value, f"{where}, search") for value in values)
+        for key, values in content.get("search", {}).items()
+    }
+    sizes = content.get("lr_by_size")
+    lr_by_size = None
+    if sizes is not None:
+        try:
+            lr_by_size = (float(sizes["millions"]), float(sizes["below"]), float(sizes["from"]))
+        except (KeyError, TypeError, ValueError):
+            raise SettingsError(f"{where}: lr_by_size needs millions, below and from.") from None
+    relevant = {key: value for key, value in content.items() if key not in ("description", "note")}
+    return Protocol(
+        name=name,
+        description=str(content.get("description", "")),
+        note=str(content.get("note", "")),
+        everywhere=everywhere,
+        per_task=per_task,
+        seed_values=_seeds(seeds, where),
+        search=search,
+        lr_by_size=lr_by_size,
+        hash=hashlib.sha256(json.dumps(relevant, sort_keys=True).encode()).hexdigest(),
+    )
+
+
+def _typed_table(values: Any, where: str) -> dict[str, Any]:
+    if not isinstance(values, dict):
+        raise SettingsError(f"{where}: expected a table of settings ({', '.join(FIELDS)}).")
+    return {key: typed(key, value, where) for key, value in values.items()}
+
+
+def _seeds(value: Any, where: str) -> dict[str, tuple[int, ...]]:
+    """`seeds = 3` for all tasks, or a table by task name (`default` for the others) of counts or lists of values."""
+    table = value if isinstance(value, dict) else {"default": value}
+    found = {}
+    for task, entry in table.items():
+        chosen = tuple(range(1, entry + 1)) if isinstance(entry, int) else tuple(entry)
+        if not chosen or not all(isinstance(seed, int) and seed >= 0 for seed in chosen):
+            raise SettingsError(f"{where}: seeds are a number of runs or a list of whole numbers, not {entry!r}.")
+        found["" if task == "default" else task] = chosen
+    return found

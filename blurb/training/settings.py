@@ -1,0 +1,75 @@
+"""The settings of one trial, and overrides of them from text. No default stands here: see `protocols/defaults.toml`."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from blurb.errors import SettingsError, UnknownName
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that a protocol decides for one task; `protocols/defaults.toml` says what each means."""
+
+    lr: float
+    batch_size: int
+    epochs: int
+    warmup: float
+    weight_decay: float
+    beta1: float
+    beta2: float
+    epsilon: float
+    clip_norm: float
+    head_dropout: float
+    select: str
+    max_length: int
+    max_train: int
+    max_eval: int
+    head: str
+    pooling: str
+    document_unit: str
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "epochs", "max_length"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        for name in ("lr", "warmup", "weight_decay", "clip_norm", "max_train", "max_eval"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise SettingsError(f"{name} must be 0 or more, not {getattr(self, name)}.")
+        for name, choices in (("select", ("best", "last")), ("document_unit", ("sentence", "abstract"))):
+            if getattr(self, name) not in choices:
+                raise SettingsError(f"{name} is one of {', '.join(choices)}, not '{getattr(self, name)}'.")
+
+
+FIELDS = {field.name: field.type for field in dataclasses.fields(Settings)}
+
+
+def typed(name: str, value: Any, where: str) -> Any:
+    """A value as the type of its setting; UnknownName or SettingsError, naming `where` it stands, otherwise."""
+    if name not in FIELDS:
+        raise UnknownName(f"setting (in {where})", name, FIELDS)
+    kind = FIELDS[name]
+    if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if kind == "str" and isinstance(value, str):
+        return value
+    expected = {"int": "a whole number", "float": "a number", "str": "a word"}[str(kind)]
+    raise SettingsError(f"{where}: {name} must be {expected}, not {value!r}.")
+
+
+def parse_overrides(pairs: Mapping[str, str]) -> dict[str, Any]:
+    """`--set key=value` as typed settings; the value is read as TOML, a bare word as text."""
+    found: dict[str, Any] = {}
+    for name, text in pairs.items():
+        try:
+            value: Any = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text
+        found[name] = typed(name, value, "--set")
+    return found
