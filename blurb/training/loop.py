@@ -16,6 +16,8 @@ from accelerate.state import AcceleratorState
 from blurb.errors import TrainingError
 from blurb.inputs.features import Features, Ragged
 from blurb.training.batches import Batch, collate, prediction_batches, training_batches
+from blurb.training.dropout import use_cpu_dropout
+from blurb.training.embedding import train_used_rows
 from blurb.training.hardware import Precision, out_of_memory
 from blurb.training.network import Network
 from blurb.training.optimizer import adamw, learning_rate_factor
@@ -62,6 +64,8 @@ class Trainer:
         mixed = "no" if self.precision == "fp32" else self.precision
         self.accelerator = Accelerator(cpu=self.device.type == "cpu", mixed_precision=mixed)
         self.network.to(self.device)
+        if self.device.type == "cpu":
+            use_cpu_dropout(self.network)
         # Only the encoder is prepared (accelerate wraps its forward in autocast): head and loss stay in float32.
         self.network.encoder = self.accelerator.prepare_model(self.network.encoder, device_placement=False)
 
@@ -84,6 +88,9 @@ class Trainer:
         per_epoch = math.ceil(len(features) / settings.batch_size)
         total = per_epoch * settings.epochs
         factor = learning_rate_factor(settings.warmup, total)
+        if settings.weight_decay == 0:
+            used = np.union1d(features.ids.values, [self.pad_id])
+            train_used_rows(self.network.encoder, torch.from_numpy(used).to(self.device))
         optimizer = self.accelerator.prepare_optimizer(adamw(self.network, settings), device_placement=False)
         history: list[Epoch] = []
         best: tuple[float, dict[str, torch.Tensor]] | None = None

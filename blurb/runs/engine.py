@@ -1,0 +1,92 @@
+"""Engines run many trials. What is done stands in the store, so an engine may be killed and started again."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from queue import Empty, SimpleQueue
+
+from blurb.runs.worker import Job, Outcome, Progress, execute
+
+Watch = Callable[[Outcome], None]
+
+
+class Engine(ABC):
+    """Runs jobs, in any order and place; a failing job does not stop the others."""
+
+    @abstractmethod
+    def run(self, jobs: Sequence[Job], watch: Watch, progress: Progress) -> list[Outcome]:
+        """One outcome a job, in the order of the jobs.
+
+        :param watch: called in this process when a job ends
+        :param progress: called with the steps of a job that runs in this process
+        """
+
+
+class LocalEngine(Engine):
+    """One job at a time in this process, or several in processes of their own that share the cores.
+
+    :param workers: processes; 1 means here
+    """
+
+    def __init__(self, workers: int = 1) -> None:
+        self.workers = workers
+
+    def run(self, jobs: Sequence[Job], watch: Watch, progress: Progress) -> list[Outcome]:
+        if self.workers == 1:
+            outcomes = []
+            for job in jobs:
+                outcomes.append(execute(job, progress))
+                watch(outcomes[-1])
+            return outcomes
+        return self._run_lanes(jobs, watch)
+
+    def _run_lanes(self, jobs: Sequence[Job], watch: Watch) -> list[Outcome]:
+        """A lane is a thread with one worker process, which is replaced if it dies."""
+        waiting: SimpleQueue[int] = SimpleQueue()
+        for index in range(len(jobs)):
+            waiting.put(index)
+        found: dict[int, Outcome] = {}
+
+        def lane() -> None:
+            pool = self._pool()
+            try:
+                while True:
+                    try:
+                        index = waiting.get_nowait()
+                    except Empty:
+                        return
+                    try:
+                        found[index] = pool.submit(execute, jobs[index]).result()
+                    except BrokenProcessPool:
+                        message = "The worker process died (killed, or out of memory)."
+                        found[index] = Outcome(jobs[index], "failed", message=message)
+                        pool.shutdown(wait=False)
+                        pool = self._pool()
+                    watch(found[index])
+            finally:
+                pool.shutdown()
+
+        with ThreadPoolExecutor(self.workers) as threads:
+            for future in [threads.submit(lane) for _ in range(min(self.workers, len(jobs)))]:
+                future.result()
+        return [found[index] for index in range(len(jobs))]
+
+    def _pool(self) -> ProcessPoolExecutor:
+        threads = max(1, (os.cpu_count() or 1) // self.workers)
+        return ProcessPoolExecutor(
+            1, mp_context=multiprocessing.get_context("spawn"), initializer=_limit_threads, initargs=(threads,)
+        )
+
+
+ENGINES: dict[str, type[LocalEngine]] = {"local": LocalEngine}
+
+
+def _limit_threads(threads: int) -> None:
+    import torch
+
+    torch.set_num_threads(threads)

@@ -1,0 +1,195 @@
+"""Trials on disk: `<root>/<model>/<task>/<hash>/`, written aside and renamed into place, `DONE.json` last.
+
+A trial is done if and only if `DONE.json` is there and the hashes in it agree with the files beside it. Which trials
+make a row of the leaderboard stands in `<root>/<model>/rows/<key>.json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from blurb.errors import StoreError
+from blurb.runs.spec import Configuration, Trial
+
+SCHEMA = 1
+"""Version of the files; a store of another version is refused, never rewritten."""
+FILES = ("spec.json", "provenance.json", "metrics.json", "predictions.parquet", "history.csv", "log.txt")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A finished trial as read from disk; `metrics` has `dev`, `test` and `majority`, all as fractions."""
+
+    path: Path
+    trial: Trial
+    provenance: Mapping[str, Any]
+    metrics: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Which trials make a row of the leaderboard.
+
+    :param trials: task -> seed -> hash of the trial
+    """
+
+    model: str
+    weights: str
+    configuration: Configuration
+    trials: Mapping[str, Mapping[int, str]]
+
+    @property
+    def key(self) -> str:
+        """12 hexadecimal digits over model, weights and configuration."""
+        text = json.dumps([self.model, self.weights, asdict(self.configuration)], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+class Store:
+    """A folder of trials.
+
+    :param root: made when something is written
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def path(self, model: str, task: str, hash_: str) -> Path:
+        """Folder of a trial."""
+        return self.root / folder_name(model) / task / hash_
+
+    def is_done(self, path: Path) -> bool:
+        """Whether a trial is finished and undamaged."""
+        return not self.damage(path)
+
+    def damage(self, path: Path) -> list[str]:
+        """Files that are missing or differ from `DONE.json`; `["DONE.json"]` if that is not there."""
+        try:
+            done = json.loads((path / "DONE.json").read_text(encoding="utf-8"))
+        except (OSError, json.JSONDecodeError):
+            return ["DONE.json"]
+        if done.get("schema") != SCHEMA:
+            raise StoreError(
+                f"{path} was written in schema version {done.get('schema')}, this is {SCHEMA}. "
+                "Give another folder with --output, or use the version of blurb that wrote it."
+            )
+        return [name for name in FILES if done["sha256"].get(name) != _sha256(path / name)]
+
+    @contextmanager
+    def writing(self, path: Path) -> Iterator[Path]:
+        """A folder to write a trial's files into; sealed and renamed to `path` at the end, dropped on an error."""
+        aside = path.with_name(f".{path.name}.{os.getpid()}")
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        try:
+            yield aside
+            self.seal(aside)
+            if path.exists():  # damaged or unfinished, or it would not be written again
+                shutil.rmtree(path)
+            aside.rename(path)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+    def seal(self, path: Path) -> None:
+        """Writes `DONE.json` over the files as they are."""
+        hashes = {name: _sha256(path / name) for name in FILES}
+        missing = [name for name, value in hashes.items() if value is None]
+        if missing:
+            raise StoreError(f"{path}: {', '.join(missing)} is missing; the trial cannot be sealed.")
+        write_json(path / "DONE.json", {"schema": SCHEMA, "sha256": hashes})
+
+    def read(self, path: Path) -> Record:
+        """A finished trial."""
+        provenance, metrics = read_json(path / "provenance.json"), read_json(path / "metrics.json")
+        return Record(path, self.read_spec(path), provenance, metrics)
+
+    def read_spec(self, path: Path) -> Trial:
+        """What was asked in a trial."""
+        return Trial(**read_json(path / "spec.json"))
+
+    def trial_folders(self) -> list[Path]:
+        """Folders of all trials, finished or not, in a fixed order."""
+        return sorted(path.parent for path in self.root.glob("*/*/*/spec.json") if not path.parent.name.startswith("."))
+
+    def write_row(self, row: Row) -> Row:
+        """Adds a row, or the trials of a row to what it has; call it under the lock of the store."""
+        path = self.root / folder_name(row.model) / "rows" / f"{row.key}.json"
+        trials = {task: dict(seeds) for task, seeds in row.trials.items()}
+        if path.exists():
+            before = self._read_row(path)
+            trials = {
+                **{task: dict(seeds) for task, seeds in before.trials.items() if task not in trials},
+                **{task: {**before.trials.get(task, {}), **seeds} for task, seeds in trials.items()},
+            }
+        merged = Row(row.model, row.weights, row.configuration, trials)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, {"schema": SCHEMA, **asdict(merged)})
+        return merged
+
+    def rows(self) -> list[Row]:
+        """All rows, in a fixed order."""
+        return [self._read_row(path) for path in sorted(self.root.glob("*/rows/*.json"))]
+
+    def _read_row(self, path: Path) -> Row:
+        content = read_json(path)
+        if content.pop("schema") != SCHEMA:
+            raise StoreError(f"{path} was written in another schema version than {SCHEMA}.")
+        configuration = Configuration(**content.pop("configuration"))
+        trials = {task: {int(seed): h for seed, h in seeds.items()} for task, seeds in content.pop("trials").items()}
+        return Row(configuration=configuration, trials=trials, **content)
+
+
+def folder_name(model: str) -> str:
+    """A model name as the name of a folder."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
+
+
+def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    """`predictions.parquet`: split, id, doc_id, gold, prediction, majority, scores; a row an input unit."""
+    import pyarrow
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.table(dict(columns)), path, compression="zstd")
+
+
+def read_predictions(path: Path) -> dict[str, list[Any]]:
+    """The columns that `write_predictions` wrote."""
+    import pyarrow.parquet
+
+    columns: dict[str, list[Any]] = pyarrow.parquet.read_table(path).to_pydict()
+    return columns
+
+
+def write_json(path: Path, content: object) -> None:
+    """JSON, aside and renamed."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.write_text(json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
+    aside.replace(path)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object; StoreError if it cannot be read."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        raise StoreError(f"{path} cannot be read: {error}.") from error
+    if not isinstance(content, dict):
+        raise StoreError(f"{path} does not hold a JSON object.")
+    return content
+
+
+def _sha256(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None

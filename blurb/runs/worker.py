@@ -1,0 +1,170 @@
+"""Runs one trial from its data to its files in the store."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import logging
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from filelock import FileLock
+
+from blurb import data, formulations, models, tasks
+from blurb.data import TaskData
+from blurb.errors import BlurbError, DataError
+from blurb.formulations._base import Formulation
+from blurb.models import Source, Units
+from blurb.runs import rescore
+from blurb.runs.environment import environment
+from blurb.runs.spec import Configuration, Trial
+from blurb.runs.store import Store, write_json, write_predictions
+
+log = logging.getLogger("blurb")
+SCORED: tuple[tasks.Split, ...] = ("dev", "test")
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A trial with all that is needed to run it on this machine."""
+
+    trial: Trial
+    source: Source
+    configuration: Configuration
+    data: Path
+    store: Path
+    device: str
+
+    @property
+    def path(self) -> Path:
+        """Folder of the trial."""
+        return Store(self.store).path(self.source.name, self.trial.task, self.trial.hash)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job; `message` says why it failed."""
+
+    job: Job
+    status: Literal["done", "already done", "failed"]
+    seconds: float = 0.0
+    message: str = ""
+
+
+def execute(job: Job, progress: Progress = lambda done, total: None) -> Outcome:
+    """Runs a trial unless it is done. Two processes that are given the same trial run it once."""
+    store = Store(job.store)
+    path = job.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    start = time.perf_counter()
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        if store.is_done(path):
+            return Outcome(job, "already done")
+        failure = path.with_name(f"{path.name}.failed.json")
+        try:
+            _run(job, store, path, progress)
+        except (BlurbError, RuntimeError, ValueError, OSError, MemoryError) as error:
+            message = str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
+            write_json(failure, {"message": message, "traceback": traceback.format_exc(), "trial": vars(job.trial)})
+            return Outcome(job, "failed", time.perf_counter() - start, message)
+        failure.unlink(missing_ok=True)
+    return Outcome(job, "done", time.perf_counter() - start)
+
+
+@lru_cache(maxsize=2)
+def load_data(task: str, folder: Path) -> TaskData:
+    """The data of a task; kept, as the seeds of a task follow one another."""
+    return data.load(tasks.get(task), folder)
+
+
+def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) -> tuple[list[dict[str, Any]], str]:
+    """The units of a split and what identifies them in the cache of features."""
+    return formulation.units(content.splits[split]), f"{content.hash} {split} {sorted(formulation.options.items())}"
+
+
+def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
+    trial = job.trial
+    content = load_data(trial.task, job.data)
+    if content.hash != trial.data:
+        raise DataError("the data changed since the trials were planned; run the command again.", job.data)
+    formulation = formulations.bind(content.task, trial.settings)
+    with store.writing(path) as aside:
+        handler = logging.FileHandler(aside / "log.txt", encoding="utf-8")
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        log.addHandler(handler)
+        try:
+            started = time.time()
+            log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)
+            learner = models.learner(job.source, formulation, job.device, trial.precision)
+            most = {"train": trial.settings["max_train"], "dev": trial.settings["max_eval"]}
+            most["test"] = most["dev"]
+            units = {
+                split: Units.draw(*units_of(formulation, content, split), most[split], trial.seed)
+                for split in tasks.SPLITS
+            }
+            clock = time.perf_counter()
+            report = learner.fit(units["train"], units["dev"], trial.settings, trial.seed, progress)
+            fitted = time.perf_counter()
+            columns = _predictions(formulation, learner, units)
+            facts = {
+                "train_seconds": round(fitted - clock, 2),
+                "predict_seconds": round(time.perf_counter() - fitted, 2),
+                "train_units": len(units["train"].used),
+                **report.facts,
+            }
+            log.info("trained in %.1f s", fitted - clock)
+        finally:
+            log.removeHandler(handler)
+            handler.close()
+        write_json(aside / "spec.json", vars(trial))
+        write_predictions(aside / "predictions.parquet", columns)
+        write_json(aside / "metrics.json", rescore.figures(formulation, columns))
+        write_json(aside / "provenance.json", _provenance(job, content, started, facts))
+        _write_history(aside / "history.csv", report.history)
+
+
+def _predictions(
+    formulation: Formulation, learner: models.Learner, units: Mapping[tasks.Split, Units]
+) -> dict[str, list[Any]]:
+    """The columns of `predictions.parquet` for dev and test, the majority's answer among them."""
+    majority = formulation.constants(units["train"].used)[0]
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("split", "id", "doc_id", "gold", "prediction", "majority", "scores")
+    }
+    for split in SCORED:
+        rows = units[split].used
+        predicted, scores = learner.predict(units[split])
+        columns["split"] += [split] * len(rows)
+        columns["id"] += [row["id"] for row in rows]
+        columns["doc_id"] += [row.get("doc_id") for row in rows]
+        columns["gold"] += [formulation.gold(row) for row in rows]
+        columns["prediction"] += predicted
+        columns["majority"] += [formulation.constant(majority, row) for row in rows]
+        columns["scores"] += scores if scores is not None else [None] * len(rows)
+    return columns
+
+
+def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "model": job.source.name,
+        "revision": job.source.revision,
+        "parameters": job.source.parameters,
+        "configuration": dataclasses.asdict(job.configuration),
+        "data_verdict": content.verdict,
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "facts": dict(facts),
+        "environment": environment(job.device if job.source.kind == "encoder" else "cpu"),
+    }
+
+
+def _write_history(path: Path, history: list[dict[str, Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["epoch", "loss", "learning_rate", "dev"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(history)
