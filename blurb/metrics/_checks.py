@@ -1,0 +1,47 @@
+"""What every metric asks of its input before it counts anything: pairs that line up, labels that make sense."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def check_pairs(gold: Sequence[object], predicted: Sequence[object], unit: str) -> None:
+    """Raises ValueError unless there is one prediction for each gold `unit` (a singular noun, for the message)."""
+    for side, values in (("gold", gold), ("predicted", predicted)):
+        if isinstance(values, str):
+            raise ValueError(f"{side} is the single string {values!r}. Pass a sequence with one item per {unit}.")
+    if len(gold) != len(predicted):
+        raise ValueError(
+            f"gold has {len(gold)} {unit}s, predicted has {len(predicted)}: {unit} {min(len(gold), len(predicted))} "
+            f"(counting from 0) has no counterpart. Pass one prediction per gold {unit}, in the same order."
+        )
+
+
+def check_sentences(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> NDArray[np.intp]:
+    """Raises ValueError unless gold and predicted line up word by word; returns the words per sentence, (sentences,).
+
+    A flat list of tags is refused: `["B", "I", "O"]` would otherwise pass for three sentences of one word.
+    """
+    check_pairs(gold, predicted, "sentence")
+    for side, sentences in (("gold", gold), ("predicted", predicted)):
+        if any(issubclass(kind, str) for kind in set(map(type, sentences))):
+            raise ValueError(f"{side} is a flat sequence of strings. Pass each sentence as a sequence of its own.")
+    gold_lengths = np.fromiter(map(len, gold), dtype=np.intp, count=len(gold))
+    predicted_lengths = np.fromiter(map(len, predicted), dtype=np.intp, count=len(predicted))
+    unequal = np.flatnonzero(gold_lengths != predicted_lengths)
+    if unequal.size:
+        index = unequal[0]
+        raise ValueError(
+            f"Sentence {index} (counting from 0) has {gold_lengths[index]} gold tags and {predicted_lengths[index]} "
+            "predicted tags. Give every word a tag on both sides; fill what the model did not see with 'O'."
+        )
+    return gold_lengths
+
+
+def check_labels(labels: Sequence[str]) -> None:
+    """Raises ValueError unless `labels` are names, at least one, none twice: each weighs the same in a mean."""
+    if isinstance(labels, str) or len(labels) == 0 or len(set(labels)) != len(labels):
+        raise ValueError(f"labels is {labels!r}. Pass a sequence of label names, at least one and none twice.")

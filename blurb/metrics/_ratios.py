@@ -1,0 +1,36 @@
+"""Precision, recall and F1 from counts. An undefined ratio is 0, as seqeval and scikit-learn have it by default."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+def ratio(part: float, whole: float) -> float:
+    """`part / whole`, and 0.0 where `whole` is 0.
+
+    >>> ratio(1, 4), ratio(0, 0)
+    (0.25, 0.0)
+    """
+    return float(part / whole) if whole else 0.0
+
+
+class Ratios(NamedTuple):
+    """Fractions in [0, 1]. The order is that of the metrics' dictionaries: what is reported comes first."""
+
+    f1: float
+    precision: float
+    recall: float
+
+
+def ratios(true_positives: float, predicted: float, gold: float) -> Ratios:
+    """From the items that are right, the items predicted and the items in the gold.
+
+    >>> ratios(true_positives=2, predicted=4, gold=2)
+    Ratios(f1=0.6666666666666666, precision=0.5, recall=1.0)
+    """
+    # 2TP / (predicted + gold) is 2PR / (P + R) with one rounding, and is defined when only one of P and R is
+    return Ratios(
+        f1=ratio(2 * true_positives, predicted + gold),
+        precision=ratio(true_positives, predicted),
+        recall=ratio(true_positives, gold),
+    )

@@ -1,0 +1,86 @@
+"""Pearson's correlation of predicted and gold scores. (BIOSSES.)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blurb.metrics._checks import check_pairs
+
+Vector = NDArray[np.float64]
+
+# Predictions this close to each other, relative to the largest, are one number: those of a model that has collapsed
+# differ in the last digits of float32 (eps 1.2e-7) from batch to batch, and would be correlated by rounding errors.
+NOISE = 1e-6
+
+
+def _is_constant(values: Vector) -> bool:
+    magnitude = np.abs(values).max()
+    return bool(magnitude == 0 or np.ptp(values / magnitude) <= NOISE)
+
+
+def _standardised(values: Vector) -> Vector:
+    """Centred and of length 1: (units,). Scaled before each step, so that no square over- or underflows."""
+    scaled = values / np.abs(values).max()
+    centred = scaled - scaled.mean()
+    centred /= np.abs(centred).max()
+    return np.asarray(centred / np.linalg.norm(centred))
+
+
+def _correlation(gold: Vector, predicted: Vector) -> float:
+    if _is_constant(gold) or _is_constant(predicted):
+        return 0.0
+    return float(np.clip(_standardised(gold) @ _standardised(predicted), -1.0, 1.0))
+
+
+def _vector(values: Sequence[float], side: str) -> Vector:
+    vector = np.asarray(values, dtype=np.float64)  # (units,)
+    if vector.ndim != 1:
+        raise ValueError(f"{side} has the shape {vector.shape}. Pass one score per pair, as a flat sequence.")
+    bad = np.flatnonzero(~np.isfinite(vector))
+    if bad.size:
+        raise ValueError(f"{side} score {bad[0]} (counting from 0) is {vector[bad[0]]}. Pass finite scores only.")
+    return vector
+
+
+def pearson(
+    gold: Sequence[float], predicted: Sequence[float], *, low: float = 0.0, high: float = 4.0
+) -> dict[str, float]:
+    """Pearson's r between the gold scores and the predicted scores clipped to [low, high].
+
+    Args:
+        gold, predicted: one score for each sentence pair, (units,).
+        low, high: the bounds of the scale, to which predictions are clipped. The gold is left as it is.
+
+    Returns:
+        `pearson`, in [-1, 1]; `pearson_raw`, the same without clipping; `constant`, 1.0 if the clipped predictions are
+        all the same up to rounding and 0.0 if not. Where either side is constant r is undefined and reported as 0.0.
+
+    Raises:
+        ValueError: unequal lengths, fewer than two pairs, a score that is not finite (the message gives its index), a
+            nested sequence, or `low` not below `high`.
+
+    Example: the prediction 7.0 is outside the scale and counts as 4.0.
+
+    >>> scores = pearson([0.0, 2.0, 4.0], [0.0, 2.0, 7.0])
+    >>> round(scores["pearson"], 4), round(scores["pearson_raw"], 4), scores["constant"]
+    (1.0, 0.9707, 0.0)
+    >>> pearson([0.0, 2.0, 4.0], [5.0, 6.0, 7.0])["constant"]  # all become 4.0
+    1.0
+
+    Source: Gu et al. section 2.3 for Pearson; the bounds are those of the BLURB submission schema (PROTOCOL.md C.6).
+    """
+    check_pairs(gold, predicted, "score")
+    gold_scores, predicted_scores = _vector(gold, "gold"), _vector(predicted, "predicted")
+    if len(gold_scores) < 2:
+        raise ValueError(f"A correlation needs at least two pairs, here are {len(gold_scores)}.")
+    if not low < high:
+        raise ValueError(f"low={low} is not below high={high}.")
+    clipped = np.clip(predicted_scores, low, high)
+    return {
+        "pearson": _correlation(gold_scores, clipped),
+        "pearson_raw": _correlation(gold_scores, predicted_scores),
+        "constant": float(_is_constant(clipped)),
+    }

@@ -1,0 +1,111 @@
+"""Entity-level F1: an entity is right if its first word, its last word and its type all are. (The five NER tasks.)
+
+Both readings of a tag sequence cut the words inside entities into runs, and differ only in which runs count:
+
+    word           1    2    3    4    5
+    tag            O    I    I    B    O
+    runs               [I    I]  [B]
+    lenient            entity    entity
+    strict                       entity
+
+A word joins the word before it if it continues (I, E, L) something unfinished (B, I) of the same type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blurb.metrics._checks import check_sentences
+from blurb.metrics._ratios import ratios
+from blurb.metrics._tags import Flags, Numbers, Tags, TagTable
+
+IOB2_PREFIXES = "BIO"
+ALL_PREFIXES = "BIOESLU"  # E and S of IOBES are L and U of BIOUL
+STARTS, CONTINUES, UNFINISHED = "BSU", "IEL", "BI"
+
+
+class _Entities(NamedTuple):
+    """Each array is (entities,), in the order of the text."""
+
+    starts: Numbers  # the first word
+    lengths: Numbers  # in words
+    types: Numbers
+
+
+def _find_entities(tags: Tags, is_first: Flags, strict: bool) -> _Entities:
+    """`is_first`, (words,): whether a word is the first of its sentence; entities do not cross sentences."""
+    inside = np.flatnonzero(tags.has_prefix(STARTS + CONTINUES).take(tags.numbers))  # (inside,) few words are
+    numbers = tags.numbers[inside]  # (inside,)
+    continues, unfinished = tags.has_prefix(CONTINUES)[numbers], tags.has_prefix(UNFINISHED)[numbers]  # (inside,) each
+    types = tags.types[numbers]  # (inside,)
+    joins = np.zeros(len(inside), dtype=np.bool_)  # (inside,) whether a word belongs to the run of the one before
+    joins[1:] = continues[1:] & unfinished[:-1] & (np.diff(types) == 0) & (np.diff(inside) == 1) & ~is_first[inside[1:]]
+    runs = np.flatnonzero(~joins)  # (runs,) where each begins, among the words inside
+    lengths = np.diff(runs, append=len(inside))  # (runs,)
+    if strict:
+        begins = ~continues[runs]  # (runs,) a run that begins in the middle is no entity
+        runs, lengths = runs[begins], lengths[begins]
+    return _Entities(inside[runs], lengths, types[runs])
+
+
+def entity_counts(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, strict: bool = False
+) -> NDArray[np.int64]:
+    """True positives, predicted and gold entities of each sentence: (sentences, 3). Sums of rows give `entity_f1`.
+
+    >>> entity_counts([["B", "I", "O"], ["O", "B"]], [["B", "I", "B"], ["O", "O"]])
+    array([[1, 2, 1],
+           [0, 0, 1]])
+
+    Arguments and errors are those of `entity_f1`.
+    """
+    sentence_lengths = check_sentences(gold, predicted)
+    sentence_of = np.repeat(np.arange(len(gold)), sentence_lengths)  # (words,)
+    is_first = np.zeros(len(sentence_of) + 1, dtype=np.bool_)  # (words + 1,) an empty sentence may begin after the last
+    is_first[np.cumsum(sentence_lengths) - sentence_lengths] = True
+    table = TagTable(IOB2_PREFIXES if strict else ALL_PREFIXES)
+    g, p = (_find_entities(table.read(side), is_first, strict) for side in (gold, predicted))
+    same_start, in_g, in_p = np.intersect1d(g.starts, p.starts, assume_unique=True, return_indices=True)
+    right = same_start[(g.lengths[in_g] == p.lengths[in_p]) & (g.types[in_g] == p.types[in_p])]
+    columns = (right, p.starts, g.starts)
+    return np.stack([np.bincount(sentence_of[starts], minlength=len(gold)) for starts in columns], axis=1)
+
+
+def entity_f1(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, strict: bool = False
+) -> dict[str, float]:
+    """Micro-F1 over all entities of all types.
+
+    Args:
+        gold, predicted: the tags of each sentence, (sentences, words of the sentence): `O`, or a prefix alone (`B`) or
+            with a type (`B-Disease`). Prefixes: B and I, E or L (last word), S or U (single word).
+        strict: whether an entity must begin with B, as IOB2 demands; E, L, S and U are then refused.
+
+    Returns:
+        `f1`, `precision`, `recall` as fractions; `true_positives`, `predicted`, `gold` as counts of entities.
+
+    Raises:
+        ValueError: the sentences do not line up (the message names the sentence and both lengths), or a tag is none.
+
+    Example: an I after O begins an entity for the lenient reading only (PROTOCOL.md C.1).
+
+    >>> entity_f1([["B", "I", "O"]], [["I", "I", "O"]])["f1"]
+    1.0
+    >>> entity_f1([["B", "I", "O"]], [["I", "I", "O"]], strict=True)
+    {'f1': 0.0, 'precision': 0.0, 'recall': 0.0, 'true_positives': 0.0, 'predicted': 0.0, 'gold': 1.0}
+
+    Source: exact spans, Gu et al. section 2.4; the lenient reading is conlleval's and the default of seqeval 1.2.2,
+    which LinkBERT's script calls; strict is seqeval's `mode="strict", scheme=IOB2`. One difference is meant: seqeval's
+    default mode knows E and S but not L and U, which it warns of and misreads; here L is E and U is S.
+    """
+    true_positives, n_predicted, n_gold = entity_counts(gold, predicted, strict=strict).sum(axis=0).tolist()
+    return {
+        **ratios(true_positives, n_predicted, n_gold)._asdict(),
+        "true_positives": float(true_positives),
+        "predicted": float(n_predicted),
+        "gold": float(n_gold),
+    }

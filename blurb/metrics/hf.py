@@ -1,0 +1,65 @@
+"""The metrics of `blurb.metrics` as `evaluate.Metric` objects, for code that speaks Hugging Face `evaluate`.
+
+    from blurb.metrics import hf
+    metric = hf.load("entity_f1", strict=True)
+    metric.compute(references=[["B", "I", "O"]], predictions=[["B", "I", "O"]])
+
+Import this module only when asked for: `evaluate` imports torch, and takes seconds. Nothing is fetched from the Hub.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import datasets
+import evaluate
+
+from blurb.metrics import Metric, get
+
+_STRING, _FLOAT = datasets.Value("string"), datasets.Value("float64")
+
+# What one reference and one prediction look like; everything not named here is one label for each unit.
+FEATURES: dict[str, Any] = {
+    "entity_f1": datasets.Sequence(_STRING),
+    "token_macro_f1": datasets.Sequence(_STRING),
+    "multilabel_f1": datasets.Sequence(_STRING),
+    "pearson": _FLOAT,
+}
+
+
+class FunctionMetric(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
+    """An `evaluate.Metric` around a function of gold and predicted."""
+
+    def __init__(self, name: str, function: Metric) -> None:
+        self.function = function
+        self.feature = FEATURES.get(name, _STRING)
+        # evaluate makes a cache folder even for a metric that stays in memory. Its default is in the home, which is
+        # read-only on some clusters; this one is gone before the metric is used.
+        with tempfile.TemporaryDirectory() as folder:
+            super().__init__(keep_in_memory=True, cache_dir=folder)
+        self.info.module_name = name  # not that of this class: `evaluate.combine` tells metrics apart by it
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=self.function.__doc__ or "",
+            citation="",
+            features=datasets.Features({"predictions": self.feature, "references": self.feature}),
+        )
+
+    def _compute(self, predictions: Sequence[Any], references: Sequence[Any]) -> dict[str, float]:
+        return self.function(references, predictions)
+
+
+def load(name: str, **options: Any) -> evaluate.Metric:
+    """The metric of that name (see `blurb.metrics.get`) with its options bound, as `evaluate.load` would return it.
+
+    Options are the keyword arguments of the function: `strict`, `labels`, `negative`, `positive`, `low`, `high`.
+    Raises `blurb.errors.UnknownName` for a name that is none.
+    """
+    function = get(name)
+    bound = partial(function, **options)
+    bound.__doc__ = function.__doc__
+    return FunctionMetric(name, bound)

@@ -1,0 +1,80 @@
+"""Any number of labels for each document, and the three figures that are all called F1 for them. (HoC.)"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blurb.metrics._checks import check_labels, check_pairs
+from blurb.metrics._ratios import ratio, ratios
+
+
+def _indicators(documents: Sequence[Collection[str]], labels: Sequence[str], side: str) -> NDArray[np.bool_]:
+    """Whether a document has a label: (documents, labels)."""
+    column = {label: number for number, label in enumerate(labels)}
+    indicators = np.zeros((len(documents), len(labels)), dtype=np.bool_)
+    for row, document in enumerate(documents):
+        if isinstance(document, str):
+            raise ValueError(f"{side} document {row} is the string {document!r}. Pass a collection of label names.")
+        for label in document:
+            if label not in column:
+                raise ValueError(
+                    f"{side} document {row} (counting from 0) has the unknown label {label!r}. "
+                    f"Known: {', '.join(labels)}."
+                )
+            indicators[row, column[label]] = True
+    return indicators
+
+
+def _mean_ratio(part: NDArray[np.int64], whole: NDArray[np.int64], neither: NDArray[np.bool_]) -> float:
+    """The mean over documents of part / whole, with 1 where the document is empty on both sides."""
+    per_document = np.where(neither, 1.0, part / np.maximum(whole, 1))  # (documents,)
+    return ratio(float(per_document.sum()), len(per_document))
+
+
+def multilabel_f1(
+    gold: Sequence[Collection[str]], predicted: Sequence[Collection[str]], labels: Sequence[str]
+) -> dict[str, float]:
+    """Micro-F1 pooled over all cells of the table of documents and labels, with its two rivals beside it.
+
+    Args:
+        gold, predicted: the labels of each document, (documents, labels of the document); order and repetition do not
+            matter, a document may have none.
+        labels: all labels that there are.
+
+    Returns:
+        `micro_f1`, pooled over documents and labels, which is the score; `macro_f1`, the mean over labels of their F1;
+        `document_f1`, the harmonic mean of the mean precision and the mean recall of a document; `precision` and
+        `recall`, pooled like `micro_f1`. A ratio without denominator is 0.0, with one exception: a document that is
+        empty on both sides has precision and recall 1 in `document_f1`, since nothing was to be found and nothing was.
+        (BLUE, where `document_f1` is from, leaves out all documents without gold labels: on the rest the two agree.)
+
+    Raises:
+        ValueError: unequal lengths, a label that is not among `labels` (the message names it), or no `labels`.
+
+    >>> multilabel_f1([{"A", "B"}, {"A"}, set()], [{"A"}, {"A", "B"}, set()], labels=("A", "B"))
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'micro_f1': 0.6666666666666666, 'macro_f1': 0.5, 'document_f1': 0.8333333333333334,
+     'precision': 0.6666666666666666, 'recall': 0.6666666666666666}
+
+    Source: pooled micro-F1 as in LinkBERT's script for HoC; the mean over labels is IQVIA's, the mean over documents
+    BLUE's (PROTOCOL.md C.7; ncbi-nlp/BLUE_Benchmark, blue/eval_hoc.py).
+    """
+    check_labels(labels)
+    check_pairs(gold, predicted, "document")
+    is_gold, is_predicted = _indicators(gold, labels, "gold"), _indicators(predicted, labels, "predicted")
+    right = is_gold & is_predicted  # (documents, labels)
+    pooled = ratios(right.sum(), is_predicted.sum(), is_gold.sum())
+    per_label = [ratios(*counts).f1 for counts in zip(right.sum(0), is_predicted.sum(0), is_gold.sum(0), strict=True)]
+    neither = ~np.any(is_gold | is_predicted, axis=1)  # (documents,)
+    precision = _mean_ratio(right.sum(1), is_predicted.sum(1), neither)
+    recall = _mean_ratio(right.sum(1), is_gold.sum(1), neither)
+    return {
+        "micro_f1": pooled.f1,
+        "macro_f1": ratio(sum(per_label), len(labels)),
+        "document_f1": ratio(2 * precision * recall, precision + recall),
+        "precision": pooled.precision,
+        "recall": pooled.recall,
+    }

@@ -1,0 +1,68 @@
+"""Word-level F1 of each label, averaged over the labels. (EBM PICO.)"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+
+from blurb.metrics._checks import check_labels, check_sentences
+from blurb.metrics._ratios import ratio, ratios
+
+PREFIXES = "BIESLU"
+
+
+def _label(tag: str, labels: Sequence[str]) -> str | None:
+    """`I-PAR` -> `PAR`, `O` -> None: outside is not a class."""
+    if tag == "O":
+        return None
+    prefix, _, label = str(tag).partition("-")
+    if len(prefix) != 1 or prefix not in PREFIXES or label not in labels:
+        raise ValueError(
+            f"{tag!r} is not a tag here: expected 'O', or a prefix with one of {', '.join(labels)}, as 'I-{labels[0]}'."
+        )
+    return label
+
+
+def token_macro_f1(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], labels: Sequence[str] = ("PAR", "INT", "OUT")
+) -> dict[str, float]:
+    """F1 of each label, pooled over all words of all sentences; then the unweighted mean over the labels.
+
+    Args:
+        gold, predicted: the tags of each sentence, (sentences, words of the sentence). Only the label of a tag counts,
+            its prefix is dropped: `B-PAR`, `I-PAR` and `U-PAR` are the same.
+        labels: the classes, in the order of the output. `O` is not one of them.
+
+    Returns:
+        `macro_f1`, then `f1_PAR` and so on, one for each label. A label that occurs on neither side scores 0.0.
+
+    Raises:
+        ValueError: the sentences do not line up (the message names the sentence and both lengths), a tag has a label
+            that is not among `labels`, or `labels` is empty.
+
+    Example: PAR has one word right of two predicted and one gold; INT is perfect; OUT is missed.
+
+    >>> token_macro_f1([["I-PAR", "O", "I-INT"], ["I-OUT"]], [["B-PAR", "I-PAR", "U-INT"], ["O"]])
+    {'macro_f1': 0.5555555555555555, 'f1_PAR': 0.6666666666666666, 'f1_INT': 1.0, 'f1_OUT': 0.0}
+
+    Source: Gu et al. section 2.4 and LinkBERT's evaluation of PICO, which rewrites every tag to B before it calls
+    seqeval, so that each word is a span (PROTOCOL.md C.2).
+    """
+    check_labels(labels)
+    check_sentences(gold, predicted)
+    true_positives: Counter[str] = Counter()
+    n_predicted: Counter[str] = Counter()
+    n_gold: Counter[str] = Counter()
+    # There are few different pairs of tags: count those first, read the tags after.
+    pairs = Counter(zip(chain.from_iterable(gold), chain.from_iterable(predicted), strict=True))
+    for (gold_tag, predicted_tag), words in pairs.items():
+        gold_label, predicted_label = _label(gold_tag, labels), _label(predicted_tag, labels)
+        if gold_label is not None:
+            n_gold[gold_label] += words
+        if predicted_label is not None:
+            n_predicted[predicted_label] += words
+        if gold_label is not None and gold_label == predicted_label:
+            true_positives[gold_label] += words
+    f1 = {f"f1_{label}": ratios(true_positives[label], n_predicted[label], n_gold[label]).f1 for label in labels}
+    return {"macro_f1": ratio(sum(f1.values()), len(labels)), **f1}

@@ -1,0 +1,51 @@
+"""The room as a whole: names, worked examples, what it imports."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+from blurb import metrics
+from blurb.errors import UnknownName
+
+MODULES = [
+    "blurb.metrics",
+    *(f"blurb.metrics.{module.name}" for module in pkgutil.iter_modules(metrics.__path__) if module.name != "hf"),
+]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_worked_examples(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+@pytest.mark.parametrize("name", metrics.METRICS)
+def test_every_metric_has_its_name_and_a_worked_example(name: str) -> None:
+    metric = metrics.get(name)
+    assert metric is getattr(metrics, name)
+    assert metric.__doc__ is not None
+    assert ">>> " in metric.__doc__
+    assert "Source: " in metric.__doc__
+
+
+def test_unknown_name_is_answered_with_the_closest() -> None:
+    with pytest.raises(
+        UnknownName, match=r"no metric called 'entity_f'\. Did you mean 'entity_f1'\? Available: entity_f1"
+    ):
+        metrics.get("entity_f")
+
+
+def test_version_is_a_number() -> None:
+    assert type(metrics.VERSION) is int
+
+
+def test_import_is_cheap() -> None:
+    heavy = "torch", "sklearn", "scipy", "pandas", "datasets", "evaluate", "seqeval"
+    code = f"import sys, blurb.metrics; print([name for name in {heavy!r} if name in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert loaded.strip() == "[]"
