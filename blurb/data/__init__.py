@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.data.load import TaskData, load, read_split
+from blurb.data.load import TaskData, load
+from blurb.data.read import read_split
 
 __all__ = ["TaskData", "load", "read_split"]

@@ -3,12 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from blurb.data.schema import Row
+from blurb.data.read import read_split
+from blurb.data.schema import Row, hash_rows
+from blurb.errors import DataError
 from blurb.tasks import SPLITS, Split, Task
 
 Verdict = Literal["identical", "counts only", "differs"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of one dataset.
+
+    :param counts: size of every split that is there, in the unit of the task
+    :param verdict: of the splits that are there; None if there is none
+    :param missing: splits whose file is not there
+    :param errors: messages of files that could not be read
+    """
+
+    task: Task
+    counts: Mapping[Split, int]
+    verdict: Verdict | None
+    missing: tuple[Split, ...]
+    errors: tuple[str, ...]
+
+
+def examine(task: Task, folder: Path) -> Finding:
+    """Reads, counts and hashes every split of a task; an unreadable file is a finding, not an error."""
+    counts: dict[Split, int] = {}
+    hashes: dict[Split, str] = {}
+    missing: list[Split] = []
+    errors: list[str] = []
+    for split in SPLITS:
+        if not (folder / task.files[split]).exists():
+            missing.append(split)
+            continue
+        try:
+            rows = read_split(task, folder, split)
+        except DataError as error:
+            errors.append(str(error))
+            continue
+        counts[split], hashes[split] = count(task, rows), hash_rows(rows)
+    found = verdict(task, counts, hashes) if counts else None
+    return Finding(task, counts, "differs" if errors else found, tuple(missing), tuple(errors))
 
 
 def count(task: Task, rows: list[Row]) -> int:
@@ -28,17 +69,11 @@ def count(task: Task, rows: list[Row]) -> int:
 def verdict(task: Task, counts: Mapping[Split, int], hashes: Mapping[Split, str]) -> Verdict:
     """Compares the splits given with the declaration of their task.
 
-    "identical": every hash equals the one shipped. "counts only": no shipped hash is contradicted where the data is
-    a known release, but not all are known, or the counts alone agree. The counts agree if they are those of Table 3, or
-    all those of the released files (a mixture of both is no known release).
+    "identical": every hash equals the one shipped. "counts only": not so, but the counts are those of Table 3, or all
+    those of the released files; a mixture of both is no known release. "differs": anything else.
     """
     if hashes and all(task.hashes.get(split) == value for split, value in hashes.items()):
         return "identical"
     printed = {split: task.sizes.get(split) for split in counts}
     released = {split: task.expected(split) for split in counts}
     return "counts only" if counts and dict(counts) in (printed, released) else "differs"
-
-
-def missing_splits(counts: Mapping[Split, int]) -> list[Split]:
-    """The splits that could not be read."""
-    return [split for split in SPLITS if split not in counts]

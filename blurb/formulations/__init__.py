@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from blurb.formulations._base import Formulation
 from blurb.registry import Registry
 from blurb.tasks import Task
-
-if TYPE_CHECKING:
-    from blurb.formulations._base import Formulation
 
 _registry: Registry[type[Formulation]] = Registry(
     "task type", "blurb.formulations", "FORMULATION", "blurb.formulations"
 )
+
+
+__all__ = ["Formulation", "bind"]
 
 
 def bind(task: Task, options: Mapping[str, Any] | None = None) -> Formulation:

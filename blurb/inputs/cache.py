@@ -8,19 +8,12 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
+from blurb.cache import home
 from blurb.inputs.features import Features
 
 VERSION = 1
 """Raised by hand whenever a transform gives other ids for the same input."""
-
-
-def home() -> Path:
-    """Where blurb keeps what it can make again: `$BLURB_HOME`, else the user's cache folder."""
-    import platformdirs
-
-    return Path(os.environ.get("BLURB_HOME") or platformdirs.user_cache_dir("blurb-bench", appauthor=False))
 
 
 def cached(key: Mapping[str, object], build: Callable[[], Features]) -> Features:

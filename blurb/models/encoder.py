@@ -20,6 +20,7 @@ from blurb.models.source import Source
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
+from blurb.training.protocol import complete
 from blurb.training.settings import Settings
 
 
@@ -56,7 +57,7 @@ class EncoderLearner(Learner):
         self.tokenizer = load_tokenizer(source.location, source.remote_code)
 
     def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> Report:
-        chosen = Settings(**settings)
+        chosen = complete(settings)
         check(self.source, self.formulation, chosen)
         seed_everything(seed)
         network, most = self._network(chosen)

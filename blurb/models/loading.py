@@ -43,7 +43,7 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
     from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding
     from transformers.utils import logging as transformers_logging
 
-    _quiet()
+    quiet()
     config = AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
     loader = AutoModel
     if config.is_encoder_decoder and type(config) in AutoModelForTextEncoding._model_mapping:
@@ -87,7 +87,7 @@ def describe(folder: Path, remote_code: bool) -> tuple[str, int]:
     import torch
     from transformers import AutoConfig, AutoModel
 
-    _quiet()
+    quiet()
     tokenizer = load_tokenizer(str(folder), remote_code)
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
@@ -106,7 +106,8 @@ def describe(folder: Path, remote_code: bool) -> tuple[str, int]:
     return tokenizer.hash, sum(parameter.numel() for parameter in model.parameters())
 
 
-def _quiet() -> None:
+def quiet() -> None:
+    """No progress bars of transformers: blurb shows its own."""
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.disable_progress_bar()

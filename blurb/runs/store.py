@@ -34,6 +34,11 @@ class Record:
     provenance: Mapping[str, Any]
     metrics: Mapping[str, Any]
 
+    def score(self, split: str, baseline: bool = False) -> float:
+        """The figure that counts, as a fraction; `baseline` gives what the majority gets."""
+        figures = self.metrics["majority"] if baseline else self.metrics
+        return float(figures[split][self.metrics["metric"]])
+
 
 @dataclass(frozen=True)
 class Row:
@@ -172,7 +177,7 @@ def read_predictions(path: Path) -> dict[str, list[Any]]:
 def write_json(path: Path, content: object) -> None:
     """JSON, aside and renamed."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
+    aside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     aside.replace(path)
 
 

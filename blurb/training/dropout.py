@@ -31,7 +31,7 @@ class _Dropout(torch.autograd.Function):
         return _apply(x, mask, ctx.scale)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (mask,) = ctx.saved_tensors
         return _apply(gradient, mask, ctx.scale), None
 
@@ -67,7 +67,8 @@ def attention(
 ) -> tuple[Tensor, None]:
     """Attention for transformers' attention interface: torch's own, unless dropout falls into it.
 
-    Query, key, value: (batch, heads, pieces, size); the mask is boolean or additive. Returns (batch, pieces, heads, size).
+    Query, key and value are (batch, heads, pieces, size), the mask is boolean or additive; returns
+    (batch, pieces, heads, size).
     """
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 

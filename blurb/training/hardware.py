@@ -56,7 +56,7 @@ def seed_everything(seed: int) -> None:
     torch.manual_seed(seed)
     torch.use_deterministic_algorithms(True, warn_only=True)
     # That mode also fills fresh memory, to expose reads of uninitialised values: a fifth of a training step here.
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 
 
 def out_of_memory(error: RuntimeError) -> bool:

@@ -89,6 +89,11 @@ def load(name: str) -> Protocol:
     return _parse(name, f"{name}.toml", (FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 
+def complete(values: Mapping[str, Any]) -> Settings:
+    """Settings from those of a trial, which leaves out what does not concern its task."""
+    return Settings(**{**_defaults(), **values})
+
+
 def _defaults() -> dict[str, Any]:
     content = tomllib.loads((FOLDER / f"{DEFAULTS}.toml").read_text(encoding="utf-8"))
     return {key: typed(key, value, "defaults.toml") for key, value in content.items()}

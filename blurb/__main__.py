@@ -1,0 +1,5 @@
+"""`python -m blurb`."""
+
+from blurb.cli import main
+
+main()

@@ -1,0 +1,42 @@
+"""The command `blurb`: one file a command, each thin: parse, call, print."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from pathlib import Path
+
+import click
+
+from blurb import __version__
+from blurb.errors import BlurbError
+
+
+class Commands(click.Group):
+    """The commands are the modules of this folder; they import what is heavy when they run."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
+        return sorted(name for name in names if not name.startswith("_"))
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in self.list_commands(context):
+            return None
+        command: click.Command = importlib.import_module(f"blurb.cli.{name}").command
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="blurb")
+def cli() -> None:
+    """Fine-tune any encoder on the thirteen BLURB datasets and write its row of the leaderboard."""
+
+
+def main() -> None:
+    """Entry point: errors that a user is meant to read are printed without a traceback, exit code 2."""
+    try:
+        cli(prog_name="blurb")
+    except BlurbError as error:
+        click.secho(f"Error: {error}", fg="red", err=True)
+        sys.exit(2)

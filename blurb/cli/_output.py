@@ -1,0 +1,44 @@
+"""Tables for people, and the same as CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Sequence
+
+import click
+
+FORMATS = click.Choice(["table", "csv", "json"])
+
+
+def show(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str, numbers: Sequence[str] = ()) -> None:
+    """Prints rows.
+
+    :param form: "table", "csv" or "json" (a list of objects)
+    :param numbers: columns to align on the right in the table
+    """
+    if form == "json":
+        records = [dict(zip(columns, row, strict=True)) for row in rows]
+        click.echo(json.dumps(records, indent=1, ensure_ascii=False))
+        return
+    if form == "csv":
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+        click.echo(text.getvalue(), nl=False)
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
+    for index, column in enumerate(columns):
+        # Names and numbers are never broken; only texts give way on a narrow terminal.
+        table.add_column(
+            column, justify="right" if column in numbers else "left", no_wrap=column in numbers or index < 2
+        )
+    for row in rows:
+        table.add_row(*(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row))
+    # In a pipe nothing is cut to a width that only rich has made up.
+    Console(width=None if sys.stdout.isatty() else 200).print(table)

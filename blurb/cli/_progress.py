@@ -1,0 +1,62 @@
+"""Progress of many trials: bars on a terminal, a line a trial elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from blurb.runs.worker import Job, Outcome
+
+
+class Display:
+    """Shows which trial is at which step, and what each finished trial scored.
+
+    :param stages: the jobs of each stage (search, then runs)
+    """
+
+    def __init__(self, *stages: Sequence[Job]) -> None:
+        self.total = sum(map(len, stages))
+        self.count = 0
+        self.live = sys.stderr.isatty()
+        self.progress = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            TimeRemainingColumn(), console=Console(stderr=True), disable=not self.live, transient=True,
+        )  # fmt: skip
+        self.trials = self.progress.add_task("trials", total=self.total)
+        self.steps = self.progress.add_task("steps of this trial", total=None)
+
+    def __enter__(self) -> Display:
+        self.progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.progress.stop()
+
+    def step(self, done: int, total: int) -> None:
+        """A step of the trial that runs in this process."""
+        if self.live:
+            self.progress.update(self.steps, completed=done, total=total)
+
+    def finished(self, outcome: Outcome) -> None:
+        """A trial ended."""
+        self.count += 1
+        trial = outcome.job.trial
+        text = f"[{self.count}/{self.total}] {outcome.job.source.name} {trial.task} seed {trial.seed}: {outcome.status}"
+        if outcome.status == "done":
+            text += f" in {outcome.seconds:.0f} s"
+        if outcome.message:
+            text += f" ({outcome.message})"
+        self.progress.advance(self.trials)
+        if self.live:
+            self.progress.console.print(text, highlight=False)
+        else:
+            click.echo(text, err=True)

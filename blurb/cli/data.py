@@ -1,0 +1,83 @@
+"""`blurb data`: is this BLURB's data?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from blurb.cli._output import FORMATS, show
+
+if TYPE_CHECKING:
+    from blurb.data.verify import Finding
+    from blurb.tasks import Split
+
+
+@click.group(name="data")
+def command() -> None:
+    """Verify the data."""
+
+
+@command.command()
+@click.option("--data", "folder", type=click.Path(path_type=Path), required=True, help="Folder in the BLURB layout.")
+@click.option("--tasks", "selection", default="all", show_default=True, help="Names or types, separated by commas.")
+@click.option("--allow-missing", is_flag=True, help="A file that is not there is no failure.")
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def verify(folder: Path, selection: str, allow_missing: bool, form: str) -> None:
+    """Count every split beside the paper's Table 3 and compare the hash of its examples with the release.
+
+    Verdicts: identical (same examples in the same order), counts only, differs. Exit code 0 if nothing is missing or
+    different, 1 otherwise, 2 if a file cannot be read.
+    """
+    from blurb import tasks
+    from blurb.data.verify import examine
+    from blurb.errors import DataError
+
+    chosen = tasks.select(selection)
+    if not folder.is_dir():
+        raise DataError("the data folder does not exist.", folder)
+    findings = [examine(task, folder) for task in chosen]
+    if form == "table":
+        columns = ("dataset", "unit", *tasks.SPLITS, "verdict")
+        rows = [(f.task.name, f.task.unit, *(_cell(f, split) for split in tasks.SPLITS), _verdict(f)) for f in findings]
+        show(columns, rows, form, numbers=tasks.SPLITS)
+        click.echo("In brackets: Table 3 of the paper, where it prints another number.")
+    else:
+        _show_plainly(findings, form)
+    for finding in findings:
+        sizes = {split: finding.task.sizes.get(split) for split in finding.counts}
+        if finding.task.explanation and finding.counts and dict(finding.counts) != sizes:
+            click.echo(f"{finding.task.title}: {finding.task.explanation}", err=True)
+        for message in finding.errors:
+            click.secho(message, fg="red", err=True)
+    if any(finding.errors for finding in findings):
+        raise SystemExit(2)
+    bad = any(finding.verdict == "differs" for finding in findings)
+    if bad or (not allow_missing and any(finding.missing for finding in findings)):
+        raise SystemExit(1)
+
+
+def _cell(finding: Finding, split: Split) -> str:
+    there, printed = finding.counts.get(split), finding.task.sizes.get(split)
+    text = "-" if there is None else f"{there:,}"
+    return text if printed in (None, there) else f"{text} ({printed:,})"
+
+
+def _show_plainly(findings: list[Finding], form: str) -> None:
+    from blurb.tasks import SPLITS
+
+    columns = ["dataset", "unit", *(name for split in SPLITS for name in (split, f"{split} printed")), "verdict"]
+    rows = []
+    for finding in findings:
+        sizes = (size for split in SPLITS for size in (finding.counts.get(split), finding.task.sizes.get(split)))
+        rows.append([finding.task.name, finding.task.unit, *sizes, _verdict(finding)])
+    show(columns, rows, form)
+
+
+def _verdict(finding: Finding) -> str:
+    if finding.errors:
+        return "unreadable"
+    if finding.verdict is None:
+        return "missing"
+    return finding.verdict + (f", missing: {', '.join(finding.missing)}" if finding.missing else "")

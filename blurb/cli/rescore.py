@@ -1,0 +1,31 @@
+"""`blurb rescore`: metrics again from stored predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(name="rescore")
+@click.option(
+    "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of the trials."
+)
+@click.option(
+    "--leaderboard", type=click.Path(path_type=Path), default="leaderboard.csv", show_default=True,
+    help="Table to rebuild; results.csv is written beside it.",
+)  # fmt: skip
+def command(output: Path, leaderboard: Path) -> None:
+    """Compute all metrics again from the stored predictions, without training, and rebuild the tables."""
+    from blurb.errors import StoreError
+    from blurb.leaderboard import tables
+    from blurb.runs.rescore import rescore
+    from blurb.runs.store import Store
+
+    store = Store(output)
+    if not store.trial_folders():
+        raise StoreError(f"There are no trials in {output}.")
+    tables.check_schema(leaderboard)
+    changed = rescore(store)
+    tables.rebuild(store, leaderboard)
+    click.echo(f"{len(store.trial_folders())} trials scored again, {changed} changed; {leaderboard} is rebuilt.")

@@ -1,0 +1,198 @@
+"""`blurb run`: the main job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from blurb.models import Source
+    from blurb.runs.plan import Request
+
+
+@click.command(name="run")
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder in the BLURB layout (not for --suite demo).")
+@click.option("--tasks", "selection", default="all", show_default=True, help="Names or types, separated by commas.")
+@click.option(
+    "--suite",
+    type=click.Choice(["blurb", "demo"]),
+    default="blurb",
+    show_default=True,
+    help="The real datasets, or a synthetic suite that is made on the spot.",
+)
+@click.option("--protocol", help="Name or TOML file.  [default: standard; demo for --suite demo]")
+@click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1..N instead of the protocol's.")
+@click.option("--head", help="Head; shorthand for --set head=NAME.")
+@click.option("--pooling", help="Featurizer of sequence tasks; shorthand for --set pooling=NAME.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the protocol.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of the trials."
+)
+@click.option(
+    "--leaderboard",
+    type=click.Path(path_type=Path),
+    default="leaderboard.csv",
+    show_default=True,
+    help="Table to write; results.csv is written beside it.",
+)
+@click.option("--name", help="Name of the row (one model only).  [default: last part of MODEL]")
+@click.option("--revision", help="Revision of a model on the Hub.")
+@click.option("--trust-remote-code", is_flag=True, help="Let code that comes with a checkpoint run.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:N or mps.")
+@click.option(
+    "--precision",
+    type=click.Choice(["auto", "fp32", "bf16", "fp16"]),
+    default="auto",
+    show_default=True,
+    help="Of the encoder; auto is bf16 where the hardware has it.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Trials at a time.")
+@click.option("--engine", default="local", show_default=True, help="What runs the trials.")
+@click.option("--dry-run", is_flag=True, help="List the trials and stop.")
+def command(
+    models: tuple[str, ...], data: Path | None, selection: str, suite: str, protocol: str | None, seeds: int | None,
+    head: str | None, pooling: str | None, overrides: tuple[str, ...], output: Path, leaderboard: Path,
+    name: str | None, revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int,
+    engine: str, dry_run: bool,
+) -> None:  # fmt: skip
+    """Fine-tune MODEL... on the tasks and write the rows of the leaderboard.
+
+    MODEL is a folder with a checkpoint, a Hub id (org/model or org/model@revision), a preset (pubmedbert, biolinkbert,
+    ...), scratch:tiny or baseline:majority. Trials that are done are not run again, so the same command resumes.
+    Exit code: 0 all trials done, 1 some failed, 2 the command cannot start.
+    """
+    from blurb import heads, tasks
+    from blurb.cli._progress import Display
+    from blurb.errors import SettingsError, UnknownName
+    from blurb.leaderboard import tables
+    from blurb.runs import plan
+    from blurb.runs.engine import ENGINES
+    from blurb.runs.store import Store
+    from blurb.training import hardware, settings
+    from blurb.training import protocol as protocols
+
+    chosen = tasks.select(selection)
+    loaded = protocols.load(protocol or ("demo" if suite == "demo" else "standard"))
+    changes = settings.parse_overrides({**_pairs(overrides), **_given(head=head, pooling=pooling)})
+    for kind, registry in (("head", heads.heads), ("pooling", heads.poolings)):
+        if kind in changes:
+            registry.get(changes[kind])
+    if engine not in ENGINES:
+        raise UnknownName("engine", engine, ENGINES)
+    if name and len(models) > 1:
+        raise SettingsError("--name is for one model.")
+    tables.check_schema(leaderboard)
+    folder = _data_folder(suite, data)
+    _check_files(chosen, folder)
+    sources = [_source(model, name, revision, trust_remote_code, folder) for model in models]
+    plan.check_names(sources)
+    request = plan.Request(
+        sources=sources, tasks=chosen, protocol=loaded, data=folder, store=output, device=device, overrides=changes,
+        precision=hardware.choose_precision(precision, hardware.choose_device(device)), seeds=seeds, suite=suite,
+    )  # fmt: skip
+    if dry_run:
+        _list_trials(request)
+        return
+    with Display(plan.search_jobs(request), plan.final_jobs(request)) as display:
+        outcomes = plan.run(request, ENGINES[engine](jobs), display.finished, display.step)
+    rows = tables.rebuild(Store(output), leaderboard)
+    _show_rows(request, rows, leaderboard)
+    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
+    for outcome in failed:
+        trial = outcome.job.trial
+        click.secho(f"Failed: {outcome.job.source.name} on {trial.task}, seed {trial.seed}: {outcome.message}",
+                    fg="red", err=True)  # fmt: skip
+    if failed:
+        raise SystemExit(1)
+
+
+def _pairs(overrides: tuple[str, ...]) -> dict[str, str]:
+    from blurb.errors import SettingsError
+
+    found = {}
+    for text in overrides:
+        key, separator, value = text.partition("=")
+        if not separator or not value:
+            raise SettingsError(f"--set wants KEY=VALUE, not '{text}'.")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _given(**options: str | None) -> dict[str, str]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _data_folder(suite: str, data: Path | None) -> Path:
+    from blurb.errors import SettingsError
+
+    if suite == "demo":
+        from blurb.data import demo
+
+        if data is not None:
+            raise SettingsError("--suite demo makes its own data; leave --data out.")
+        return demo.prepare()
+    if data is None:
+        raise SettingsError("Give the folder of the datasets with --data (or try --suite demo, which needs none).")
+    return data
+
+
+def _check_files(chosen: list, folder: Path) -> None:  # type: ignore[type-arg]
+    """DataError that lists every dataset that is not there, before anything is trained."""
+    from blurb.errors import DataError
+
+    if not folder.is_dir():
+        raise DataError("the data folder does not exist.", folder)
+    missing = {task.name: [path for path in task.files.values() if not (folder / path).is_file()] for task in chosen}
+    missing = {task: paths for task, paths in missing.items() if paths}
+    if missing:
+        there = ",".join(task.name for task in chosen if task.name not in missing)
+        lost = "; ".join(f"{task} ({', '.join(paths)})" for task, paths in missing.items())
+        raise DataError(f"not there: {lost}." + (f" To run the others: --tasks {there}" if there else ""), folder)
+
+
+def _source(reference: str, name: str | None, revision: str | None, remote_code: bool, folder: Path) -> Source:
+    from blurb.models import resolve, scratch
+
+    if reference.startswith(scratch.PREFIX):
+        return resolve(str(scratch.build(reference, folder)), name=name or reference)
+    return resolve(reference, name, revision, remote_code)
+
+
+def _list_trials(request: Request) -> None:
+    from blurb.cli._output import show
+    from blurb.runs import plan
+    from blurb.runs.store import Store
+
+    store = Store(request.store)
+    searched, final = plan.search_jobs(request), plan.final_jobs(request)
+    rows = []
+    for kind, planned in (("search", searched), ("run", final)):
+        for job in planned:
+            settings = job.trial.settings
+            open_ = kind == "run" and searched and job.source.kind == "encoder"
+            rows.append((
+                kind, job.source.name, job.trial.task, job.trial.seed,
+                *("by search" if open_ and key in request.protocol.search else settings.get(key, "")
+                  for key in ("lr", "batch_size", "epochs", "max_length")),
+                "by search" if open_ else "done" if store.is_done(job.path) else "to run",
+                "" if open_ else job.trial.hash,
+            ))  # fmt: skip
+    columns = ("kind", "model", "task", "seed", "lr", "batch", "epochs", "max length", "state", "trial")
+    show(columns, rows, "table", numbers=columns[3:8])
+    click.echo(f"{len(rows)} trials. Nothing was run or written.")
+
+
+def _show_rows(request: Request, rows: list, leaderboard: Path) -> None:  # type: ignore[type-arg]
+    from rich.console import Console
+
+    from blurb.leaderboard.terminal import render
+
+    console = Console()
+    wanted = [(source.name, source.weights, request.configuration(source)) for source in request.sources]
+    for row in rows:
+        if (row.model, row.weights, row.configuration) in wanted:
+            console.print(render(row))
+    console.print(f"Rows: {leaderboard}   runs: {leaderboard.parent / 'results.csv'}   trials: {request.store}")

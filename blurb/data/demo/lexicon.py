@@ -1,0 +1,125 @@
+"""The words of the demo suite: invented names, plain English filler, and the grammar that joins them.
+
+Learnable: a name is a stem of random syllables and a suffix that tells its kind (``-axol`` a chemical, ``-itis`` a
+disease), so a model can read a name it never saw. Not trivial: stems are shared by all kinds, decoys (scales, assays)
+wear stems and suffixes of real kinds, and part of the names occurs outside the train split only.
+
+Every random choice comes from `random.Random` seeded with a string, which Python defines by SHA-512: the same bytes
+on every platform, whatever PYTHONHASHSEED says. Each file has its own stream, so changing one leaves the others alone.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+Grammar = Mapping[str, Sequence[str]]
+
+ONSETS = ("b", "br", "d", "dr", "f", "g", "gl", "k", "l", "m", "n", "p", "pl", "r", "s", "st", "t", "tr", "v", "z")
+RHYMES = ("a", "an", "ar", "e", "el", "en", "i", "il", "o", "or", "ol", "u", "um", "ur")
+CHEMICAL_SUFFIXES = ("axol", "idrane", "umide", "ethine", "oprex", "ozine")
+DISEASE_SUFFIXES = ("itis", "opathy", "emia", "osis", "algia", "oma")
+GENE_SUFFIXES = ("1", "2", "3", "4", "7", "ase")
+CELL_SUFFIXES = ("cyte", "blast", "phage")
+
+COMMON: Grammar = {
+    "open": ("In this cohort", "Here", "After two weeks", "Under these conditions", "As expected", "Overall",
+             "In a second round", "At rest", "For the first time", "Late in the course"),
+    "organ": ("liver", "kidney", "spleen", "marrow", "cortex", "retina", "colon", "thymus", "lung", "skin"),
+    "host": ("mice", "rats", "patients", "volunteers", "infants", "older adults", "piglets", "outpatients"),
+    "count": ("nine", "twelve", "eighteen", "thirty", "forty", "sixty", "ninety", "two hundred"),
+    "degree": ("markedly", "slightly", "steadily", "clearly", "rapidly", "partly"),
+    "when": ("within days", "by week six", "at baseline", "over one season", "at night", "during follow-up"),
+    "site": ("at two centres", "in the ward", "in culture", "on the bench", "in a rural clinic", "in the unit"),
+}  # fmt: skip
+
+
+def stream(seed: int, *names: str) -> random.Random:
+    """The random stream of one file (or one pool), named by its path."""
+    return random.Random("/".join((str(seed), *names)))
+
+
+def expand(rng: random.Random, text: str, *grammars: Grammar) -> str:
+    """Replace each ``<rule>`` by a random right-hand side until none is left.
+
+    Names in capitals (``<CHEM>``) are terminals: the caller fills them, because only the task knows their labels.
+    """
+    rules: dict[str, Sequence[str]] = dict(COMMON)
+    for grammar in grammars:
+        rules.update(grammar)
+    while found := re.search(r"<([a-z_]+)>", text):
+        text = text[: found.start()] + rng.choice(rules[found[1]]) + text[found.end() :]
+    return text
+
+
+def fill(text: str, terminals: Mapping[str, Callable[[], str]]) -> str:
+    """Replace each terminal by what its function returns, called anew for each occurrence."""
+    return re.sub(r"<([A-Z]+)>", lambda found: terminals[found[1]](), text)
+
+
+def plain(text: str) -> str:
+    """Tokens joined by blanks -> running text: first letter large, no blank before punctuation."""
+    text = re.sub(r" ([.,;?])", r"\1", text)
+    return text[:1].upper() + text[1:]
+
+
+def flip(rng: random.Random, label: str, others: Sequence[str], rate: float) -> str:
+    """Label noise: with probability `rate` another label, so that no model reaches 100."""
+    return rng.choice([other for other in others if other != label]) if rng.random() < rate else label
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Names of one kind: `seen` occur in every split, `unseen` in dev and test only."""
+
+    seen: tuple[str, ...]
+    unseen: tuple[str, ...]
+
+    def pick(self, rng: random.Random, split: str) -> str:
+        """A quarter of the names in dev and test were not in train: only their form tells what they are."""
+        return rng.choice(self.unseen if split != "train" and rng.random() < 1 / 4 else self.seen)
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The pools of one seed; the thirteen datasets share them, as real corpora share a domain."""
+
+    chemicals: Pool
+    diseases: Pool
+    genes: Pool
+    cells: Pool
+    decoys: Pool
+
+    def terminals(self, rng: random.Random, split: str) -> dict[str, Callable[[], str]]:
+        """What `fill` needs to write each kind of name as plain text."""
+        pools = {"CHEM": self.chemicals, "DIS": self.diseases, "GENE": self.genes, "CELL": self.cells}
+        return {kind: partial(pool.pick, rng, split) for kind, pool in pools.items()}
+
+
+def _pool(rng: random.Random, suffixes: Sequence[str], onsets: str, taken: set[str], seen: int, unseen: int) -> Pool:
+    names: list[str] = []
+    while len(names) < seen + unseen:
+        first = rng.choice(onsets.split() if rng.random() < 0.75 else ONSETS)  # a hint, as "anti-" and "hyper-" are
+        stem = first + rng.choice(RHYMES) + rng.choice(("", rng.choice(ONSETS) + rng.choice(RHYMES)))
+        name = stem.rstrip("aeiou") + rng.choice(suffixes)
+        if len(name) > 3 and name not in taken:
+            taken.add(name)
+            names.append(name)
+    return Pool(tuple(names[:seen]), tuple(names[seen:]))
+
+
+def build(seed: int) -> Lexicon:
+    """Invent all names of a seed."""
+    rng, taken = stream(seed, "lexicon"), set[str]()
+    decoys = CHEMICAL_SUFFIXES[:2] + DISEASE_SUFFIXES[:2] + GENE_SUFFIXES[:2] + ("ford", "berg")
+    genes = _pool(rng, GENE_SUFFIXES, "b k r st", taken, 300, 100)
+    return Lexicon(
+        chemicals=_pool(rng, CHEMICAL_SUFFIXES, "br f m z", taken, 300, 100),
+        diseases=_pool(rng, DISEASE_SUFFIXES, "d gl p t", taken, 300, 100),
+        genes=Pool(*(tuple(name.upper() for name in part) for part in (genes.seen, genes.unseen))),
+        cells=_pool(rng, CELL_SUFFIXES, "l tr v", taken, 120, 60),
+        decoys=_pool(rng, decoys, "dr g n pl s", taken, 120, 60),
+    )

@@ -1,0 +1,1 @@
+"""The score, the tables, and the published rows."""

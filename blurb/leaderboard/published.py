@@ -1,0 +1,81 @@
+"""Published rows, shipped as `published.csv`: numbers without predictions, keyed by source and version."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+from blurb import tasks
+from blurb.errors import DataError
+
+COLUMNS = ("source", "version", "model", "dataset", "score", "runs", "certainty")
+PAPER = "gu2021"
+"""The source that "best of the paper's Table 6" is taken from; rows of other sources are not mixed into it."""
+
+
+@dataclass
+class PublishedRow:
+    """One model of one source.
+
+    :param scores: dataset -> printed score, times 100
+    :param runs: dataset -> how many runs it is the mean of
+    :param printed: the score as printed, None if the source prints none
+    :param certain: every number was read in its source, none recalled
+    """
+
+    source: str
+    version: str
+    model: str
+    scores: dict[str, float] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
+    printed: float | None = None
+    certain: bool = True
+
+
+def read(path: Path) -> list[PublishedRow]:
+    """Rows of a file in the format of `published.csv`; DataError (file, line) if it is another one."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return _parse(file, path)
+
+
+def shipped() -> list[PublishedRow]:
+    """The rows that come with blurb."""
+    text = (files("blurb.leaderboard") / "published.csv").read_text(encoding="utf-8")
+    return _parse(text.splitlines(), Path("published.csv"))
+
+
+def best_of_paper() -> dict[str, tuple[float, str]]:
+    """The best score of each dataset in the paper's Table 6, and the model that has it."""
+    best: dict[str, tuple[float, str]] = {}
+    for row in shipped():
+        if row.source == PAPER:
+            for dataset, score in row.scores.items():
+                best[dataset] = max(best.get(dataset, (0.0, "")), (score, row.model))
+    return best
+
+
+def _parse(lines: Iterable[str], path: Path) -> list[PublishedRow]:
+    reader = csv.DictReader(lines)
+    if tuple(reader.fieldnames or ()) != COLUMNS:
+        raise DataError(f"expected the columns {', '.join(COLUMNS)}.", path, 1)
+    datasets = {task.name for task in tasks.all()}
+    rows: dict[tuple[str, str, str], PublishedRow] = {}
+    for number, line in enumerate(reader, 2):
+        key = line["source"], line["version"], line["model"]
+        row = rows.setdefault(key, PublishedRow(*key))
+        try:
+            score, runs = float(line["score"]), int(line["runs"] or 0)
+        except ValueError:
+            raise DataError("score and runs must be numbers.", path, number) from None
+        row.certain &= line["certainty"] == "printed"
+        if line["dataset"] == "score":
+            row.printed = score
+        elif line["dataset"] in datasets:
+            row.scores[line["dataset"]] = score
+            row.runs[line["dataset"]] = runs
+        else:
+            raise DataError(f"unknown dataset {line['dataset']!r}.", path, number)
+    return list(rows.values())

@@ -1,0 +1,102 @@
+"""Rows of the leaderboard, gathered from the store: what the CSV files and the terminal show."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from blurb import tasks
+from blurb.leaderboard.score import blurb_score, spread, type_means
+from blurb.runs.spec import Configuration
+from blurb.runs.store import Record, Row, Store
+from blurb.tasks import TaskType
+
+DEMO = "demo"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One model in one configuration, from its finished trials.
+
+    :param records: task -> seed -> finished trial
+    :param planned: task -> seeds that the row is to have
+    """
+
+    model: str
+    weights: str
+    configuration: Configuration
+    records: Mapping[str, Mapping[int, Record]]
+    planned: Mapping[str, tuple[int, ...]]
+
+    def values(self, task: str, split: str = "test", baseline: bool = False) -> list[float]:
+        """Score of each seed, times 100; `baseline` gives what the majority gets there."""
+        return [100 * record.score(split, baseline) for _, record in sorted(self.records.get(task, {}).items())]
+
+    def means(self, split: str = "test") -> dict[str, float]:
+        """Mean over seeds of each dataset of BLURB that has any finished trial."""
+        known = [task.name for task in tasks.all() if task.row]
+        return {name: statistics.fmean(values) for name in known if (values := self.values(name, split))}
+
+    def type_means(self) -> dict[TaskType, float]:
+        """Means of the task types that are there whole."""
+        return type_means(self.means())
+
+    @property
+    def score(self) -> float | None:
+        """The BLURB score, None unless all thirteen datasets are there."""
+        return blurb_score(self.means())
+
+    @property
+    def spread(self) -> tuple[float, float] | None:
+        """Standard deviation of the score over seeds and standard error of its mean."""
+        deviations = {}
+        for name in self.means():
+            values = self.values(name)
+            deviations[name] = (statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
+        return spread(deviations)
+
+    @property
+    def missing(self) -> list[str]:
+        """Datasets of BLURB without a finished trial."""
+        return [task.name for task in tasks.all() if task.row and not self.records.get(task.name)]
+
+    @property
+    def complete(self) -> bool:
+        """All thirteen datasets with all planned seeds."""
+        return not self.missing and all(set(seeds) <= set(self.records[name]) for name, seeds in self.planned.items())
+
+    @property
+    def data(self) -> str:
+        """`synthetic`, `verified` (all data identical to the release), or what is not."""
+        if self.configuration.suite == DEMO:
+            return "synthetic"
+        doubtful = {
+            name: record.provenance["data_verdict"]
+            for name, seeds in self.records.items()
+            for record in seeds.values()
+            if record.provenance["data_verdict"] != "identical"
+        }
+        return "; ".join(f"{name} {verdict}" for name, verdict in sorted(doubtful.items())) or "verified"
+
+    def seeds(self, task: str) -> tuple[int, ...]:
+        """Seeds of the finished trials."""
+        return tuple(sorted(self.records.get(task, {})))
+
+
+def gather(store: Store) -> list[Result]:
+    """All rows of a store that have a finished trial, by model and configuration."""
+    found = [_result(store, row) for row in store.rows()]
+    kept = [result for result in found if result.records]
+    return sorted(kept, key=lambda result: (result.configuration.suite, result.model, result.configuration.text))
+
+
+def _result(store: Store, row: Row) -> Result:
+    records: dict[str, dict[int, Record]] = {}
+    for task, seeds in row.trials.items():
+        for seed, hash_ in seeds.items():
+            path = store.path(row.model, task, hash_)
+            if store.is_done(path):
+                records.setdefault(task, {})[seed] = store.read(path)
+    planned = {task: tuple(sorted(seeds)) for task, seeds in row.trials.items()}
+    return Result(row.model, row.weights, row.configuration, records, planned)

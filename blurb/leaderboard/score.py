@@ -1,0 +1,61 @@
+"""The BLURB score: the mean of six task-type means (not of thirteen datasets)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from blurb import tasks
+from blurb.errors import UnknownName
+from blurb.tasks import TYPES, Task, TaskType
+
+
+def members() -> dict[TaskType, list[Task]]:
+    """The thirteen datasets by task type, both in the paper's order."""
+    return {kind: [task for task in tasks.all() if task.type == kind and task.row] for kind in TYPES}
+
+
+def type_means(scores: Mapping[str, float]) -> dict[TaskType, float]:
+    """Mean of each task type of which every dataset is there.
+
+    :param scores: dataset -> score, on any scale
+    :raises UnknownName: if a key is not one of the thirteen
+    """
+    groups = members()
+    known = [task.name for group in groups.values() for task in group]
+    for name in scores:
+        if name not in known:
+            raise UnknownName("dataset of BLURB", name, known)
+    return {
+        kind: sum(scores[task.name] for task in group) / len(group)
+        for kind, group in groups.items()
+        if all(task.name in scores for task in group)
+    }
+
+
+def blurb_score(scores: Mapping[str, float]) -> float | None:
+    """The score from the thirteen datasets' scores, None unless all are there (Gu et al., Table 6).
+
+    It recomputes the print of all nine models of that table; a mean over datasets would be about one point higher.
+    """
+    means = type_means(scores)
+    return sum(means.values()) / len(TYPES) if len(means) == len(TYPES) else None
+
+
+def weights() -> dict[str, float]:
+    """The weight of each dataset in the score; they add up to 1."""
+    return {task.name: 1 / len(TYPES) / len(group) for group in members().values() for task in group}
+
+
+def spread(deviations: Mapping[str, tuple[float, int]]) -> tuple[float, float] | None:
+    """Standard deviation of the score over seeds, and standard error of its mean.
+
+    :param deviations: dataset -> (sd over seeds, number of seeds); runs of different datasets are independent
+    :returns: None unless all thirteen have at least two seeds
+    """
+    shares = weights()
+    if any(name not in deviations or deviations[name][1] < 2 for name in shares):
+        return None
+    variance = sum((share * deviations[name][0]) ** 2 for name, share in shares.items())
+    error = sum((share * deviations[name][0]) ** 2 / deviations[name][1] for name, share in shares.items())
+    return math.sqrt(variance), math.sqrt(error)

@@ -1,0 +1,173 @@
+"""`results.csv` and `leaderboard.csv`: views that are rebuilt, under a lock, from the store and `external.csv`.
+
+The columns are described in docs/csv.md. Numbers are times 100 with two decimals (four in `results.csv`); a missing
+value is an empty cell. Nothing in them depends on when or where a trial ran, so an interrupted and an uninterrupted run
+give equal files.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from filelock import FileLock
+
+from blurb import tasks
+from blurb.errors import StoreError
+from blurb.leaderboard import published
+from blurb.leaderboard.rows import Result, gather
+from blurb.leaderboard.score import blurb_score, type_means
+from blurb.runs.store import Store
+from blurb.tasks import TYPES
+
+SCHEMA = 1
+RESULTS = (
+    "schema", "suite", "model", "weights", "protocol", "overrides", "precision", "head", "pooling", "task", "type",
+    "seed", "split", "metric", "value", "majority", "data", "trial",
+)  # fmt: skip
+NAMES = tuple(task.name for task in tasks.all() if task.row)
+LEADERBOARD = (
+    "schema", "suite", "model", "source", "protocol", "overrides", "precision", "weights",
+    "score", "score_sd", "score_low", "score_high", *TYPES, *NAMES, "seeds", "complete", "data", "note",
+)  # fmt: skip
+Z95 = 1.959964
+
+
+def rebuild(store: Store, leaderboard: Path) -> list[Result]:
+    """Writes `leaderboard` and `results.csv` beside it; returns the rows.
+
+    :raises StoreError: if one of the files has another schema version; nothing is written then
+    """
+    folder = leaderboard.parent
+    results = folder / "results.csv"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / f".{leaderboard.name}.lock"):
+        for path in (leaderboard, results):
+            check_schema(path)
+        rows = gather(store)
+        external = folder / "external.csv"
+        published_rows = published.read(external) if external.exists() else []
+        _write(results, RESULTS, [line for row in rows for line in _result_lines(row)])
+        lines = [leaderboard_line(row) for row in rows] + [_external_line(row) for row in published_rows]
+        _write(leaderboard, LEADERBOARD, lines)
+    return rows
+
+
+def check_schema(path: Path) -> None:
+    """StoreError if a file is there that this version did not write."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", newline="") as file:
+        first = next(csv.DictReader(file), None)
+    if first is not None and first.get("schema") != str(SCHEMA):
+        raise StoreError(
+            f"{path} has schema version {first.get('schema') or 'none'}, this version of blurb writes {SCHEMA}. "
+            "It was left as it is; give another file with --leaderboard, or move it away."
+        )
+
+
+def leaderboard_line(row: Result) -> dict[str, str]:
+    """One row of the store as a line of `leaderboard.csv`."""
+    line = {
+        "schema": str(SCHEMA),
+        "suite": row.configuration.suite,
+        "model": row.model,
+        **_configuration(row),
+        "weights": row.weights[:12],
+        **_numbers(row.means()),
+        "seeds": _seeds(row),
+        "complete": "yes" if row.complete else "no",
+        "data": row.data,
+        "note": row.configuration.note,
+    }
+    if row.score is not None and row.spread is not None:
+        deviation, error = row.spread
+        line["score_sd"] = f"{deviation:.2f}"
+        line["score_low"], line["score_high"] = (f"{row.score + sign * Z95 * error:.2f}" for sign in (-1, 1))
+    return line
+
+
+def _numbers(means: dict[str, float]) -> dict[str, str]:
+    """Score, task-type means and datasets, as far as they are there."""
+    score = blurb_score(means)
+    numbers: dict[str, float] = {**means, **type_means(means)}  # type: ignore[dict-item]
+    if score is not None:
+        numbers["score"] = score
+    return {name: f"{value:.2f}" for name, value in numbers.items()}
+
+
+def _configuration(row: Result) -> dict[str, str]:
+    overrides = row.configuration.overrides
+    return {
+        "protocol": row.configuration.protocol,
+        "overrides": " ".join(f"{key}={overrides[key]}" for key in sorted(overrides)),
+        "precision": row.configuration.precision,
+    }
+
+
+def _seeds(row: Result) -> str:
+    """`5` where all datasets have five seeds, else the number by dataset."""
+    counts = {name: len(row.seeds(name)) for name in row.records}
+    if len(set(counts.values())) == 1:
+        return str(next(iter(counts.values())))
+    return " ".join(f"{name}:{counts[name]}" for name in NAMES if name in counts)
+
+
+def _result_lines(row: Result) -> list[dict[str, str]]:
+    lines = []
+    for task, seeds in sorted(row.records.items(), key=lambda item: NAMES.index(item[0]) if item[0] in NAMES else 99):
+        for seed, record in sorted(seeds.items()):
+            for split in ("dev", "test"):
+                for metric, value in record.metrics[split].items():
+                    scale = 1 if metric in COUNTS else 100
+                    majority = record.metrics["majority"][split].get(metric)
+                    lines.append({
+                        "schema": str(SCHEMA),
+                        "suite": row.configuration.suite,
+                        "model": row.model,
+                        "weights": row.weights[:12],
+                        **_configuration(row),
+                        "head": str(record.trial.settings.get("head", "")),
+                        "pooling": str(record.trial.settings.get("pooling", "")),
+                        "task": task,
+                        "type": tasks.get(task).type,
+                        "seed": str(seed),
+                        "split": split,
+                        "metric": metric,
+                        "value": f"{scale * value:.4f}",
+                        "majority": "" if majority is None else f"{scale * majority:.4f}",
+                        "data": "synthetic" if row.data == "synthetic" else record.provenance["data_verdict"],
+                        "trial": record.trial.hash,
+                    })  # fmt: skip
+    return lines
+
+
+COUNTS = frozenset({"true_positives", "predicted", "gold", "constant"})
+"""Figures that are no fractions and are not multiplied by 100."""
+
+
+def _external_line(row: published.PublishedRow) -> dict[str, str]:
+    return {
+        "schema": str(SCHEMA),
+        "suite": "blurb",
+        "model": row.model,
+        "source": f"{row.source} ({row.version})",
+        **_numbers(row.scores),
+        "complete": "yes" if len(row.scores) == len(NAMES) else "no",
+        "data": "not known",
+        "note": "" if row.certain else "some numbers are recalled, not read in the source",
+    }
+
+
+def _write(path: Path, columns: Sequence[str], lines: list[dict[str, str]]) -> None:
+    """Aside and renamed, so that a reader never sees half a file."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.write_text(text.getvalue(), encoding="utf-8")
+    aside.replace(path)

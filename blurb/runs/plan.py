@@ -1,0 +1,165 @@
+"""From a request to trials: models x tasks x seeds under a protocol, and the search that some protocols ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from blurb import formulations
+from blurb.errors import SettingsError
+from blurb.models import Source
+from blurb.runs.engine import Engine
+from blurb.runs.spec import Configuration, Trial
+from blurb.runs.store import Row, Store
+from blurb.runs.worker import Job, Outcome, Progress, load_data
+from blurb.tasks import Task
+from blurb.training.protocol import Protocol
+from blurb.training.settings import Settings
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `blurb run` was asked, resolved.
+
+    :param overrides: settings from the command line
+    :param seeds: number of seeds, None for the protocol's
+    :param precision: resolved
+    :param suite: "blurb" or "demo": rows of the two never mix
+    """
+
+    sources: Sequence[Source]
+    tasks: Sequence[Task]
+    protocol: Protocol
+    data: Path
+    store: Path
+    precision: str
+    device: str = "auto"
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    seeds: int | None = None
+    suite: str = "blurb"
+
+    def configuration(self, source: Source) -> Configuration:
+        """What makes the row of a model besides the model."""
+        if source.kind == "baseline":  # nothing is trained, so no precision tells rows apart
+            return Configuration(self.protocol.name, self.protocol.hash, {}, "", self.suite)
+        protocol = self.protocol
+        return Configuration(
+            protocol.name, protocol.hash, dict(self.overrides), self.precision, self.suite, protocol.note
+        )
+
+
+def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[str, Any] | None = None) -> Job:
+    """One trial; `point` is a point of the protocol's search grid.
+
+    :raises SettingsError: if model, head, inputs and task cannot work together
+    """
+    overrides = {**(point or {}), **request.overrides}
+    settings = request.protocol.settings(task, overrides, source.parameters)
+    formulation = formulations.bind(task, asdict(settings))
+    if source.kind == "encoder":
+        from blurb.models.encoder import check
+
+        check(source, formulation, settings)
+    trial = Trial(
+        task=task.name,
+        weights=source.weights,
+        tokenizer=source.tokenizer,
+        data=load_data(task.name, request.data).hash,
+        settings=relevant(settings, formulation, source),
+        seed=seed,
+        precision=request.precision if source.kind == "encoder" else "fp32",
+    )
+    return Job(trial, source, request.configuration(source), request.data, request.store, request.device)
+
+
+def relevant(settings: Settings, formulation: formulations.Formulation, source: Source) -> dict[str, Any]:
+    """The settings that concern a trial: what cannot change its result is not part of its identity."""
+    values = asdict(settings)
+    if source.kind == "baseline":
+        return {name: values[name] for name in ("max_train", "max_eval", *formulation.settings)}
+    foreign = {"document_unit"} - set(formulation.settings)
+    if not formulation.pooled:
+        foreign.add("pooling")
+    return {name: value for name, value in values.items() if name not in foreign}
+
+
+def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:
+    """The seeds to run: one for a baseline, which has no chance in it."""
+    seeds = request.protocol.seeds(task, request.seeds)
+    return seeds[:1] if source.kind == "baseline" else seeds
+
+
+def search_jobs(request: Request) -> list[Job]:
+    """The trials of the search, if the protocol has one: every point of the grid with the first seed."""
+    grid = request.protocol.grid(request.overrides)
+    return [
+        job(request, source, task, seeds_of(request, source, task)[0], point)
+        for source in request.sources
+        if source.kind == "encoder"
+        for task in request.tasks
+        for point in grid
+    ]
+
+
+def final_jobs(request: Request, winners: Mapping[tuple[str, str], Mapping[str, Any]] | None = None) -> list[Job]:
+    """The trials that make the rows; `winners` are the searched settings by (model, task)."""
+    return [
+        job(request, source, task, seed, (winners or {}).get((source.name, task.name)))
+        for source in request.sources
+        for task in request.tasks
+        if (not winners or source.kind == "baseline" or (source.name, task.name) in winners)
+        for seed in seeds_of(request, source, task)
+    ]
+
+
+def run(request: Request, engine: Engine, watch: Callable[[Outcome], None], progress: Progress) -> list[Outcome]:
+    """Searches if the protocol says so, runs all trials, and notes in the store which make a row."""
+    outcomes: list[Outcome] = []
+    winners: dict[tuple[str, str], Mapping[str, Any]] = {}
+    searched = search_jobs(request)
+    if searched:
+        outcomes = engine.run(searched, watch, progress)
+        winners = _winners(request, searched)
+    jobs = final_jobs(request, winners) if not searched or winners else []
+    _note_rows(request, jobs)
+    return outcomes + engine.run(jobs, watch, progress)
+
+
+def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """The best point on dev of each model and task; the first of equals. Failed trials are passed over."""
+    store = Store(request.store)
+    axes = request.protocol.search.keys()
+    best: dict[tuple[str, str], tuple[float, Mapping[str, Any]]] = {}
+    for searched in jobs:
+        if not store.is_done(searched.path):
+            continue
+        score = store.read(searched.path).score("dev")
+        key = (searched.source.name, searched.trial.task)
+        if key not in best or score > best[key][0]:
+            best[key] = (score, {axis: searched.trial.settings[axis] for axis in axes})
+    return {key: point for key, (_, point) in best.items()}
+
+
+def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
+    store = Store(request.store)
+    request.store.mkdir(parents=True, exist_ok=True)
+    with FileLock(request.store / ".rows.lock"):
+        for source in request.sources:
+            trials: dict[str, dict[int, str]] = {}
+            for planned in jobs:
+                if planned.source == source:
+                    trials.setdefault(planned.trial.task, {})[planned.trial.seed] = planned.trial.hash
+            if trials:
+                store.write_row(Row(source.name, source.weights, request.configuration(source), trials))
+
+
+def check_names(sources: Sequence[Source]) -> None:
+    """SettingsError if two models would write rows of one name."""
+    names = [source.name for source in sources]
+    for name in names:
+        if names.count(name) > 1:
+            raise SettingsError(f"Two models are called '{name}'; run them one by one with --name.")
