@@ -37,11 +37,12 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
         yield number, line.removesuffix("\r")
 
 
-def table(path: Path, columns: int, header: tuple[str, ...] = ()) -> Iterator[tuple[int, list[str]]]:
+def table(path: Path, columns: int, header: tuple[str, ...] = (), key: int = 0) -> Iterator[tuple[int, list[str]]]:
     """Rows of a TAB-separated file without quoting (a lone quote character occurs in the corpora).
 
-    DataError if the header is another one or a row has another number of columns.
+    DataError if the header is another one, a row has another number of columns, or the id in column `key` comes twice.
     """
+    first: dict[str, int] = {}
     for number, line in lines(path):
         cells = line.split("\t")
         if number == 1 and header:
@@ -50,6 +51,9 @@ def table(path: Path, columns: int, header: tuple[str, ...] = ()) -> Iterator[tu
             continue
         if len(cells) != columns:
             raise DataError(f"expected {columns} TAB-separated columns, found {len(cells)}.", path, number)
+        if cells[key] in first:
+            raise DataError(f"the id {cells[key][:40]!r} stands in line {first[cells[key]]} already.", path, number)
+        first[cells[key]] = number
         yield number, cells
 
 

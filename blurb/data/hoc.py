@@ -15,7 +15,7 @@ def read(path: Path, task: Task, split: Split) -> Iterator[Row]:
     """Sentences with the names of their hallmarks; `doc_id` is the abstract, the unit that is scored."""
     size = len(task.labels)
     allowed = {f"{i}_{bit}": bit == 1 for i in range(size) for bit in (0, 1)}
-    for number, (flags, text, index) in table(path, 3, ("labels", "sentence", "index")):
+    for number, (flags, text, index) in table(path, 3, ("labels", "sentence", "index"), key=2):
         cells = flags.split(",")
         if [cell.partition("_")[0] for cell in cells] != [str(i) for i in range(size)] or any(
             cell not in allowed for cell in cells

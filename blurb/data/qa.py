@@ -16,27 +16,51 @@ from blurb.tasks import Split, Task
 def read_pubmedqa(path: Path, task: Task, split: Split) -> Iterator[Row]:
     """The reasoning-required setting: question and CONTEXTS joined by blanks; never the LONG_ANSWER."""
     text = read_text(path)
-    try:
-        questions: Any = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DataError(f"not valid JSON: {error.msg}.", path, error.lineno) from None
-    if not isinstance(questions, dict):
-        raise DataError("expected one JSON object with a question per PMID.", path)
-    for pmid, entry in questions.items():
+    for pmid, entry in _load(text, path).items():
+
+        def error(message: str, pmid: str = pmid) -> DataError:
+            return DataError(f"question {pmid!r}: {message}", path, _line(text, text.find(json.dumps(pmid))))
+
         try:
             question, contexts, label = entry["QUESTION"], entry["CONTEXTS"], entry["final_decision"]
         except (KeyError, TypeError):
-            number = text.count("\n", 0, text.find(json.dumps(pmid))) + 1
-            raise DataError(
-                f"question {pmid}: expected an object with QUESTION, CONTEXTS and final_decision.", path, number
-            ) from None
+            raise error("expected an object with QUESTION, CONTEXTS and final_decision.") from None
         if not (isinstance(question, str) and isinstance(contexts, list) and all(isinstance(c, str) for c in contexts)):
-            raise DataError(f"question {pmid}: QUESTION must be text and CONTEXTS a list of texts.", path)
+            raise error("QUESTION must be text and CONTEXTS a list of texts.")
         if label not in task.labels:
-            raise DataError(
-                f"question {pmid}: final_decision is {str(label)[:20]!r}, not {'/'.join(task.labels)}.", path
-            )
-        yield {"id": pmid, "question": question, "context": " ".join(contexts), "label": label}
+            raise error(f"final_decision is {str(label)[:20]!r}, not {'/'.join(task.labels)}.")
+        context = " ".join(contexts)
+        if any("\ud800" <= character <= "\udfff" for character in pmid + question + context):
+            raise error("half of a surrogate pair is no character.")
+        yield {"id": pmid, "question": question, "context": context, "label": label}
+
+
+def _load(text: str, path: Path) -> dict[str, Any]:
+    """The JSON object of a file; DataError if it is none, or if a key stands in an object twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                raise DataError(
+                    f"the id {key[:40]!r} stands in the file twice.", path, _line(text, text.rfind(json.dumps(key)))
+                )
+            found[key] = value
+        return found
+
+    try:
+        content: Any = json.loads(text, object_pairs_hook=unique)
+    except json.JSONDecodeError as error:
+        raise DataError(f"not valid JSON: {error.msg}.", path, error.lineno) from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of open brackets
+        raise DataError(f"not usable as JSON: {error}.", path) from None
+    if not isinstance(content, dict):
+        raise DataError("expected one JSON object with a question per PMID.", path)
+    return content
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, max(0, place)) + 1
 
 
 def read_bioasq(path: Path, task: Task, split: Split) -> Iterator[Row]:

@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping
 from blurb.cache import home
 from blurb.inputs.features import Features
 
-VERSION = 1
+VERSION = 2
 """Raised by hand whenever a transform gives other ids for the same input."""
+DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile)
+"""What numpy and zipfile raise for a file that was cut or overwritten."""
 
 
 def cached(key: Mapping[str, object], build: Callable[[], Features]) -> Features:
@@ -24,7 +26,7 @@ def cached(key: Mapping[str, object], build: Callable[[], Features]) -> Features
     """
     text = json.dumps({**key, "version": VERSION}, sort_keys=True)
     path = home() / "features" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"
-    with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):
+    with contextlib.suppress(*DAMAGE):  # damaged or not there
         return Features.read(path)
     features = build()
     with contextlib.suppress(OSError):

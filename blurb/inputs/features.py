@@ -111,5 +111,7 @@ class Features:
                 for name in ("ids", "types", "words", "positions")
                 if f"{name}.values" in arrays
             }
+            if len(arrays.files) != 2 + 2 * len(ragged):
+                raise ValueError(f"{path}: an array has lost its name")
             truncated, windowed = (int(count) for count in arrays["counts"])
             return cls(unit=arrays["unit"], truncated=truncated, windowed=windowed, **ragged)

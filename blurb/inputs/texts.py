@@ -91,10 +91,13 @@ def around(spans: Sequence[Span], size: int, room: int) -> list[range]:
     # The two are further apart than the room: half of it around each; the text between is what is lost.
     half = room // 2
     (left,) = around([(spans[0][0], min(spans[0][1], spans[0][0] + half))], size, half)
-    last = max(spans, key=lambda span: span[1])
+    last = spans[-1]
     (right,) = around([(max(last[0], last[1] - (room - half)), last[1])], size, room - half)
-    if left.stop > right.start:  # possible only if an entity itself is longer than half the room
-        return [range(left.start, left.start + half), range(size - (room - half), size)]
+    if (
+        left.stop > right.start
+    ):  # possible only if the second entity lies inside the first, which is longer than the room
+        start = min(left.start, right.start, size - room)
+        return [range(start, start + room)]
     return [left, right]
 
 

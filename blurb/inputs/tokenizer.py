@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from blurb.errors import ModelError
@@ -36,6 +38,7 @@ class Frame:
     """Special tokens around one text (`prefix A suffix`) or two (`prefix A middle B pair_suffix`), with segment ids.
 
     :param types: segment ids of (prefix, A, middle, B, suffix) in a pair, or None if the tokenizer makes none
+    :param single_suffix_types: segment ids of `suffix` (XLNet's classification token has one of its own)
     :param cls: place of the classification token: 0 from the start, -1 from the end, None if there is no such token
     """
 
@@ -44,6 +47,7 @@ class Frame:
     middle: tuple[int, ...]
     pair_suffix: tuple[int, ...]
     types: tuple[tuple[int, ...], int, tuple[int, ...], int, tuple[int, ...]] | None
+    single_suffix_types: tuple[int, ...]
     cls: int | None
 
     def single(self, ids: Sequence[int]) -> list[int]:
@@ -56,7 +60,10 @@ class Frame:
 
     def single_types(self, size: int) -> list[int] | None:
         """Segment ids of one text of `size` sub-tokens."""
-        return None if self.types is None else [self.types[1]] * (len(self.prefix) + size + len(self.suffix))
+        if self.types is None:
+            return None
+        prefix, a, *_ = self.types
+        return [*prefix, *[a] * size, *self.single_suffix_types]
 
     def pair_types(self, first: int, second: int) -> list[int] | None:
         """Segment ids of two texts of these sizes."""
@@ -97,9 +104,14 @@ class Tokenizer:
             verbose=False,
         )
         return [
-            _without_leading_blanks(text, ids, offsets)
+            _without_leading_blanks(text, ids, offsets, self._blanks)
             for text, ids, offsets in zip(texts, batch["input_ids"], batch["offset_mapping"], strict=True)
         ]
+
+    @cached_property
+    def _blanks(self) -> frozenset[int]:
+        """Ids of the pieces that stand for blanks alone (SentencePiece's `▁`)."""
+        return frozenset(index for token, index in self.inner.get_vocab().items() if token and not token.strip("▁"))
 
     def _pieces_by_word(self, text: str) -> Pieces:
         """For tokenizers that cannot tell offsets: every sub-token gets the span of its blank-separated word."""
@@ -115,8 +127,8 @@ class Tokenizer:
     def frame(self) -> Frame:
         """The special tokens, read off two probes."""
         plain = [self.inner(text, add_special_tokens=False)["input_ids"] for text in ("a", "b")]
-        single = list(self.inner("a")["input_ids"])
-        both = self.inner("a", "b")
+        one, both = self.inner("a"), self.inner("a", "b")
+        single = list(one["input_ids"])
         pair, types = list(both["input_ids"]), both.get("token_type_ids")
         try:
             start = _find(plain[0], single, 0)
@@ -128,7 +140,7 @@ class Tokenizer:
             ) from None
         end, last = start + len(plain[0]), second + len(plain[1])
         prefix, suffix = tuple(single[:start]), tuple(single[end:])
-        segments = None
+        segments, single_suffix_types = None, ()
         if types is not None:
             segments = (
                 tuple(types[:start]),
@@ -137,9 +149,10 @@ class Tokenizer:
                 types[second],
                 tuple(types[last:]),
             )
+            single_suffix_types = tuple(one["token_type_ids"][end:])
         cls_id = self.inner.cls_token_id
         cls = None if cls_id is None else 0 if cls_id in prefix else -1 if cls_id in suffix else None
-        return Frame(prefix, suffix, tuple(pair[end:second]), tuple(pair[last:]), segments, cls)
+        return Frame(prefix, suffix, tuple(pair[end:second]), tuple(pair[last:]), segments, single_suffix_types, cls)
 
     @cached_property
     def hash(self) -> str:
@@ -150,9 +163,25 @@ class Tokenizer:
             state.pop("truncation", None)
             state.pop("padding", None)
         else:
-            state = {"class": type(self.inner).__name__, "vocabulary": self.inner.get_vocab()}
+            state = {"class": type(self.inner).__name__, "vocabulary": self.inner.get_vocab(), **self._slow_state()}
         text = json.dumps({"state": state, "frame": asdict(self.frame)}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def _slow_state(self) -> dict[str, Any]:
+        """What decides the ids of a tokenizer without a fast version besides its vocabulary: merges and switches."""
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                files = self.inner.save_vocabulary(folder)
+            except NotImplementedError:
+                files = ()
+            digests = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
+        origin = ("is_local", "local_files_only")  # where it came from changes nothing
+        switches = {
+            name: value
+            for name, value in self.inner.init_kwargs.items()
+            if isinstance(value, bool) and name not in origin
+        }
+        return {"files": digests, "switches": switches}
 
     def lowers_a_cased_vocabulary(self) -> bool:
         """True if many vocabulary entries have capitals which this tokenizer can never produce.
@@ -166,9 +195,14 @@ class Tokenizer:
         return bool(sum(token != token.lower() for token in words) > 0.05 * len(words))
 
 
-def _without_leading_blanks(text: str, ids: list[int], offsets: list[tuple[int, int]]) -> Pieces:
+def _without_leading_blanks(
+    text: str, ids: list[int], offsets: list[tuple[int, int]], blanks: frozenset[int]
+) -> Pieces:
     starts, ends = [], []
-    for start, end in offsets:
+    for place, (start, end) in enumerate(offsets):
+        # A blank put before a word (at the start of the text, by T5 before every word) gets the word's first character.
+        if ids[place] in blanks and place + 1 < len(ids) and offsets[place + 1][0] == start:
+            end = start
         while start < end and text[start].isspace():
             start += 1
         starts.append(start)

@@ -55,7 +55,7 @@ def encode_words(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, max_l
     assembles predictions fills `O` for them, so that all gold labels are scored.
     """
     frame = tokenizer.frame
-    room = max_length - len(frame.prefix) - len(frame.suffix)
+    room = max(1, max_length - len(frame.prefix) - len(frame.suffix))
     ids, types, unit, words, positions = [], [], [], [], []
     windowed = 0
     for index, (sentence, pieces) in enumerate(

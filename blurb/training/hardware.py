@@ -32,7 +32,7 @@ def choose_device(wanted: str) -> torch.device:
 def choose_precision(wanted: str, device: torch.device) -> Precision:
     """`auto` is bf16 where the hardware multiplies it natively, else fp32."""
     if wanted == "auto":
-        return "bf16" if _has_bf16(device) else "fp32"
+        return "bf16" if has_bf16(device) else "fp32"
     if wanted == "fp16" and device.type == "cpu":
         raise SettingsError("fp16 needs a GPU; on a CPU choose fp32, bf16 or auto.")
     if wanted not in ("fp32", "bf16", "fp16"):
@@ -40,7 +40,8 @@ def choose_precision(wanted: str, device: torch.device) -> Precision:
     return wanted  # type: ignore[return-value]
 
 
-def _has_bf16(device: torch.device) -> bool:
+def has_bf16(device: torch.device) -> bool:
+    """Whether a device multiplies bf16 in hardware."""
     if device.type == "cuda":
         return torch.cuda.get_device_capability(device) >= (8, 0)
     if device.type == "cpu":

@@ -53,14 +53,19 @@ def sentence(rng: random.Random) -> tuple[str, set[int]]:
 
 def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
     """(relative path, content) of every file of this type."""
+    elsewhere: set[str] = set()  # sentences of the splits before: none comes twice, or the test would be a memory test
     for split, size in SIZES.items():
         rng = stream(seed, "HoC", split)
         terminals = words.terminals(rng, split)
-        lines = ["labels\tsentence\tindex"]
+        lines, here = ["labels\tsentence\tindex"], set[str]()
         for number in range(size):
             for place in range(rng.randint(3, 5)):
-                template, found = sentence(rng)
+                text = ""
+                while not text or text in elsewhere:
+                    template, found = sentence(rng)
+                    text = plain(fill(template, terminals))
+                here.add(text)
                 labels = ",".join(f"{topic}_{int(topic in found)}" for topic in range(len(HALLMARKS)))
-                text = plain(fill(template, terminals))
                 lines.append(f"{labels}\t{text}\t{FIRST_PMID[split] + number}_s{place}")
+        elsewhere |= here
         yield f"HoC/{split}.tsv", "\n".join(lines) + "\n"

@@ -81,7 +81,7 @@ def item(rng: random.Random, grammar: Grammar, answer: str, names: tuple[str, st
 
 def _text(rng: random.Random, text: str, grammar: Grammar, names: tuple[str, str]) -> str:
     """Expand, name, and write each sentence with a capital."""
-    return " ".join(plain(one) for one in re.findall(r".+?[.?](?: |$)", expand(rng, text, grammar).format(*names)))
+    return " ".join(plain(one.strip()) for one in re.findall(r".+?[.?]", expand(rng, text, grammar).format(*names)))
 
 
 def pubmedqa(rng: random.Random, split: str, words: Lexicon) -> str:

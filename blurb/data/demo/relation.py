@@ -15,7 +15,7 @@ from blurb.data.demo.lexicon import Grammar, Lexicon, expand, fill, flip, plain,
 
 NOISE = 0.04  # share of rows with a wrong label
 RIVAL = 0.18  # share of sentences that name a second, unrelated entity and make two rows
-OVERLAP = 0.04  # share of sentences whose two entities share their words
+OVERLAP = 25  # each 25th sentence has two entities that share their words (a count: no split may lack them)
 
 GRAMMAR: Grammar = {
     "frame": ("<open> , {0} {cue} {1} <tail> .", "{0} <aside> {cue} {1} <tail> .", "we saw that {0} {cue} {1} <tail> .",
@@ -88,24 +88,24 @@ CORPORA = (
         negative="0",
         none=("told nothing about", "left the risk of", "showed no association with", "had no part in",
               "was as common without", "failed to predict", "was linked , wrongly , to"),
-        negatives=0.52,
+        negatives=0.5,
         sizes=(700, 120, 240),
     ),
 )  # fmt: skip
 
 
-def rows(rng: random.Random, corpus: Corpus) -> list[tuple[str, str]]:
+def rows(rng: random.Random, corpus: Corpus, overlap: bool) -> list[tuple[str, str]]:
     """The (sentence with masks, label) rows of one sentence; names beside the masks are still terminals."""
     labels = [*corpus.cues, corpus.negative]
     label = corpus.negative if rng.random() < corpus.negatives else rng.choice(list(corpus.cues))
     cue, none = rng.choice(corpus.cues.get(label, corpus.none)), rng.choice(corpus.none)
-    kind = rng.random()
-    frame = expand(rng, "<rival>" if kind < RIVAL else "<frame>", GRAMMAR)
+    rival = rng.random() < RIVAL and not overlap
+    frame = expand(rng, "<rival>" if rival else "<frame>", GRAMMAR)
     (head, tail), (name, _) = corpus.masks, corpus.names
-    if kind < RIVAL:
+    if rival:
         made = [(frame.format(head, tail, name, cue=cue, none=none), label),
                 (frame.format(name, tail, head, cue=cue, none=none), corpus.negative)]  # fmt: skip
-    elif kind < RIVAL + OVERLAP and corpus.overlap:
+    elif overlap and corpus.overlap:
         made = [(frame.format(corpus.overlap, corpus.names[1], cue=cue), corpus.negative)]
     else:
         made = [(frame.format(head, tail, cue=cue), label)]
@@ -129,7 +129,7 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
             terminals = words.terminals(rng, split)
             while len(lines) < size:
                 document += 1
-                for place, (template, label) in enumerate(rows(rng, corpus)):
+                for place, (template, label) in enumerate(rows(rng, corpus, overlap=document % OVERLAP == 0)):
                     text = plain(" ".join(fill(template, terminals).split()))
                     if text in seen:
                         continue

@@ -1,0 +1,40 @@
+# Everything a new machine needs besides Python 3.11+ and make is installed by these targets into .venv.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help install demo test test-all lint figures clean
+
+help:
+	@echo "make demo      set up, then fine-tune a tiny encoder on the synthetic suite and print its score"
+	@echo "make test      set up, then linters, type checks and tests (under 10 minutes on two cores)"
+	@echo "make test-all  the same with the slow tests"
+	@echo "make clean     remove the environment and caches"
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/blurb run scratch:tiny --suite demo --output demo/runs --leaderboard demo/leaderboard.csv
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: lint
+	$(BIN)/python -m pytest
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,140 @@
+"""Our loop beside the plain Hugging Face recipe, on the same model, sentences, batch size and machine, in one run.
+
+    python benchmarks/throughput.py --model FOLDER --data FOLDER [--task ncbi-disease] [--batches 60]
+
+The recipe is what its documentation shows for token classification: `Trainer`, `DataCollatorForTokenClassification`,
+its default optimizer; then with `bf16`, then with `bf16` and batches grouped by length. Every variant trains on the same
+sentences from the same weights. Two kinds of figures: tokens a second over the training steps (the first steps, in
+which kernels are chosen and memory is found, left out), and the seconds of an epoch of the whole training set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+from blurb import data, formulations, models, tasks
+from blurb.models import Units
+from blurb.models.encoder import EncoderLearner
+from blurb.training import protocol
+from blurb.training.hardware import has_bf16
+
+WARM_UP = 5
+
+
+def ours(source: models.Source, task: tasks.Task, rows: list, precision: str, batch_size: int) -> float:
+    """Tokens a second of the blurb loop."""
+    settings = protocol.load("quick").settings(
+        task, {"epochs": 1, "max_train": 0, "batch_size": batch_size}, source.parameters
+    )
+    formulation = formulations.bind(task, dataclasses.asdict(settings))
+    learner = EncoderLearner(source, formulation, "auto", precision)
+    times: list[float] = []
+    units = Units(rows, f"throughput {len(rows)}")
+    settings = dataclasses.replace(settings, select="last")
+    learner.fit(
+        units,
+        Units(rows[:2], "throughput 2"),
+        dataclasses.asdict(settings),
+        1,
+        lambda *_: times.append(time.perf_counter()),
+    )
+    return rate(times, tokens(learner, rows))
+
+
+def recipe(source: models.Source, task: tasks.Task, rows: list, bf16: bool, grouped: bool, batch_size: int) -> float:
+    """Tokens a second of the recipe."""
+    from transformers import (
+        AutoModelForTokenClassification,
+        AutoTokenizer,
+        DataCollatorForTokenClassification,
+        Trainer,
+        TrainerCallback,
+        TrainingArguments,
+    )
+
+    tokenizer = AutoTokenizer.from_pretrained(source.location)
+    formulation = formulations.bind(task)
+    targets = formulation.targets(rows)
+    examples = []
+    for index, row in enumerate(rows):
+        encoded = tokenizer(row["tokens"], is_split_into_words=True, truncation=True, max_length=512)
+        labels, before = [], None
+        for word in encoded.word_ids():
+            labels.append(-100 if word is None or word == before else int(targets[index][word]))
+            before = word
+        examples.append({**encoded, "labels": labels})
+    times: list[float] = []
+
+    class Clock(TrainerCallback):  # type: ignore[misc]
+        def on_step_end(self, *args: object, **kwargs: object) -> None:
+            times.append(time.perf_counter())
+
+    torch.manual_seed(1)
+    model = AutoModelForTokenClassification.from_pretrained(
+        source.location, num_labels=len(formulation.labels), dtype=torch.float32
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = TrainingArguments(
+            output_dir=folder, num_train_epochs=1, per_device_train_batch_size=batch_size, learning_rate=1e-4, bf16=bf16, use_cpu=not torch.cuda.is_available(),
+            train_sampling_strategy="group_by_length" if grouped else "random", report_to=[], save_strategy="no",
+            disable_tqdm=True, logging_strategy="no",
+        )  # fmt: skip
+        Trainer(
+            model, arguments, train_dataset=examples, data_collator=DataCollatorForTokenClassification(tokenizer),
+            callbacks=[Clock()],
+        ).train()  # fmt: skip
+    return rate(times, sum(len(example["input_ids"]) for example in examples))
+
+
+def tokens(learner: EncoderLearner, rows: list) -> int:
+    """Sub-tokens of all sentences, special tokens included, padding not."""
+    return int(learner.formulation.features(rows, learner.tokenizer, 512).ids.lengths.sum())
+
+
+def rate(times: list[float], total: int) -> float:
+    """Tokens a second, from the mean of the steps after the warm-up."""
+    steps = [after - before for before, after in zip(times[WARM_UP:], times[WARM_UP + 1 :], strict=False)]
+    return total / (len(times) * statistics.fmean(steps))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--data", required=True, type=Path)
+    parser.add_argument("--task", default="ncbi-disease")
+    parser.add_argument("--batches", type=int, default=60)
+    parser.add_argument("--batch-size", type=int, default=16)
+    options = parser.parse_args()
+    source = models.resolve(options.model)
+    task = tasks.get(options.task)
+    train = data.load(task, options.data, ["train"]).splits["train"]
+    rows = list(train.shuffle(seed=1).select(range(options.batches * options.batch_size)))
+    bf16 = has_bf16(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+    variants = {"recipe fp32": lambda: recipe(source, task, rows, False, False, options.batch_size)}
+    variants["blurb fp32"] = lambda: ours(source, task, rows, "fp32", options.batch_size)
+    if bf16:
+        variants["recipe bf16"] = lambda: recipe(source, task, rows, True, False, options.batch_size)
+        variants["recipe bf16, grouped by length"] = lambda: recipe(source, task, rows, True, True, options.batch_size)
+        variants["blurb bf16"] = lambda: ours(source, task, rows, "bf16", options.batch_size)
+    found = {name: variant() for name, variant in variants.items()}
+    whole = formulations.bind(task).features(list(train), models.loading.load_tokenizer(source.location), 512)
+    epoch = int(whole.ids.lengths.sum())
+    print(
+        f"{source.name} on {task.name}, batch {options.batch_size}, {options.batches} batches, {torch.get_num_threads()} threads"
+    )
+    print(f"{'':32} {'tokens/s':>9} {'s/epoch':>8} {'x recipe fp32':>14}")
+    for name, value in found.items():
+        print(f"{name:32} {value:9.0f} {epoch / value:8.1f} {value / found['recipe fp32']:14.2f}")
+    if bf16:
+        print(f"blurb bf16 / recipe bf16 grouped: {found['blurb bf16'] / found['recipe bf16, grouped by length']:.2f}")
+
+
+if __name__ == "__main__":
+    main()

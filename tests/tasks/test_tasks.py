@@ -1,0 +1,177 @@
+"""The thirteen declarations against the paper's Table 3 (written out here), and how tasks are chosen and added."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from blurb import metrics, tasks
+from blurb.errors import SettingsError, UnknownName
+
+# Table 3 of Gu et al. (PROTOCOL.md A.3) in its order: name, title, type, metric, train, dev, test.
+TABLE_3 = [
+    ("bc5-chem", "BC5-chem", "ner", "entity_f1", 5203, 5347, 5385),
+    ("bc5-disease", "BC5-disease", "ner", "entity_f1", 4182, 4244, 4424),
+    ("ncbi-disease", "NCBI-disease", "ner", "entity_f1", 5134, 787, 960),
+    ("bc2gm", "BC2GM", "ner", "entity_f1", 15197, 3061, 6325),
+    ("jnlpba", "JNLPBA", "ner", "entity_f1", 46750, 4551, 8662),
+    ("ebm-pico", "EBM PICO", "pico", "token_macro_f1", 339167, 85321, 16364),
+    ("chemprot", "ChemProt", "relation", "micro_f1_without", 18035, 11268, 15745),
+    ("ddi", "DDI", "relation", "micro_f1_without", 25296, 2496, 5716),
+    ("gad", "GAD", "relation", "binary_f1", 4261, 535, 534),
+    ("biosses", "BIOSSES", "similarity", "pearson", 64, 16, 20),
+    ("hoc", "HoC", "document", "multilabel_f1", 1295, 186, 371),
+    ("pubmedqa", "PubMedQA", "qa", "accuracy", 450, 50, 500),
+    ("bioasq", "BioASQ", "qa", "accuracy", 670, 75, 140),
+]
+NAMES = [row[0] for row in TABLE_3]
+
+
+def test_all_tasks_are_those_of_table_3_in_its_order() -> None:
+    found = [
+        (task.name, task.title, task.type, task.metric, *(task.sizes[split] for split in tasks.SPLITS))
+        for task in tasks.all()
+    ]
+    assert found == TABLE_3
+    assert [task.row for task in tasks.all()] == list(range(1, 14))
+
+
+def test_ten_seeds_for_the_three_small_sets_and_five_for_the_rest() -> None:
+    assert {task.name for task in tasks.all() if task.seeds == 10} == {"biosses", "pubmedqa", "bioasq"}
+    assert {task.seeds for task in tasks.all()} == {5, 10}
+
+
+def test_lengths_of_the_paper() -> None:
+    assert {name: tasks.get(name).max_length for name in ("gad", "hoc", "chemprot", "ddi", "pubmedqa")} == {
+        "gad": 128, "hoc": 128, "chemprot": 256, "ddi": 256, "pubmedqa": 512,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_declaration_is_whole(name: str) -> None:
+    task = tasks.get(name)
+    assert set(task.files) == set(tasks.SPLITS)
+    assert metrics.get(task.metric)
+    assert all((task.licence, task.homepage.startswith("http"), task.citation.startswith("@"), task.unit))
+    module, _, function = task.reader.partition(":")
+    assert callable(getattr(importlib.import_module(module), function))
+    assert all(len(value) == 64 for value in task.hashes.values())
+    assert bool(task.released) == bool(task.explanation)
+
+
+def test_tasks_are_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        tasks.get("gad").seeds = 1  # type: ignore[misc]
+
+
+def test_negatives_and_positives_are_those_of_the_protocol() -> None:
+    assert tasks.get("chemprot").metric_options["negative"] == "false"
+    assert tasks.get("ddi").metric_options["negative"] == "DDI-false"
+    assert tasks.get("gad").metric_options["positive"] == "1"
+    assert tasks.get("ebm-pico").metric_options["labels"] == ("PAR", "INT", "OUT")
+
+
+def test_the_released_counts_where_they_differ_from_the_print() -> None:
+    assert tasks.get("bc5-disease").expected("dev") == 4246
+    assert [tasks.get("ebm-pico").expected(split) for split in tasks.SPLITS] == [337180, 87308, 16364]
+    assert sum(tasks.get("ebm-pico").sizes[split] for split in ("train", "dev")) == 337180 + 87308
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        ("all", NAMES),
+        ("ner", NAMES[:5]),
+        ("relation", ["chemprot", "ddi", "gad"]),
+        ("qa,biosses", ["biosses", "pubmedqa", "bioasq"]),
+        ("gad, bc5-chem ,gad,", ["bc5-chem", "gad"]),
+        (["hoc", "document", "pico"], ["ebm-pico", "hoc"]),
+    ],
+)
+def test_select_takes_names_and_types_once_in_the_papers_order(wanted: str | list[str], names: list[str]) -> None:
+    assert [task.name for task in tasks.select(wanted)] == names
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("bc5-chm", "bc5-chem"), ("pubmed-qa", "pubmedqa"), ("relations", "relation")]
+)
+def test_select_suggests_what_was_meant(typed: str, meant: str) -> None:
+    with pytest.raises(UnknownName, match=f"Did you mean '{meant}'"):
+        tasks.select(typed)
+
+
+@pytest.mark.parametrize("wanted", ["", " , ", []])
+def test_select_of_nothing_is_an_error(wanted: str | list[str]) -> None:
+    with pytest.raises(SettingsError, match="No task is selected"):
+        tasks.select(wanted)
+
+
+def test_get_suggests_what_was_meant() -> None:
+    with pytest.raises(UnknownName, match="no task called 'ncbi-diseases'. Did you mean 'ncbi-disease'"):
+        tasks.get("ncbi-diseases")
+
+
+def test_what_is_no_task_is_refused() -> None:
+    with pytest.raises(SettingsError, match="not a blurb.tasks.Task"):
+        tasks.get("blurb.tasks:SPLITS")
+
+
+@pytest.fixture
+def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A registry that has not looked around yet; the old one is back afterwards."""
+    old = tasks._registry
+    monkeypatch.setattr(tasks, "_registry", type(old)(old.kind, old.package, old.attribute, old.group))
+
+
+PLUGIN = (
+    "import dataclasses\nfrom blurb.tasks.gad import TASK as GAD\nTASK = dataclasses.replace(GAD, name={!r}, row=None)"
+)
+
+
+def test_a_new_task_is_one_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_registry: None) -> None:
+    (tmp_path / "my_set.py").write_text(PLUGIN.format("my-set"), encoding="utf-8")
+    monkeypatch.setattr(tasks, "__path__", [*tasks.__path__, str(tmp_path)])
+    try:
+        assert tasks.get("my-set").type == "relation"
+        assert tasks.origin("my-set") == str(tmp_path / "my_set.py")
+        assert [task.name for task in tasks.all()] == [*NAMES, "my-set"]
+        assert [task.name for task in tasks.select("all")] == NAMES  # the score is about the thirteen
+        assert [task.name for task in tasks.select("relation")] == ["chemprot", "ddi", "gad"]
+        assert [task.name for task in tasks.select("my-set,gad")] == ["gad", "my-set"]
+    finally:
+        sys.modules.pop("blurb.tasks.my_set", None)
+
+
+def test_a_new_task_may_come_by_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_registry: None
+) -> None:
+    (tmp_path / "blurb_test_plugin.py").write_text(PLUGIN.format("their-set"), encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    point = EntryPoint("their-set", "blurb_test_plugin:TASK", "blurb.tasks")
+    monkeypatch.setattr("blurb.registry.entry_points", lambda group: [point] if group == "blurb.tasks" else [])
+    assert tasks.get("their-set").row is None
+    assert tasks.all()[-1].name == "their-set"
+
+
+def test_a_name_that_is_taken_is_an_error_that_names_both(
+    monkeypatch: pytest.MonkeyPatch, fresh_registry: None
+) -> None:
+    point = EntryPoint("gad", "theirs:TASK", "blurb.tasks")
+    monkeypatch.setattr("blurb.registry.entry_points", lambda group: [point])
+    with pytest.raises(SettingsError, match=r"Two tasks are called 'gad': blurb.tasks.gad:TASK .* theirs:TASK"):
+        tasks.all()
+
+
+def test_importing_and_listing_tasks_loads_nothing_heavy() -> None:
+    script = (
+        "import sys; from blurb import tasks; tasks.select('all'); "
+        "print(*sorted({'torch', 'transformers', 'datasets', 'pandas', 'numpy', 'sklearn'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

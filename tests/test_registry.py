@@ -1,0 +1,93 @@
+"""The registry: a file is an entry, an entry point is an entry, two of one name are an error."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blurb.errors import SettingsError, UnknownName
+from blurb.registry import Registry
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package `toys` with two entries, a helper and a sub-package."""
+    folder = tmp_path / "toys"
+    folder.mkdir()
+    for name, text in {
+        "__init__": "", "red_ball": "TOY = 'red'", "kite": "class TOY:\n    pass", "_helper": "1 / 0",
+        "broken": "import no_such_module_at_all",
+    }.items():  # fmt: skip
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    (folder / "parts").mkdir()
+    (folder / "parts" / "__init__.py").write_text("", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "toys"]:
+        del sys.modules[name]
+
+
+def _toys() -> Registry[Any]:
+    return Registry("toy", "toys", "TOY", "blurb.test.toys")
+
+
+def _entry_point(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    points = [EntryPoint(name, value, "blurb.test.toys")]
+    monkeypatch.setattr("blurb.registry.entry_points", lambda group: points if group == "blurb.test.toys" else [])
+
+
+def test_files_are_entries_and_helpers_and_sub_packages_are_not(plugins: Path) -> None:
+    assert _toys().names() == ["broken", "kite", "red-ball"]
+
+
+def test_nothing_is_imported_before_it_is_asked_for(plugins: Path) -> None:
+    toys = _toys()
+    toys.names()
+    assert "toys.red_ball" not in sys.modules
+    assert toys.get("red-ball") == "red"
+    assert "toys.red_ball" in sys.modules
+    assert "toys.kite" not in sys.modules
+
+
+def test_module_and_attribute_can_be_named_directly(plugins: Path) -> None:
+    assert _toys().get("toys.red_ball:TOY") == "red"
+
+
+@pytest.mark.parametrize("name", ["no_such_module:X", "toys.kite:NO_SUCH", "broken"])
+def test_what_cannot_be_imported_is_an_error_that_names_it(plugins: Path, name: str) -> None:
+    with pytest.raises(SettingsError, match="toy '.*' cannot be imported"):
+        _toys().get(name)
+
+
+def test_unknown_name_suggests_the_closest_and_lists_all(plugins: Path) -> None:
+    with pytest.raises(UnknownName, match=r"no toy called 'red-bal'. Did you mean 'red-ball'\? Available: .*kite"):
+        _toys().get("red-bal")
+
+
+def test_unknown_name_without_a_close_one_suggests_nothing(plugins: Path) -> None:
+    with pytest.raises(UnknownName) as caught:
+        _toys().get("zzzzzz")
+    assert "Did you mean" not in str(caught.value)
+
+
+def test_an_entry_point_is_an_entry(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _entry_point(monkeypatch, "my-toy", "toys.red_ball:TOY")
+    assert _toys().get("my-toy") == "red"
+
+
+def test_two_entries_of_one_name_are_an_error_that_names_both(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _entry_point(monkeypatch, "kite", "elsewhere:KITE")
+    with pytest.raises(SettingsError) as caught:
+        _toys().names()
+    for part in ("'kite'", "toys.kite:TOY", "from blurb", "elsewhere:KITE"):
+        assert part in str(caught.value)
+
+
+def test_origin_is_the_file_and_the_line_of_a_class(plugins: Path) -> None:
+    toys = _toys()
+    assert toys.origin("kite") == f"{plugins / 'kite.py'}:1"
+    assert toys.origin("red-ball") == str(plugins / "red_ball.py")
