@@ -93,25 +93,26 @@ class Features:
 
     def save(self, path: Path) -> None:
         """Writes an uncompressed `.npz`."""
-        arrays = {"unit": self.unit, "counts": np.array([self.truncated, self.windowed])}
+        arrays = {"unit": self.unit}
         for name in ("ids", "types", "words", "positions"):
             ragged: Ragged | None = getattr(self, name)
             if ragged is not None:
                 arrays[f"{name}.values"] = ragged.values.astype(np.int32)
                 arrays[f"{name}.offsets"] = ragged.offsets
+        arrays["counts"] = np.array([self.truncated, self.windowed, len(arrays)])
         with path.open("wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def read(cls, path: Path) -> Features:
-        """Reads what `save` wrote."""
+        """Reads what `save` wrote; the errors that numpy and zipfile raise, or ValueError, if it is damaged."""
         with np.load(path) as arrays:
             ragged = {
                 name: Ragged(arrays[f"{name}.values"].astype(np.int64), arrays[f"{name}.offsets"])
                 for name in ("ids", "types", "words", "positions")
                 if f"{name}.values" in arrays
             }
-            if len(arrays.files) != 2 + 2 * len(ragged):
-                raise ValueError(f"{path}: an array has lost its name")
-            truncated, windowed = (int(count) for count in arrays["counts"])
+            truncated, windowed, stored = (int(count) for count in arrays["counts"])
+            if stored != 1 + 2 * len(ragged):
+                raise ValueError(f"{path}: an array is missing")
             return cls(unit=arrays["unit"], truncated=truncated, windowed=windowed, **ragged)

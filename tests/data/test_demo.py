@@ -69,25 +69,34 @@ def test_every_file_of_the_layout_is_there(suite: dict[str, str]) -> None:
 
 def test_write_gives_these_bytes_and_keeps_strange_files(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    demo.write(tmp_path / "new" / "folder", seed=3)
     demo.write(tmp_path, seed=3)
-    for path, content in demo.files(3).items():
-        assert (tmp_path / path).read_bytes() == content.encode() == (tmp_path / "new" / "folder" / path).read_bytes()
+    demo.write(tmp_path, seed=0)  # into a folder that is not empty: the files of seed 3 are replaced
+    for path, content in demo.files(0).items():
+        assert (tmp_path / path).read_bytes() == content.encode()
         assert "\r" not in content
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+def test_prepare_writes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLURB_HOME", str(tmp_path))
+    folder = demo.prepare(0)
+    (folder / "BIOSSES" / "dev.tsv").write_text("left alone")
+    assert demo.prepare(0) == folder
+    assert (folder / "BIOSSES" / "dev.tsv").read_text() == "left alone"
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]  # no half-written folder beside it
+
+
 def test_a_seed_is_a_suite() -> None:
     state = random.getstate()
-    assert demo.files(0) == demo.files(0)
+    once, again, other = demo.files(0), demo.files(0), demo.files(1)
     assert random.getstate() == state  # the global generator is not touched
-    other = demo.files(1)
-    assert not [path for path, content in demo.files(0).items() if content == other[path]]
+    assert once == again
+    assert not [path for path, content in once.items() if content == other[path]]
 
 
 def test_the_suite_of_seed_0_is_the_same_on_every_platform() -> None:
     # Oracle: the bytes written on Linux with CPython 3.11. A change of the suite on purpose changes this line.
-    assert _sha256(demo.files(0)) == "SHA"
+    assert _sha256(demo.files(0)) == "b1b3a9323cabb284f5f012a09fc3e8019830cf7eab50e4fa97d582b15acee6f5"
 
 
 @pytest.mark.parametrize("name", [*NER, "ebmnlp", *TABLES, "pubmedqa"])

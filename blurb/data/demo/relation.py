@@ -88,7 +88,7 @@ CORPORA = (
         negative="0",
         none=("told nothing about", "left the risk of", "showed no association with", "had no part in",
               "was as common without", "failed to predict", "was linked , wrongly , to"),
-        negatives=0.5,
+        negatives=0.55,
         sizes=(700, 120, 240),
     ),
 )  # fmt: skip

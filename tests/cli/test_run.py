@@ -1,0 +1,221 @@
+"""`blurb run` on the demo suite: results, resuming, failures, bad input."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from blurb.data import demo
+
+SMOKE = ["--suite", "demo", "--protocol", "smoke"]
+
+
+def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, "-m", "blurb", *arguments], cwd=folder, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def blurb(arguments: list[str], folder: Path) -> tuple[int, str, str]:
+    process = start(arguments, folder)
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+def done(folder: Path) -> dict[str, float]:
+    return {str(path.relative_to(folder)): path.stat().st_mtime for path in folder.glob("runs/*/*/*/DONE.json")}
+
+
+def test_a_killed_sweep_resumes_to_the_same_tables(tmp_path: Path) -> None:
+    sweep = ["run", "scratch:tiny", *SMOKE, "--tasks", "gad,biosses", "--seeds", "3"]
+    code, _, err = blurb(sweep, tmp_path / "whole")
+    assert code == 0, err
+    process = start(sweep, tmp_path / "killed")
+    limit = time.time() + 120
+    while not done(tmp_path / "killed") and process.poll() is None and time.time() < limit:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    before = done(tmp_path / "killed")
+    assert 0 < len(before) < 6
+    code, _, err = blurb(sweep, tmp_path / "killed")
+    assert code == 0, err
+    assert err.count("already done") == len(before)
+    after = done(tmp_path / "killed")
+    assert len(after) == 6
+    assert {name: after[name] for name in before} == before
+    for name in ("leaderboard.csv", "results.csv"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one small finished run."""
+    folder = tmp_path_factory.mktemp("finished")
+    arguments = ["run", "scratch:tiny", "baseline:majority", *SMOKE, "--tasks", "biosses,hoc,bc2gm"]
+    code, out, err = blurb(arguments, folder)
+    assert code == 0, err
+    assert "No BLURB score" in out
+    assert "Note: smoke test" in out
+    return folder
+
+
+def test_the_store_holds_what_a_result_rests_on(finished: Path) -> None:
+    path = next(finished.glob("runs/scratch-tiny/hoc/*/spec.json")).parent
+    spec, provenance = (json.loads((path / f"{name}.json").read_text()) for name in ("spec", "provenance"))
+    assert spec["settings"]["document_unit"] == "sentence"
+    assert provenance["environment"]["torch"]
+    assert provenance["environment"]["threads"] >= 1
+    assert provenance["facts"]["train_units"] == 64
+    assert "train_truncated" in provenance["facts"]
+    history = (path / "history.csv").read_text().splitlines()
+    assert history[0] == "epoch,loss,learning_rate,dev"
+    assert len(history) == 2
+
+
+def test_rescore_repairs_metrics_without_training(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(finished, folder)
+    metrics = next(folder.glob("runs/scratch-tiny/biosses/*/metrics.json"))
+    right = metrics.read_bytes()
+    metrics.write_text("{}")
+    code, out, err = blurb(["rescore"], folder)
+    assert code == 0, err
+    assert "6 trials scored again, 1 changed" in out
+    assert metrics.read_bytes() == right
+    assert (folder / "results.csv").read_bytes() == (finished / "results.csv").read_bytes()
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    code, out, _ = blurb(["run", "scratch:tiny", *SMOKE, "--tasks", "gad", "--seeds", "2", "--dry-run"], tmp_path)
+    assert code == 0
+    assert "2 trials" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_search_of_the_paper_is_listed(tmp_path: Path) -> None:
+    arguments = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "paper", "--tasks", "gad", "--dry-run"]
+    _, out, _ = blurb(arguments, tmp_path)
+    assert sum(line.startswith(" search") for line in out.splitlines()) == 6
+    assert "11 trials" in out
+
+
+def test_a_search_runs_the_winner_with_all_seeds(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        "seeds = 2\n[all]\nbatch_size = 16\nepochs = 1\nmax_train = 64\nmax_eval = 64\n[search]\nlr = [1e-9, 1e-3]\n"
+    )
+    arguments = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "mine.toml", "--tasks", "biosses"]
+    code, _, err = blurb(arguments, tmp_path)
+    assert code == 0, err
+    specs = [json.loads(path.read_text()) for path in tmp_path.glob("runs/*/*/*/spec.json")]
+    tried = sorted((spec["settings"]["lr"], spec["seed"]) for spec in specs)
+    assert len(tried) == 3  # both rates with seed 1, then seed 2 at the winner: the other seed is not run again
+    scores = {}
+    for path in tmp_path.glob("runs/*/*/*/metrics.json"):
+        spec = json.loads((path.parent / "spec.json").read_text())
+        if spec["seed"] == 1:
+            scores[spec["settings"]["lr"]] = json.loads(path.read_text())["dev"]["pearson"]
+    winner = max(scores, key=lambda rate: scores[rate])
+    with (tmp_path / "results.csv").open() as file:
+        trials = {line["trial"] for line in csv.DictReader(file)}
+    assert len(trials) == 2
+    hashes = {path.parent.name for path in tmp_path.glob("runs/*/*/*/spec.json")
+              if json.loads(path.read_text())["settings"]["lr"] == winner}  # fmt: skip
+    assert trials == hashes
+
+
+def test_a_failing_trial_does_not_stop_the_others(tmp_path: Path) -> None:
+    arguments = ["run", "scratch:tiny", *SMOKE, "--tasks", "gad,biosses", "--set", "lr=1e30", "--precision", "fp32"]
+    code, _, err = blurb(arguments, tmp_path)
+    assert code == 1
+    assert err.count("The loss is not a number") >= 2
+    assert len(list(tmp_path.glob("runs/*/*/*.failed.json"))) == 2
+    assert not done(tmp_path)
+
+
+def test_two_jobs_at_a_time_give_the_same_results(finished: Path, tmp_path: Path) -> None:
+    arguments = ["run", "scratch:tiny", "baseline:majority", *SMOKE, "--tasks", "biosses,hoc,bc2gm", "--jobs", "2"]
+    code, _, err = blurb(arguments, tmp_path)
+    assert code == 0, err
+    assert (tmp_path / "results.csv").read_bytes() == (finished / "results.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["scratch:tiny", "--suite", "demo", "--tasks", "chemprott"], "Did you mean 'chemprot'"),
+        (["scratch:tiny", "--suite", "demo", "--protocol", "quik"], "Did you mean 'quick'"),
+        (["scratch:tiny", "--suite", "demo", "--head", "linaer"], "Did you mean 'linear'"),
+        (["scratch:tiny", "--suite", "demo", "--pooling", "means"], "Did you mean 'mean'"),
+        (["scratch:tiny", "--suite", "demo", "--set", "epoch=3"], "Did you mean 'epochs'"),
+        (["scratch:tiny", "--suite", "demo", "--set", "epochs=many"], "must be a whole number"),
+        (["scratch:tiny", "--suite", "demo", "--set", "epochs"], "KEY=VALUE"),
+        (["scratch:tiny", "--suite", "demo", "--engine", "ray"], "no engine called 'ray'"),
+        (["scratch:tinny", "--suite", "demo"], "Did you mean 'tiny'"),
+        (["baseline:best", "--suite", "demo"], "no baseline called 'best'"),
+        (["./nowhere", "--suite", "demo"], "does not exist"),
+        (["pubmedbrt", "--suite", "demo"], "Did you mean 'pubmedbert'"),
+        (["scratch:tiny"], "--data"),
+        (["scratch:tiny", "--data", "nowhere"], "does not exist"),
+        (["scratch:tiny", "--suite", "demo", "--protocol", "none.toml"], "does not exist"),
+        (["scratch:tiny", "--suite", "demo", "--device", "gpu"], "cannot be used"),
+        (["scratch:tiny", "scratch:tiny", "--suite", "demo"], "Two models are called"),
+        (["scratch:tiny", "--suite", "demo", "--precision", "fp16", "--device", "cpu"], "fp16 needs a GPU"),
+    ],
+)
+def test_bad_requests_are_refused_before_anything_is_written(
+    tmp_path: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from click.testing import CliRunner
+
+    from blurb.cli import cli
+    from blurb.errors import BlurbError
+
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["run", *arguments])
+    assert result.exit_code != 0
+    assert isinstance(result.exception, BlurbError), result.output
+    assert message in str(result.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_broken_data_file_stops_the_command_with_file_and_line(tmp_path: Path) -> None:
+    demo.write(tmp_path / "data")
+    path = tmp_path / "data" / "GAD" / "dev.tsv"
+    lines = path.read_text(encoding="utf-8").split("\n")
+    lines[4] = lines[4].rsplit("\t", 1)[0]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    code, _, err = blurb(["run", "baseline:majority", "--data", "data", "--tasks", "gad"], tmp_path)
+    assert code == 2
+    assert f"{Path('data/GAD/dev.tsv')}:5: expected 3 TAB-separated columns, found 2." in err
+    assert not (tmp_path / "runs").exists()
+    assert not (tmp_path / "leaderboard.csv").exists()
+
+
+def test_missing_datasets_are_listed_with_the_command_for_the_others(tmp_path: Path) -> None:
+    demo.write(tmp_path / "data")
+    shutil.rmtree(tmp_path / "data" / "BioASQ")
+    code, _, err = blurb(["run", "baseline:majority", "--data", "data", "--tasks", "qa"], tmp_path)
+    assert code == 2
+    assert "bioasq (BioASQ/train.tsv" in err
+    assert "--tasks pubmedqa" in err
+
+
+def test_a_leaderboard_of_another_schema_is_refused_before_training(tmp_path: Path) -> None:
+    (tmp_path / "leaderboard.csv").write_text("schema,model\n99,x\n")
+    code, _, err = blurb(["run", "baseline:majority", *SMOKE, "--tasks", "gad"], tmp_path)
+    assert code == 2
+    assert "schema version 99" in err
+    assert (tmp_path / "leaderboard.csv").read_text() == "schema,model\n99,x\n"
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,68 @@
+"""What the user waits for: `--help` and `tasks` load nothing heavy; every command and option has help."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from blurb.cli import cli
+
+HEAVY = ("torch", "transformers", "datasets", "accelerate", "pandas", "pyarrow", "sklearn", "scipy", "evaluate")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["tasks"], ["run", "--help"], ["data", "verify", "--help"]])
+def test_start_up_loads_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import sys, json\nfrom blurb.cli import cli\n"
+        f"try:\n    cli({arguments!r})\nexcept SystemExit:\n    pass\n"
+        "print('LOADED ' + json.dumps(sorted(m for m in sys.modules if '.' not in m)))"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    loaded = json.loads(output.split("LOADED ")[1])
+    assert not set(HEAVY) & set(loaded)
+
+
+def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            assert child is not None
+            yield from commands(child, (*path, name))
+
+
+@pytest.mark.parametrize("path", [path for path, _ in commands(cli)], ids=" ".join)
+def test_every_command_and_option_has_help(path: tuple[str, ...]) -> None:
+    command = dict(commands(cli))[path]
+    assert command.help
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+    result = CliRunner().invoke(cli, [*path, "--help"])
+    assert result.exit_code == 0
+
+
+def test_tasks_in_all_formats() -> None:
+    rows = json.loads(CliRunner().invoke(cli, ["tasks", "--format", "json"]).output)
+    assert len(rows) == 13
+    assert rows[6]["name"] == "chemprot"
+    assert rows[6]["train"] == 18_035
+    lines = CliRunner().invoke(cli, ["tasks", "--format", "csv"]).output.splitlines()
+    assert lines[0].startswith("name,type,metric,train,dev,test,seeds")
+    table = CliRunner().invoke(cli, ["tasks"]).output
+    assert "339,167" in table
+    assert "…" not in table
+
+
+def test_one_task_with_its_citation() -> None:
+    (task,) = json.loads(CliRunner().invoke(cli, ["tasks", "show", "chemprot", "--format", "json"]).output)
+    assert task["citation"].startswith("@inproceedings{")
+    assert task["declared_in"].endswith("chemprot.py")
+    assert "micro_f1_without" in CliRunner().invoke(cli, ["tasks", "show", "chemprot"]).output

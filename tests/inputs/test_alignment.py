@@ -1,0 +1,164 @@
+"""Words and sub-tokens. Two oracles that share no code with blurb: each word tokenised by itself, and sets of characters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blurb.inputs.tokenizer import Pieces, Tokenizer
+from blurb.inputs.words import encode_words, first_pieces
+from blurb.models.loading import load_tokenizer
+from tests import checkpoints
+
+Checkpoint = Callable[[str], Path]
+FAST = [kind for kind in checkpoints.KINDS if kind != "bertweet"]
+WORDS = [*checkpoints.words(), *checkpoints.odd_words()]
+
+
+@pytest.fixture(scope="module", params=checkpoints.KINDS)
+def tokenizer(request: pytest.FixtureRequest, checkpoint: Checkpoint) -> Tokenizer:
+    return load_tokenizer(str(checkpoint(request.param)))
+
+
+def _blank(inner: Any, index: int) -> bool:
+    """Whether a piece stands for a blank alone."""
+    return not inner.convert_ids_to_tokens(index).strip("▁Ġ")
+
+
+def _word_by_word(inner: Any, words: list[str]) -> list[int]:
+    """Oracle: the pieces of a sentence are those of its words one after the other; pieces of blanks stand for none."""
+    found, place = [], 0
+    for number, word in enumerate(words):
+        text = word if number == 0 or not _has_byte_level(inner) else f" {word}"
+        ids = inner(text, add_special_tokens=False)["input_ids"]
+        real = [i for i, index in enumerate(ids) if not _blank(inner, index)]
+        found.append(place + real[0] if real else -1)
+        place += len(ids)
+    return found
+
+
+def _has_byte_level(inner: Any) -> bool:
+    """Byte-level BPE alone reads a word otherwise after a blank; the others put the blank there or have none."""
+    return bool(inner.is_fast and "ByteLevel" in str(inner.backend_tokenizer.pre_tokenizer))
+
+
+def _by_characters(inner: Any, words: list[str]) -> list[int]:
+    """Oracle: the first piece that covers a character of the word which is not a blank, by the raw offsets."""
+    text = " ".join(words)
+    encoded = inner(text, add_special_tokens=False, return_offsets_mapping=True)
+    covered = [
+        {place for place in range(*span) if not text[place].isspace()} if not _blank(inner, index) else set()
+        for index, span in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
+    ]
+    ends = list(accumulate(len(word) + 1 for word in words))
+    return [
+        next((i for i, characters in enumerate(covered) if characters & set(range(end - len(word) - 1, end - 1))), -1)
+        for word, end in zip(words, ends, strict=True)
+    ]
+
+
+def _first(tokenizer: Tokenizer, words: list[str]) -> list[int]:
+    return first_pieces(words, tokenizer.pieces([" ".join(words)])[0])
+
+
+def test_every_word_gets_the_piece_where_it_begins(tokenizer: Tokenizer) -> None:
+    for sentence in checkpoints.texts(seed=7, size=40):
+        words = sentence.split(" ")
+        found = _first(tokenizer, words)
+        assert found == _word_by_word(tokenizer.inner, words)
+        assert -1 not in found
+
+
+@settings(max_examples=60, deadline=None)
+@given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8))
+def test_odd_words_get_the_piece_where_they_begin(tokenizer: Tokenizer, words: list[str]) -> None:
+    assert _first(tokenizer, words) == _word_by_word(tokenizer.inner, words)
+
+
+@pytest.mark.parametrize("kind", FAST)
+@settings(max_examples=60, deadline=None)
+@given(
+    words=st.lists(
+        st.text(st.characters(exclude_categories=["Cs", "Zs", "Zl", "Zp", "Cc"]), min_size=1, max_size=6), max_size=6
+    )
+)
+def test_any_word_agrees_with_the_offsets(checkpoint: Checkpoint, kind: str, words: list[str]) -> None:
+    tokenizer = load_tokenizer(str(checkpoint(kind)))
+    found = _first(tokenizer, words)
+    expected = _by_characters(tokenizer.inner, words)
+    assert found == expected
+
+
+@pytest.mark.parametrize("word", ["\x07", "\u0301", "\u200b", "\ufffd"])
+def test_a_word_that_bert_drops_has_no_piece_and_the_others_keep_theirs(checkpoint: Checkpoint, word: str) -> None:
+    tokenizer = load_tokenizer(str(checkpoint("bert_uncased")))
+    assert tokenizer.pieces([word])[0].ids == []
+    assert _first(tokenizer, ["kalo", word, "mi"])[1] == -1
+    pieces = tokenizer.pieces([f"kalo {word} mi"])[0]
+    assert [pieces.starts[i] for i in _first(tokenizer, ["kalo", word, "mi"]) if i >= 0] == [0, 7]
+
+
+def test_a_piece_that_runs_over_two_words_stands_for_both() -> None:
+    assert first_pieces(["ab", "cd", "e"], Pieces([1, 2], [0, 4], [4, 7])) == [0, 0, 1]
+
+
+def test_pieces_of_blanks_alone_stand_for_no_word() -> None:
+    assert first_pieces(["a", "b"], Pieces([1, 2, 3], [0, 2, 2], [1, 2, 3])) == [0, 2]
+
+
+def test_several_pieces_of_one_character_give_the_first(checkpoint: Checkpoint) -> None:
+    tokenizer = load_tokenizer(str(checkpoint("roberta")))
+    pieces = tokenizer.pieces(["😀 x"])[0]
+    assert pieces.starts[:4] == [0, 0, 0, 0]
+    assert _first(tokenizer, ["😀", "x"])[0] == 0
+
+
+def test_pieces_are_in_the_order_of_the_text(tokenizer: Tokenizer) -> None:
+    for pieces in tokenizer.pieces([" ".join(checkpoints.odd_words()), "", " ", "a"]):
+        assert len(pieces.ids) == len(pieces.starts) == len(pieces.ends)
+        assert pieces.starts == sorted(pieces.starts)
+        assert all(start <= end for start, end in zip(pieces.starts, pieces.ends, strict=True))
+
+
+def test_no_texts_have_no_pieces(tokenizer: Tokenizer) -> None:
+    assert tokenizer.pieces([]) == []
+
+
+def test_encoded_positions_point_at_the_first_pieces(tokenizer: Tokenizer) -> None:
+    sentences = [sentence.split(" ") for sentence in checkpoints.texts(seed=3, size=30)] + [list(checkpoints.odd_words())]
+    features = encode_words(sentences, tokenizer, 4_000)
+    assert features.words is not None
+    assert features.positions is not None
+    assert list(features.unit) == list(range(len(sentences)))
+    for row, words in enumerate(sentences):
+        plain = tokenizer.inner(" ".join(words), add_special_tokens=False)["input_ids"]
+        first = _word_by_word(tokenizer.inner, words)
+        assert list(features.words[row]) == [i for i, piece in enumerate(first) if piece >= 0]
+        at = [features.ids[row][position] for position in features.positions[row]]
+        assert at == [plain[piece] for piece in first if piece >= 0]
+
+
+@pytest.mark.parametrize("length", [3, 4, 8, 16, 33])
+def test_windows_keep_every_word_once_with_its_own_piece(tokenizer: Tokenizer, length: int) -> None:
+    sentences = [sentence.split(" ") for sentence in checkpoints.texts(seed=5, size=10)]
+    whole = encode_words(sentences, tokenizer, 4_000)
+    cut = encode_words(sentences, tokenizer, length)
+    assert int(cut.ids.lengths.max()) <= length
+    assert cut.words is not None
+    assert cut.positions is not None
+    assert whole.words is not None
+    assert whole.positions is not None
+    for unit in range(len(sentences)):
+        rows = [row for row in range(len(cut)) if cut.unit[row] == unit]
+        words = [int(word) for row in rows for word in cut.words[row]]
+        assert words == list(whole.words[unit])
+        pieces = [int(cut.ids[row][position]) for row in rows for position in cut.positions[row]]
+        assert pieces == [int(whole.ids[unit][position]) for position in whole.positions[unit]]
+    assert cut.windowed == sum(int(size) > length for size in whole.ids.lengths)
+    assert cut.truncated == 0

@@ -1,0 +1,106 @@
+"""Figures of PROTOCOL.md on the real files with BERT's uncased vocabulary, which MiniLM uses. Special tokens count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blurb import formulations, tasks
+from blurb.data.schema import Row
+from blurb.inputs.tokenizer import Tokenizer
+from blurb.models.loading import load_tokenizer
+from blurb.tasks import SPLITS, Split
+
+pytestmark = pytest.mark.real
+Rows = Callable[[str, Split], list[Row]]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(minilm: Path) -> Tokenizer:
+    return load_tokenizer(str(minilm))
+
+
+def _rows(real_rows: Rows, name: str) -> list[Row]:
+    splits = SPLITS if name != "ebm-pico" else ("dev", "test")
+    return [row for split in splits for row in real_rows(name, split)]
+
+
+def _text(row: Row) -> str:
+    return row["text"] if "text" in row else " ".join(row["tokens"])
+
+
+def _at_least(rows: list[Row], pieces: int) -> list[Row]:
+    """Those that may have so many sub-tokens: each holds at least one character that is not a blank."""
+    return [row for row in rows if len("".join(_text(row).split())) >= pieces - 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "average"),
+    [("ncbi-disease", 34.6), ("ebm-pico", 35.6), ("gad", 42.6), ("biosses", 78.2), ("hoc", 40.1), ("pubmedqa", 330.0)],
+)
+def test_average_lengths_of_table_8(real_rows: Rows, tokenizer: Tokenizer, name: str, average: float) -> None:
+    rows = _rows(real_rows, name)
+    features = formulations.bind(tasks.get(name)).features(rows, tokenizer, 10_000)
+    assert len(features) == len(rows)
+    assert features.ids.lengths.mean() == pytest.approx(average, abs=0.05)
+
+
+def test_the_longest_sentence_has_364_sub_tokens(real_rows: Rows, tokenizer: Tokenizer) -> None:
+    longest = {}
+    for name in ("bc5-chem", "ncbi-disease", "bc2gm", "jnlpba", "ebm-pico", "hoc"):
+        rows = _at_least(_rows(real_rows, name), 230)
+        features = formulations.bind(tasks.get(name)).features(rows, tokenizer, 10_000)
+        longest[name] = int(features.ids.lengths.max())
+    assert longest["jnlpba"] == max(longest.values()) == 364
+
+
+@pytest.mark.parametrize(("name", "number"), [("ddi", 2_669), ("chemprot", 512)])
+def test_relations_over_256_keep_both_dummies(
+    real_rows: Rows, tokenizer: Tokenizer, name: str, number: int
+) -> None:
+    rows = _at_least(_rows(real_rows, name), 257)
+    features = formulations.bind(tasks.get(name)).features(rows, tokenizer, 256)
+    assert features.windowed == number
+    assert int((features.ids.lengths == 256).sum()) >= number
+    assert int(features.ids.lengths.max()) == 256
+    dummies = ("@DRUG$", "@DRUG-DRUG$", "@CHEMICAL$", "@GENE$", "@CHEM-GENE$")
+    sought = {dummy: " ".join(map(str, tokenizer.pieces([dummy])[0].ids)) for dummy in dummies}
+    for row, example in enumerate(rows):
+        kept = " ".join(map(str, features.ids[row]))
+        kinds = [f"@{example[role]['type']}$" for role in ("head", "tail")]
+        if example["head"] == example["tail"]:
+            assert sought[kinds[0]] in kept
+        else:
+            assert all(kept.count(sought[kind]) >= kinds.count(kind) for kind in kinds)
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "entities"),
+    [("ncbi-disease", 512, 960), ("ncbi-disease", 24, 960), ("bc5-disease", 40, 4_424), ("bc2gm", 48, 6_325)],
+)
+def test_every_gold_entity_is_scored_whatever_the_window(
+    real_rows: Rows, tokenizer: Tokenizer, name: str, length: int, entities: int
+) -> None:
+    rows = real_rows(name, "test")
+    formulation = formulations.bind(tasks.get(name))
+    features = formulation.features(rows, tokenizer, length)
+    assert features.words is not None
+    assert int(features.ids.lengths.max()) <= length
+    targets = formulation.targets(rows)
+    perfect = [targets[unit][features.words[row]] for row, unit in enumerate(features.unit)]
+    predicted, _ = formulation.output(rows, features, perfect, [np.ones(len(row)) for row in perfect])
+    figures = formulation.score([formulation.gold(row) for row in rows], predicted, [None] * len(rows))
+    assert figures["gold"] == entities
+    assert figures["f1"] == figures["strict_f1"] == 1.0
+
+
+def test_no_word_of_the_real_files_is_without_a_sub_token_but_few(real_rows: Rows, tokenizer: Tokenizer) -> None:
+    """Each of them is predicted as `O`; were there many, alignment would be wrong."""
+    rows = real_rows("jnlpba", "test") + real_rows("ebm-pico", "test")
+    features = formulations.bind(tasks.get("jnlpba")).features(rows, tokenizer, 512)
+    assert features.words is not None
+    words = sum(len(row["tokens"]) for row in rows)
+    assert words - len(features.words.values) == LOST

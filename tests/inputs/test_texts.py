@@ -1,0 +1,179 @@
+"""Single texts, pairs and relations: what is cut, and what never is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blurb.inputs.features import Features
+from blurb.inputs.texts import around, encode_pairs, encode_relations, encode_texts
+from blurb.inputs.tokenizer import Tokenizer
+from blurb.models.loading import load_tokenizer
+from tests import checkpoints
+
+KINDS = ("bert_uncased", "roberta", "t5", "bertweet")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def tokenizer(request: pytest.FixtureRequest, checkpoint: Callable[[str], Path]) -> Tokenizer:
+    return load_tokenizer(str(checkpoint(request.param)))
+
+
+def _rows(features: Features) -> list[list[int]]:
+    return [features.ids[row].tolist() for row in range(len(features))]
+
+
+def _types(features: Features) -> list[list[int]] | None:
+    return None if features.types is None else [features.types[row].tolist() for row in range(len(features))]
+
+
+def test_texts_are_cut_as_the_tokenizer_cuts_them(tokenizer: Tokenizer) -> None:
+    texts = checkpoints.texts(seed=2, size=30)
+    features = encode_texts(texts, tokenizer, 24)
+    theirs = tokenizer.inner(texts, truncation=True, max_length=24)
+    assert _rows(features) == theirs["input_ids"]
+    assert _types(features) == theirs.get("token_type_ids")
+    full = tokenizer.inner(texts)["input_ids"]
+    assert features.truncated == sum(len(ids) > 24 for ids in full) > 0
+
+
+def test_pairs_keep_the_question_and_cut_the_context_as_the_tokenizer_does(tokenizer: Tokenizer) -> None:
+    questions = [" ".join(text.split(" ")[:3]) for text in checkpoints.texts(seed=4, size=30)]
+    contexts = [" ".join([text] * 4) for text in checkpoints.texts(seed=5, size=30)]
+    features = encode_pairs(questions, contexts, tokenizer, 64, shorten="second")
+    theirs = tokenizer.inner(questions, contexts, truncation="only_second", max_length=64)
+    assert _rows(features) == theirs["input_ids"]
+    assert _types(features) == theirs.get("token_type_ids")
+    assert features.truncated == sum(len(ids) > 64 for ids in tokenizer.inner(questions, contexts)["input_ids"]) > 0
+
+
+def test_a_question_longer_than_the_room_is_all_there_is(tokenizer: Tokenizer) -> None:
+    frame, question = tokenizer.frame, "kalo mi tra nex " * 10
+    features = encode_pairs([question], ["vor"], tokenizer, 16, shorten="second")
+    room = 16 - len(frame.prefix) - len(frame.middle) - len(frame.pair_suffix)
+    assert _rows(features) == [frame.pair(tokenizer.pieces([question])[0].ids[:room], [])]
+    assert features.truncated == 1
+
+
+class Letters(Tokenizer):
+    """A tokenizer of one piece a letter, for properties of lengths; `[` and `]` frame a text, `|` is between two."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def pieces(self, texts):  # type: ignore[no-untyped-def]
+        from blurb.inputs.tokenizer import Pieces
+
+        return [Pieces([ord(c) for c in text], list(range(len(text))), list(range(1, len(text) + 1))) for text in texts]
+
+    @property
+    def frame(self):  # type: ignore[no-untyped-def]
+        from blurb.inputs.tokenizer import Frame
+
+        return Frame((ord("["),), (ord("]"),), (ord("|"),), (ord("]"),), None, (), 0)
+
+
+def _text(features: Features, row: int = 0) -> str:
+    return "".join(map(chr, features.ids[row]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(first=st.integers(0, 60), second=st.integers(0, 60), length=st.integers(4, 60))
+def test_the_longer_of_two_sentences_is_cut(first: int, second: int, length: int) -> None:
+    text = _text(encode_pairs(["a" * first], ["b" * second], Letters(), length, shorten="longer"))
+    a, b = text.count("a"), text.count("b")
+    assert text == f"[{'a' * a}|{'b' * b}]"
+    room = length - 3
+    assert a + b == min(first + second, room)
+    # Taking one piece at a time from the longer never leaves it more than one ahead of the other, once it was cut.
+    if first + second > room:
+        assert a == first or a >= b - 1
+        assert b == second or b >= a - 1
+        assert a == first or b == second or abs(a - b) <= 1
+
+
+def test_a_pair_that_fits_is_whole() -> None:
+    features = encode_pairs(["aa"], ["bbb"], Letters(), 8, shorten="longer")
+    assert _text(features) == "[aa|bbb]"
+    assert features.truncated == 0
+
+
+@settings(max_examples=400, deadline=None)
+@given(data=st.data(), size=st.integers(1, 120), length=st.integers(6, 60))
+def test_both_entities_survive_wherever_they_are(data: st.DataObject, size: int, length: int) -> None:
+    """Disjoint, touching, nested, equal: something of each entity stays, all of both if they fit together."""
+    spans = []
+    for _ in range(2):
+        start = data.draw(st.integers(0, size - 1))
+        spans.append((start, data.draw(st.integers(start + 1, size))))
+    letters = [chr(0x4E00 + i) for i in range(size)]
+    text = "".join(letters)
+    features = encode_relations([text], [spans[0]], [spans[1]], Letters(), length)
+    kept = _text(features)[1:-1]
+    assert len(kept) == min(size, length - 2)
+    assert list(kept) == sorted(set(kept))  # in order, nothing twice
+    for start, end in spans:
+        assert set(kept) & set(letters[start:end])
+    low, high = min(spans)[0], max(end for _, end in spans)
+    if high - low <= length - 2:
+        assert text[low:high] in kept
+    assert features.windowed == (size > length - 2)
+    assert features.truncated == 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(first=st.integers(0, 90), gap=st.integers(0, 90), rest=st.integers(0, 90), length=st.integers(16, 60))
+def test_dummies_stay_whole_however_far_apart_they_are(first: int, gap: int, rest: int, length: int) -> None:
+    text = f"{'x' * first}@A$@{'y' * gap}@B$@{'z' * rest}"
+    head, tail = (first, first + 4), (first + 4 + gap, first + 8 + gap)
+    kept = _text(encode_relations([text], [head], [tail], Letters(), length))
+    assert "@A$@" in kept
+    assert "@B$@" in kept
+    assert len(kept) == min(len(text) + 2, length)
+
+
+def test_the_window_is_centred_on_the_pair() -> None:
+    assert around([(50, 52), (58, 60)], 100, 20) == [range(45, 65)]
+    assert around([(0, 2), (8, 10)], 100, 20) == [range(0, 20)]
+    assert around([(90, 92), (98, 100)], 100, 20) == [range(80, 100)]
+
+
+def test_without_entities_the_start_is_kept() -> None:
+    assert around([], 100, 20) == [range(0, 20)]
+
+
+def test_entities_far_apart_get_a_half_each() -> None:
+    assert around([(20, 22), (80, 82)], 100, 20) == [range(16, 26), range(76, 86)]
+
+
+def test_an_entity_that_the_tokenizer_drops_does_not_stop_anything(checkpoint: Callable[[str], Path]) -> None:
+    tokenizer = load_tokenizer(str(checkpoint("bert_uncased")))
+    text = "kalo " * 40 + "\u200b" + " @DRUG$"
+    tail = text.index("@DRUG$")
+    features = encode_relations([text], [(tail - 2, tail - 1)], [(tail, tail + 6)], tokenizer, 16)
+    assert tokenizer.inner.decode(features.ids[0]).replace(" ", "").endswith("@drug$[SEP]")
+
+
+def test_real_tokenizers_keep_the_dummies(tokenizer: Tokenizer) -> None:
+    length = 40
+    for text in checkpoints.texts(seed=9, size=20):
+        long = f"{text} @DRUG$ {text} {text} @GENE$ {text}"
+        spans = [(long.index(dummy), long.index(dummy) + 6) for dummy in ("@DRUG$", "@GENE$")]
+        features = encode_relations([long], [spans[0]], [spans[1]], tokenizer, length)
+        assert len(features.ids[0]) <= length
+        for dummy in ("@DRUG$", "@GENE$"):
+            ids = tokenizer.pieces([f"kalo {dummy}"])[0].ids[len(tokenizer.pieces(["kalo"])[0].ids) :]
+            row = features.ids[0].tolist()
+            assert any(row[i : i + len(ids)] == ids for i in range(len(row)))
+
+
+def test_entities_may_come_in_either_order() -> None:
+    one = encode_relations(["abcdefghij"], [(0, 1)], [(8, 9)], Letters(), 6)
+    other = encode_relations(["abcdefghij"], [(8, 9)], [(0, 1)], Letters(), 6)
+    assert _text(one) == _text(other)
+
+

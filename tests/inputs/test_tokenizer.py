@@ -1,0 +1,125 @@
+"""The frame of special tokens against what each tokenizer makes itself, and the hash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blurb.errors import ModelError
+from blurb.inputs.tokenizer import Tokenizer
+from blurb.models.loading import load_tokenizer
+from tests import checkpoints
+
+Checkpoint = Callable[[str], Path]
+TEXTS = ("", "kalo", "tra nex @DRUG$ vorpil .", "naïve β 😀", " ".join(checkpoints.odd_words()))
+
+
+@pytest.fixture(scope="module", params=[*checkpoints.KINDS, "xlnet_like"])
+def tokenizer(request: pytest.FixtureRequest, checkpoint: Checkpoint) -> Tokenizer:
+    if request.param == "xlnet_like":
+        return Tokenizer(checkpoints.xlnet_like())
+    return load_tokenizer(str(checkpoint(request.param)))
+
+
+def test_pieces_are_what_the_tokenizer_makes_without_special_tokens(tokenizer: Tokenizer) -> None:
+    for text, pieces in zip(TEXTS, tokenizer.pieces(TEXTS), strict=True):
+        assert pieces.ids == tokenizer.inner(text, add_special_tokens=False)["input_ids"]
+
+
+def test_the_frame_of_one_text_is_the_tokenizers_own(tokenizer: Tokenizer) -> None:
+    for text, pieces in zip(TEXTS, tokenizer.pieces(TEXTS), strict=True):
+        expected = tokenizer.inner(text)
+        assert tokenizer.frame.single(pieces.ids) == expected["input_ids"]
+        assert tokenizer.frame.single_types(len(pieces.ids)) == expected.get("token_type_ids")
+
+
+def test_the_frame_of_a_pair_is_the_tokenizers_own(tokenizer: Tokenizer) -> None:
+    pieces = dict(zip(TEXTS, tokenizer.pieces(TEXTS), strict=True))
+    for first in TEXTS:
+        for second in TEXTS:
+            a, b = pieces[first].ids, pieces[second].ids
+            expected = tokenizer.inner([first], [second])  # as a batch: alone, an empty second text counts as none
+            assert [tokenizer.frame.pair(a, b)] == expected["input_ids"]
+            assert [tokenizer.frame.pair_types(len(a), len(b))] == expected.get("token_type_ids", [None])
+
+
+@pytest.mark.parametrize(
+    ("kind", "cls"),
+    [("bert_uncased", 0), ("bert_cased", 0), ("roberta", 0), ("modernbert", 0), ("deberta", 0), ("bertweet", 0), ("t5", None)],
+)
+def test_the_place_of_the_classification_token(checkpoint: Checkpoint, kind: str, cls: int | None) -> None:
+    assert load_tokenizer(str(checkpoint(kind))).frame.cls == cls
+
+
+def test_a_classification_token_at_the_end() -> None:
+    assert Tokenizer(checkpoints.xlnet_like()).frame.cls == -1
+
+
+def test_padding_is_the_tokenizers_own_or_zero(checkpoint: Checkpoint) -> None:
+    tokenizer = load_tokenizer(str(checkpoint("roberta")))
+    assert tokenizer.pad_id == tokenizer.inner.pad_token_id == 1
+    without = checkpoints.xlnet_like()
+    without.pad_token = None
+    assert Tokenizer(without).pad_id == 0
+
+
+def test_a_tokenizer_that_changes_a_text_between_its_special_tokens_is_refused() -> None:
+    class Shuffling:
+        cls_token_id = None
+
+        def __call__(self, *texts: str, **options: Any) -> dict[str, list[int]]:
+            return {"input_ids": [7, 8]} if options else {"input_ids": [8, 7]}
+
+    with pytest.raises(ModelError, match="does not put a text unchanged between its special tokens"):
+        _ = Tokenizer(Shuffling()).frame
+
+
+def test_tokenizers_of_different_kinds_have_different_hashes(checkpoint: Checkpoint) -> None:
+    assert len({load_tokenizer(str(checkpoint(kind))).hash for kind in checkpoints.KINDS}) == len(checkpoints.KINDS)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in checkpoints.KINDS if kind != "bertweet"])
+def test_the_hash_survives_saving_and_another_length_limit(checkpoint: Checkpoint, kind: str, tmp_path: Path) -> None:
+    before = load_tokenizer(str(checkpoint(kind)))
+    again = type(before.inner).from_pretrained(checkpoint(kind))
+    again.model_max_length = 77
+    again(["kalo", "kalo mi"], truncation=True, max_length=9, padding="max_length")  # stored in tokenizer.json
+    again.save_pretrained(tmp_path)
+    assert load_tokenizer(str(tmp_path)).hash == before.hash
+
+
+def _bertweet(folder: Path, source: Path, **changes: tuple[str, str]) -> str:
+    folder.mkdir()
+    for name in ("vocab.txt", "bpe.codes", "tokenizer_config.json", "config.json"):
+        text = (source / name).read_text(encoding="utf-8")
+        if name.partition(".")[0] in changes:
+            old, new = changes[name.partition(".")[0]]
+            assert old in text
+            text = text.replace(old, new, 1)
+        (folder / name).write_text(text, encoding="utf-8")
+    return load_tokenizer(str(folder)).hash
+
+
+def test_the_hash_of_a_slow_tokenizer_sees_merges_vocabulary_and_switches(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    source = checkpoint("bertweet")
+    merges = (source / "bpe.codes").read_text(encoding="utf-8").split("\n", 1)
+    hashes = [
+        load_tokenizer(str(source)).hash,
+        _bertweet(tmp_path / "same", source),
+        _bertweet(tmp_path / "merges", source, bpe=(merges[0] + "\n", "")),
+        _bertweet(tmp_path / "vocabulary", source, vocab=("a@@ 1\n", "")),
+        _bertweet(tmp_path / "switch", source, tokenizer_config=('"tokenizer_class"', '"normalization": true, "tokenizer_class"')),
+    ]
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes)) == 4
+
+
+def test_a_cased_vocabulary_behind_a_lower_casing_tokenizer_is_noticed(checkpoint: Checkpoint) -> None:
+    for kind in checkpoints.KINDS:
+        assert not load_tokenizer(str(checkpoint(kind))).lowers_a_cased_vocabulary()
+    cased = load_tokenizer(str(checkpoint("bert_cased"))).inner
+    spoilt = type(cased)(vocab=cased.get_vocab(), do_lower_case=True)
+    assert Tokenizer(spoilt).lowers_a_cased_vocabulary()

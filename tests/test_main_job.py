@@ -1,0 +1,78 @@
+"""The main job, whole, on the demo suite: every task is learned, none is trivial, and permuted labels teach nothing."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from blurb import data, formulations, models, tasks
+from blurb.data import demo
+from blurb.leaderboard import tables
+from blurb.leaderboard.rows import Result
+from blurb.models import Units, scratch
+from blurb.runs import plan
+from blurb.runs.engine import LocalEngine
+from blurb.runs.store import Store
+from blurb.training import protocol
+
+NAMES = [task.name for task in tasks.all() if task.row]
+
+
+@pytest.fixture(scope="module")
+def source() -> models.Source:
+    return models.resolve(str(scratch.build("scratch:tiny", demo.prepare())), name="scratch:tiny")
+
+
+@pytest.fixture(scope="module")
+def row(source: models.Source, tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """The row that `make demo` makes."""
+    folder = tmp_path_factory.mktemp("main-job")
+    request = plan.Request(
+        sources=[source], tasks=tasks.all(), protocol=protocol.load("demo"), data=demo.prepare(),
+        store=folder / "runs", precision="fp32", device="cpu", suite="demo",
+    )  # fmt: skip
+    outcomes = plan.run(request, LocalEngine(), lambda outcome: None, lambda step, total: None)
+    assert [outcome.message for outcome in outcomes if outcome.status != "done"] == []
+    (result,) = tables.rebuild(Store(folder / "runs"), folder / "leaderboard.csv")
+    return result
+
+
+def test_the_demo_has_a_complete_score(row: Result) -> None:
+    assert row.complete
+    assert row.score is not None
+    assert row.data == "synthetic"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_task_is_learned_and_not_trivial(row: Result, name: str) -> None:
+    (score,), (majority,) = row.values(name), row.values(name, baseline=True)
+    assert majority + 10 <= score < 97
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("ddi", "label"), ("hoc", "labels"), ("bc5-chem", "tags"), ("bioasq", "label")]
+)
+def test_permuted_labels_teach_nothing(source: models.Source, row: Result, name: str, column: str, tmp_path: Path) -> None:
+    """Trained on labels that were dealt out anew, a model falls to what needs no reading."""
+    task = tasks.get(name)
+    content = data.load(task, demo.prepare())
+    settings = protocol.load("demo").settings(task, {"epochs": 3, "select": "last"}, source.parameters)
+    formulation = formulations.bind(task, vars(settings))
+    units = {split: formulation.units(content.splits[split]) for split in tasks.SPLITS}
+    rng = random.Random(0)
+    if column == "tags":  # permuted within the sentence, so that they still fit its words
+        train = [{**unit, column: rng.sample(unit[column], len(unit[column]))} for unit in units["train"]]
+    else:
+        dealt = [unit[column] for unit in units["train"]]
+        rng.shuffle(dealt)
+        train = [{**unit, column: label} for unit, label in zip(units["train"], dealt, strict=True)]
+    learner = models.learner(source, formulation, "cpu", "fp32")
+    learner.fit(Units(train, f"permuted {name}"), Units(units["dev"], f"{name} dev"), vars(settings), 1, lambda *_: None)
+    predicted, _ = learner.predict(Units(units["test"], f"{name} test"))
+    gold = [formulation.gold(unit) for unit in units["test"]]
+    score = 100 * formulation.main_metric(formulation.score(gold, predicted, [u.get("doc_id") for u in units["test"]]))
+    (learned,), (majority,) = row.values(name), row.values(name, baseline=True)
+    assert score <= majority + 8
+    assert score < learned - 10
