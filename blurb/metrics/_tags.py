@@ -55,13 +55,23 @@ class TagTable(dict[str, str]):
         expected = ", ".join(self.allowed)
         return ValueError(f"{tag!r} is not a tag here: expected one of {expected}, alone or followed by '-TYPE'.")
 
+    def with_type(self, letters: str, name: str) -> str:
+        """The characters of tags whose letters, but O, are all followed by `name`."""
+        typed = {letter: self[letter + name] for letter in self.allowed if letter != "O"}
+        if max(typed.values()) > chr(255):  # more types than a corpus has
+            return letters.translate({ord(letter): tag for letter, tag in typed.items()})
+        table = bytes.maketrans("".join(typed).encode(), "".join(typed.values()).encode("latin-1"))
+        return letters.encode().translate(table).decode("latin-1")
+
     def read(self, sentences: Sequence[Sequence[str]]) -> Tags:
         """Raises ValueError at a tag with another prefix than those allowed."""
-        text = join_letters(sentences)
-        if text is None:
+        letters, name = join_letters(sentences)
+        if letters is None:
             text = "".join(map(self.__getitem__, chain.from_iterable(sentences)))
-        elif text.encode().translate(None, delete=self.allowed.encode()):
-            raise self.not_a_tag(next(letter for letter in text if letter not in self.allowed))
+        else:
+            if letters.encode().translate(None, delete=self.allowed.encode()):
+                raise self.not_a_tag(next(letter for letter in letters if letter not in self.allowed))
+            text = self.with_type(letters, name) if name else letters
         numbers: NDArray[np.unsignedinteger]  # (words,)
         if len(self.prefixes) <= 256:
             numbers = np.frombuffer(text.encode("latin-1"), dtype=np.uint8)
@@ -70,19 +80,25 @@ class TagTable(dict[str, str]):
         return Tags(numbers, "".join(self.prefixes), np.array(self.types, dtype=np.intp))
 
 
-def join_letters(sentences: Sequence[Sequence[str]]) -> str | None:
-    """All tags as one text if each is a single letter, as in BLURB's own files; None if any is longer, or empty.
+def join_letters(sentences: Sequence[Sequence[str]]) -> tuple[str | None, str]:
+    """The first letters of all tags as one text, and what follows each of them but O: nothing, or `-` and the one type.
+
+    None and "" if the tags are of several types, or of one and of none.
 
     >>> join_letters([["B", "I"], ["O"]])
-    'BIO'
-    >>> join_letters([["O"], ["B-Disease"]]) is None
-    True
+    ('BIO', '')
+    >>> join_letters([["O"], ["B-Disease", "I-Disease"]])
+    ('OBI', '-Disease')
+    >>> join_letters([["O"], ["B-Disease", "I"]])
+    (None, '')
     """
-    joined = []
-    for sentence in sentences:
-        letters = "".join(sentence)
-        # Only an empty tag beside one of two letters is missed; to look at every word would take as long again.
-        if len(letters) != len(sentence):
-            return None
-        joined.append(letters)
-    return "".join(joined)
+    words = sum(map(len, sentences))
+    text = "".join(map("".join, sentences))
+    # Only an empty tag beside one of two letters is missed; to look at every word would take as long again.
+    if len(text) == words:
+        return text, ""
+    name = next((tag[1:] for sentence in sentences for tag in sentence if len(tag) > 1), "")
+    letters = text.replace(name, "")
+    if name.startswith("-") and len(letters) == words and letters.count("O") + text.count(name) == words:
+        return letters, name
+    return None, ""

@@ -62,7 +62,7 @@ def prediction_batches(lengths: Ints, pieces: int) -> list[Ints]:
     order = np.argsort(-lengths, kind="stable")
     batches, start = [], 0
     while start < len(order):
-        size = max(1, pieces // int(lengths[order[start]]))
+        size = max(1, pieces // max(1, int(lengths[order[start]])))
         batches.append(order[start : start + size])
         start += size
     return batches

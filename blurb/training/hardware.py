@@ -62,4 +62,6 @@ def seed_everything(seed: int) -> None:
 
 def out_of_memory(error: RuntimeError) -> bool:
     """Whether an error says that memory did not suffice, on a GPU or a CPU."""
-    return isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error).lower()
+    # What torch says on Windows, on Linux, and on Apple's GPUs.
+    messages = ("not enough memory", "can't allocate memory", "out of memory")
+    return isinstance(error, torch.cuda.OutOfMemoryError) or any(text in str(error).lower() for text in messages)

@@ -12,8 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from blurb import tasks
 from blurb.errors import SettingsError, UnknownName
-from blurb.tasks import Task
 from blurb.training.settings import FIELDS, Settings, typed
 
 FOLDER = files("blurb.training") / "protocols"
@@ -44,7 +44,7 @@ class Protocol:
     lr_by_size: tuple[float, float, float] | None
     hash: str
 
-    def settings(self, task: Task, overrides: Mapping[str, Any], parameters: int) -> Settings:
+    def settings(self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int) -> Settings:
         """The settings of a task for an encoder of that many parameters."""
         values: dict[str, Any] = dict(_defaults())
         values["max_length"] = task.max_length
@@ -56,7 +56,7 @@ class Protocol:
         values.update(overrides)
         return Settings(**values)
 
-    def seeds(self, task: Task, count: int | None = None) -> tuple[int, ...]:
+    def seeds(self, task: tasks.Task, count: int | None = None) -> tuple[int, ...]:
         """The seeds of a task; `count` (`--seeds N`) means 1..N."""
         if count is not None:
             return tuple(range(1, count + 1))
@@ -107,15 +107,20 @@ def _parse(name: str, where: str, text: str) -> Protocol:
     for key in content:
         if key not in TOP:
             raise UnknownName(f"section (in {where})", key, sorted(TOP))
+    for key in ("tasks", "search"):
+        if not isinstance(content.get(key, {}), dict):
+            raise SettingsError(f"{where}: [{key}] must be a table.")
     everywhere = _typed_table(content.get("all", {}), where)
     per_task = {
-        task: _typed_table(values, f"{where}, task {task}") for task, values in content.get("tasks", {}).items()
+        _known(task, where): _typed_table(values, f"{where}, task {task}")
+        for task, values in content.get("tasks", {}).items()
     }
     seeds = content.get("seeds", {})
-    search = {
-        key: tuple(typed(key, value, f"{where}, search") for value in values)
-        for key, values in content.get("search", {}).items()
-    }
+    search = {}
+    for key, values in content.get("search", {}).items():
+        if not isinstance(values, list) or not values:
+            raise SettingsError(f"{where}: search.{key} must be a list of values to try, not {values!r}.")
+        search[key] = tuple(typed(key, value, f"{where}, search") for value in values)
     sizes = content.get("lr_by_size")
     lr_by_size = None
     if sizes is not None:
@@ -137,6 +142,14 @@ def _parse(name: str, where: str, text: str) -> Protocol:
     )
 
 
+def _known(task: str, where: str) -> str:
+    """`task` if there is one of that name; a slip of the pen would otherwise cost its settings without a word."""
+    names = [known.name for known in tasks.all()]
+    if task not in names:
+        raise UnknownName(f"task (in {where})", task, names)
+    return task
+
+
 def _typed_table(values: Any, where: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise SettingsError(f"{where}: expected a table of settings ({', '.join(FIELDS)}).")
@@ -148,8 +161,8 @@ def _seeds(value: Any, where: str) -> dict[str, tuple[int, ...]]:
     table = value if isinstance(value, dict) else {"default": value}
     found = {}
     for task, entry in table.items():
-        chosen = tuple(range(1, entry + 1)) if isinstance(entry, int) else tuple(entry)
-        if not chosen or not all(isinstance(seed, int) and seed >= 0 for seed in chosen):
+        listed = list(range(1, entry + 1)) if type(entry) is int else entry
+        if not isinstance(listed, list) or not listed or not all(type(seed) is int and seed >= 0 for seed in listed):
             raise SettingsError(f"{where}: seeds are a number of runs or a list of whole numbers, not {entry!r}.")
-        found["" if task == "default" else task] = chosen
+        found["" if task == "default" else _known(task, where)] = tuple(listed)
     return found

@@ -40,6 +40,11 @@ class Settings:
         for name in ("lr", "warmup", "weight_decay", "clip_norm", "max_train", "max_eval"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise SettingsError(f"{name} must be 0 or more, not {getattr(self, name)}.")
+        for name in ("beta1", "beta2", "head_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise SettingsError(f"{name} must be from 0 to below 1, not {getattr(self, name)}.")
+        if not 0 < self.epsilon < float("inf"):
+            raise SettingsError(f"epsilon must be above 0, not {self.epsilon}.")
         for name, choices in (("select", ("best", "last")), ("document_unit", ("sentence", "abstract"))):
             if getattr(self, name) not in choices:
                 raise SettingsError(f"{name} is one of {', '.join(choices)}, not '{getattr(self, name)}'.")

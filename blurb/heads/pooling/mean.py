@@ -12,7 +12,7 @@ class Mean(Pooling):
 
     def forward(self, hidden: Tensor, mask: Tensor, pooled: Tensor | None) -> Tensor:
         weights = mask.to(hidden.dtype).unsqueeze(-1)  # (batch, pieces, 1)
-        return (hidden * weights).sum(1) / weights.sum(1)
+        return (hidden * weights).sum(1) / weights.sum(1).clamp(min=1)  # an empty text is all padding
 
 
 POOLING = Mean
