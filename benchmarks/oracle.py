@@ -4,8 +4,8 @@
     blurb run FOLDER --name NAME --data FOLDER --protocol quick --seeds 3 --tasks ncbi-disease,gad,biosses,pubmedqa
     python benchmarks/oracle.py table --out recipe.csv --results results.csv --name NAME
 
-The recipe shares with blurb the readers and the drawn training examples, and nothing else: transformers' own task
-classes, tokenisation by words, `Trainer` with its collators, schedule and selection, and seqeval, scikit-learn and scipy
+The recipe shares with blurb the readers and the drawn training examples, and nothing else: transformers' own classes,
+tokenisation by words, `Trainer` with its collators, schedule and selection, and seqeval, scikit-learn and scipy
 for the metrics.
 """
 
@@ -132,7 +132,9 @@ def run(options: argparse.Namespace) -> None:
                 if not options.out.stat().st_size:
                     writer.writerow(COLUMNS)
                 seconds = f"{time.perf_counter() - start:.0f}"
-                writer.writerow([name, seed, f"{100 * dev:.2f}", f"{100 * test:.2f}", seconds, "fp32" if options.fp32 else "bf16"])
+                writer.writerow(
+                    [name, seed, f"{100 * dev:.2f}", f"{100 * test:.2f}", seconds, "fp32" if options.fp32 else "bf16"]
+                )
 
 
 def table(options: argparse.Namespace) -> None:

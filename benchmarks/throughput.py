@@ -3,9 +3,9 @@
     python benchmarks/throughput.py --model FOLDER --data FOLDER [--task ncbi-disease] [--batches 60]
 
 The recipe is what its documentation shows for token classification: `Trainer`, `DataCollatorForTokenClassification`,
-its default optimizer; then with `bf16`, then with `bf16` and batches grouped by length. Every variant trains on the same
-sentences from the same weights. Two kinds of figures: tokens a second over the training steps (the first steps, in
-which kernels are chosen and memory is found, left out), and the seconds of an epoch of the whole training set.
+its default optimizer; then with `bf16`, then with `bf16` and batches grouped by length. Every variant trains on the
+same sentences from the same weights. Tokens a second are over the training steps without the first ones, in which
+kernels are chosen and memory is found; the seconds of an epoch follow from them.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def recipe(source: models.Source, task: tasks.Task, rows: list, bf16: bool, grou
     )
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(
-            output_dir=folder, num_train_epochs=1, per_device_train_batch_size=batch_size, learning_rate=1e-4, bf16=bf16, use_cpu=not torch.cuda.is_available(),
+            output_dir=folder, num_train_epochs=1, per_device_train_batch_size=batch_size, learning_rate=1e-4, bf16=bf16,
+            use_cpu=not torch.cuda.is_available(),
             train_sampling_strategy="group_by_length" if grouped else "random", report_to=[], save_strategy="no",
             disable_tqdm=True, logging_strategy="no",
         )  # fmt: skip
@@ -126,9 +127,8 @@ def main() -> None:
     found = {name: variant() for name, variant in variants.items()}
     whole = formulations.bind(task).features(list(train), models.loading.load_tokenizer(source.location), 512)
     epoch = int(whole.ids.lengths.sum())
-    print(
-        f"{source.name} on {task.name}, batch {options.batch_size}, {options.batches} batches, {torch.get_num_threads()} threads"
-    )
+    threads = torch.get_num_threads()
+    print(f"{task.name}, batch {options.batch_size}, {options.batches} batches, {threads} threads")
     print(f"{'':32} {'tokens/s':>9} {'s/epoch':>8} {'x recipe fp32':>14}")
     for name, value in found.items():
         print(f"{name:32} {value:9.0f} {epoch / value:8.1f} {value / found['recipe fp32']:14.2f}")

@@ -54,7 +54,9 @@ def test_a_task_is_learned_and_not_trivial(row: Result, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "column"), [("ddi", "label"), ("hoc", "labels"), ("bc5-chem", "tags"), ("bioasq", "label")]
 )
-def test_permuted_labels_teach_nothing(source: models.Source, row: Result, name: str, column: str, tmp_path: Path) -> None:
+def test_permuted_labels_teach_nothing(
+    source: models.Source, row: Result, name: str, column: str, tmp_path: Path
+) -> None:
     """Trained on labels that were dealt out anew, a model falls to what needs no reading."""
     task = tasks.get(name)
     content = data.load(task, demo.prepare())
@@ -69,7 +71,9 @@ def test_permuted_labels_teach_nothing(source: models.Source, row: Result, name:
         rng.shuffle(dealt)
         train = [{**unit, column: label} for unit, label in zip(units["train"], dealt, strict=True)]
     learner = models.learner(source, formulation, "cpu", "fp32")
-    learner.fit(Units(train, f"permuted {name}"), Units(units["dev"], f"{name} dev"), vars(settings), 1, lambda *_: None)
+    learner.fit(
+        Units(train, f"permuted {name}"), Units(units["dev"], f"{name} dev"), vars(settings), 1, lambda *_: None
+    )
     predicted, _ = learner.predict(Units(units["test"], f"{name} test"))
     gold = [formulation.gold(unit) for unit in units["test"]]
     score = 100 * formulation.main_metric(formulation.score(gold, predicted, [u.get("doc_id") for u in units["test"]]))

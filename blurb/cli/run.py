@@ -10,6 +10,7 @@ import click
 if TYPE_CHECKING:
     from blurb.models import Source
     from blurb.runs.plan import Request
+    from blurb.runs.worker import Outcome
 
 
 @click.command(name="run")
@@ -97,7 +98,12 @@ def command(
         _list_trials(request)
         return
     with Display(plan.search_jobs(request), plan.final_jobs(request)) as display:
-        outcomes = plan.run(request, ENGINES[engine](jobs), display.finished, display.step)
+
+        def finished(outcome: Outcome) -> None:
+            display.finished(outcome)
+            tables.rebuild(Store(output), leaderboard)  # whoever looks in on a long sweep sees what is there
+
+        outcomes = plan.run(request, ENGINES[engine](jobs), finished, display.step)
     rows = tables.rebuild(Store(output), leaderboard)
     _show_rows(request, rows, leaderboard)
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-import torch
-
 from blurb.errors import SettingsError
 from blurb.formulations._base import Formulation, Output
 from blurb.heads import heads, poolings
@@ -107,9 +105,3 @@ class EncoderLearner(Learner):
         return Network(
             encoder, pooling, heads.get(settings.head)(size, problem, settings.head_dropout), use_pooler
         ), most
-
-    def release(self) -> None:
-        """Frees the memory of the device."""
-        del self.trainer
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()

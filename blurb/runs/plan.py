@@ -15,7 +15,7 @@ from blurb.models import Source
 from blurb.runs.engine import Engine
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Row, Store
-from blurb.runs.worker import Job, Outcome, Progress, load_data
+from blurb.runs.worker import Job, Outcome, Progress, data_hash
 from blurb.tasks import Task
 from blurb.training.protocol import Protocol
 from blurb.training.settings import Settings
@@ -68,7 +68,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
         task=task.name,
         weights=source.weights,
         tokenizer=source.tokenizer,
-        data=load_data(task.name, request.data).hash,
+        data=data_hash(task.name, request.data),
         settings=relevant(settings, formulation, source),
         seed=seed,
         precision=request.precision if source.kind == "encoder" else "fp32",

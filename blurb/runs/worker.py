@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import gc
 import logging
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,14 +74,22 @@ def execute(job: Job, progress: Progress = lambda done, total: None) -> Outcome:
             message = str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
             write_json(failure, {"message": message, "traceback": traceback.format_exc(), "trial": vars(job.trial)})
             return Outcome(job, "failed", time.perf_counter() - start, message)
+        finally:
+            gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
         failure.unlink(missing_ok=True)
     return Outcome(job, "done", time.perf_counter() - start)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def load_data(task: str, folder: Path) -> TaskData:
     """The data of a task; kept, as the seeds of a task follow one another."""
     return data.load(tasks.get(task), folder)
+
+
+@cache
+def data_hash(task: str, folder: Path) -> str:
+    """The data hash of a task, for planning; all of them fit into memory, all the data may not."""
+    return load_data(task, folder).hash
 
 
 def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) -> tuple[list[dict[str, Any]], str]:

@@ -131,7 +131,9 @@ def test_no_texts_have_no_pieces(tokenizer: Tokenizer) -> None:
 
 
 def test_encoded_positions_point_at_the_first_pieces(tokenizer: Tokenizer) -> None:
-    sentences = [sentence.split(" ") for sentence in checkpoints.texts(seed=3, size=30)] + [list(checkpoints.odd_words())]
+    sentences = [sentence.split(" ") for sentence in checkpoints.texts(seed=3, size=30)] + [
+        list(checkpoints.odd_words())
+    ]
     features = encode_words(sentences, tokenizer, 4_000)
     assert features.words is not None
     assert features.positions is not None

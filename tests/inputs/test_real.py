@@ -58,9 +58,7 @@ def test_the_longest_sentence_has_364_sub_tokens(real_rows: Rows, tokenizer: Tok
 
 
 @pytest.mark.parametrize(("name", "number"), [("ddi", 2_669), ("chemprot", 512)])
-def test_relations_over_256_keep_both_dummies(
-    real_rows: Rows, tokenizer: Tokenizer, name: str, number: int
-) -> None:
+def test_relations_over_256_keep_both_dummies(real_rows: Rows, tokenizer: Tokenizer, name: str, number: int) -> None:
     rows = _long(_rows(real_rows, name))
     features = formulations.bind(tasks.get(name)).features(rows, tokenizer, 256)
     assert features.windowed == number

@@ -48,7 +48,15 @@ def test_the_frame_of_a_pair_is_the_tokenizers_own(tokenizer: Tokenizer) -> None
 
 @pytest.mark.parametrize(
     ("kind", "cls"),
-    [("bert_uncased", 0), ("bert_cased", 0), ("roberta", 0), ("modernbert", 0), ("deberta", 0), ("bertweet", 0), ("t5", None)],
+    [
+        ("bert_uncased", 0),
+        ("bert_cased", 0),
+        ("roberta", 0),
+        ("modernbert", 0),
+        ("deberta", 0),
+        ("bertweet", 0),
+        ("t5", None),
+    ],
 )
 def test_the_place_of_the_classification_token(checkpoint: Checkpoint, kind: str, cls: int | None) -> None:
     assert load_tokenizer(str(checkpoint(kind))).frame.cls == cls
@@ -103,7 +111,9 @@ def _bertweet(folder: Path, source: Path, **changes: tuple[str, str]) -> str:
     return load_tokenizer(str(folder)).hash
 
 
-def test_the_hash_of_a_slow_tokenizer_sees_merges_vocabulary_and_switches(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_the_hash_of_a_slow_tokenizer_sees_merges_vocabulary_and_switches(
+    checkpoint: Checkpoint, tmp_path: Path
+) -> None:
     source = checkpoint("bertweet")
     merges = (source / "bpe.codes").read_text(encoding="utf-8").split("\n", 1)
     hashes = [
@@ -111,7 +121,11 @@ def test_the_hash_of_a_slow_tokenizer_sees_merges_vocabulary_and_switches(checkp
         _bertweet(tmp_path / "same", source),
         _bertweet(tmp_path / "merges", source, bpe=(merges[0] + "\n", "")),
         _bertweet(tmp_path / "vocabulary", source, vocab=("a@@ 1\n", "")),
-        _bertweet(tmp_path / "switch", source, tokenizer_config=('"tokenizer_class"', '"normalization": true, "tokenizer_class"')),
+        _bertweet(
+            tmp_path / "switch",
+            source,
+            tokenizer_config=('"tokenizer_class"', '"normalization": true, "tokenizer_class"'),
+        ),
     ]
     assert hashes[0] == hashes[1]
     assert len(set(hashes)) == 4

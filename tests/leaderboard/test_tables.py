@@ -46,7 +46,9 @@ def test_a_complete_row(tmp_path: Path) -> None:
     assert line["score"] == f"{result.score:.2f}"
     assert float(line["score_low"]) < float(line["score"]) < float(line["score_high"])
     lines = read(tmp_path / "results.csv")
-    first = [each for each in lines if each["task"] == "bc5-chem" and each["metric"] == "f1" and each["split"] == "test"]
+    first = [
+        each for each in lines if each["task"] == "bc5-chem" and each["metric"] == "f1" and each["split"] == "test"
+    ]
     assert [each["value"] for each in first] == ["50.0000", "51.0000"]
     assert {each["majority"] for each in first} == {"20.0000"}
 
