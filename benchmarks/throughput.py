@@ -82,7 +82,8 @@ def recipe(source: models.Source, task: tasks.Task, rows: list, bf16: bool, grou
     )
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(
-            output_dir=folder, num_train_epochs=1, per_device_train_batch_size=batch_size, learning_rate=1e-4, bf16=bf16,
+            output_dir=folder, num_train_epochs=1, per_device_train_batch_size=batch_size, learning_rate=1e-4,
+            bf16=bf16,
             use_cpu=not torch.cuda.is_available(),
             train_sampling_strategy="group_by_length" if grouped else "random", report_to=[], save_strategy="no",
             disable_tqdm=True, logging_strategy="no",

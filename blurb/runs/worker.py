@@ -70,7 +70,7 @@ def execute(job: Job, progress: Progress = lambda done, total: None) -> Outcome:
         failure = path.with_name(f"{path.name}.failed.json")
         try:
             _run(job, store, path, progress)
-        except (BlurbError, RuntimeError, ValueError, OSError, MemoryError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever broke a trial must not stop the others
             message = str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
             write_json(failure, {"message": message, "traceback": traceback.format_exc(), "trial": vars(job.trial)})
             return Outcome(job, "failed", time.perf_counter() - start, message)

@@ -147,7 +147,8 @@ class Trainer:
                 log.warning(
                     "out of memory: micro-batches of %d from here on, the batch of the protocol stays", self.micro_batch
                 )
-        self.accelerator.clip_grad_norm_(self.network.parameters(), clip_norm)
+        if clip_norm > 0:
+            self.accelerator.clip_grad_norm_(self.network.parameters(), clip_norm)
         optimizer.step()
         optimizer.zero_grad()
         return loss

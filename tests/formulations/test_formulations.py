@@ -1,0 +1,254 @@
+"""Targets, predictions by name and scores of every task type. Oracle of the scores: `blurb.metrics`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blurb import metrics, tasks
+from blurb.errors import UnknownName
+from blurb.formulations import bind
+from blurb.inputs.features import Features, Ragged
+from blurb.inputs.tokenizer import Tokenizer
+from blurb.models.loading import load_tokenizer
+
+NONE = Features(ids=Ragged.of([]), unit=np.zeros(0, dtype=np.int64))
+
+
+@pytest.fixture(scope="module")
+def tokenizer(checkpoint: Callable[[str], Path]) -> Tokenizer:
+    return load_tokenizer(str(checkpoint("bert_uncased")))
+
+
+def _words(tokens: str, tags: str, **more: Any) -> dict[str, Any]:
+    return {"id": "x", "doc_id": None, "tokens": tokens.split(" "), "tags": tags.split(" "), **more}
+
+
+def _relation(label: str, text: str = "a @GENE$ b @DISEASE$") -> dict[str, Any]:
+    spans = {"head": {"start": 2, "end": 8, "type": "GENE"}, "tail": {"start": 11, "end": 20, "type": "DISEASE"}}
+    return {"id": "x", "doc_id": None, "text": text, "label": label, **spans}
+
+
+def test_every_task_has_a_formulation_of_its_type() -> None:
+    kinds = {task.name: bind(task).kind for task in tasks.all()}
+    assert [kinds[name] for name in ("bc2gm", "ebm-pico", "ddi", "biosses", "hoc", "bioasq")] == [
+        "tokens", "tokens", "single", "regression", "multi", "single",
+    ]  # fmt: skip
+
+
+def test_a_type_without_formulation_is_named() -> None:
+    import dataclasses
+
+    with pytest.raises(UnknownName, match="no task type called 'documents'. Did you mean 'document'"):
+        bind(dataclasses.replace(tasks.get("hoc"), type="documents"))  # type: ignore[arg-type]
+
+
+def test_only_the_settings_of_a_type_are_kept() -> None:
+    settings = {"document_unit": "abstract", "lr": 1.0}
+    assert bind(tasks.get("hoc"), settings).options == {"document_unit": "abstract"}
+    assert bind(tasks.get("gad"), settings).options == {}
+
+
+# Tokens
+
+
+def test_ner_targets_are_the_tags() -> None:
+    formulation = bind(tasks.get("bc2gm"))
+    assert formulation.labels == ("O", "B-GENE", "I-GENE")
+    targets = formulation.targets([_words("a b c d", "B-GENE B-GENE I-GENE O"), _words("a", "O")])
+    assert isinstance(targets, Ragged)
+    assert [targets[0].tolist(), targets[1].tolist()] == [[1, 1, 2, 0], [0]]
+
+
+def test_pico_trains_on_bio_and_keeps_its_own_tags_as_gold() -> None:
+    formulation = bind(tasks.get("ebm-pico"))
+    row = _words("a b c d e", "I-PAR I-PAR O I-INT I-OUT")
+    targets = formulation.targets([row])
+    assert isinstance(targets, Ragged)
+    assert [formulation.labels[i] for i in targets[0]] == ["B-PAR", "I-PAR", "O", "B-INT", "B-OUT"]
+    assert formulation.gold(row) == row["tags"]
+
+
+def test_predictions_of_windows_are_put_together_and_words_without_sub_token_are_outside(tokenizer: Tokenizer) -> None:
+    formulation = bind(tasks.get("bc2gm"))
+    rows = [_words("kalo \x07 mi tra nex vor pil dun", "O " * 7 + "O"), _words("\u200b", "B-GENE")]
+    features = formulation.features(rows, tokenizer, 8)
+    assert features.words is not None
+    assert len(features) > 2
+    predicted = [np.full(len(words) + 3, 1) for words in features.words]  # padding is predicted as well
+    scores = [np.full(len(words) + 3, 0.7) for words in features.words]
+    names, sure = formulation.output(rows, features, predicted, scores)
+    assert names == [["B-GENE", "O", *["B-GENE"] * 6], ["O"]]
+    assert sure == [[0.7, 1.0, *[0.7] * 6], [1.0]]
+
+
+def test_each_prediction_goes_to_its_own_word(tokenizer: Tokenizer) -> None:
+    formulation = bind(tasks.get("ebm-pico"))
+    rng = np.random.default_rng(0)
+    rows = [_words(" ".join(["kalo", "mi", "tra", "nex"] * size), " ".join(["O"] * 4 * size)) for size in (1, 3, 6)]
+    features = formulation.features(rows, tokenizer, 12)
+    assert features.words is not None
+    wanted = [rng.integers(0, 7, size=len(row["tokens"])) for row in rows]
+    predicted = [wanted[unit][words] for unit, words in zip(features.unit, features.words, strict=True)]
+    names, _ = formulation.output(rows, features, predicted, [np.ones(len(row)) for row in predicted])
+    assert names == [[formulation.labels[i] for i in row] for row in wanted]
+
+
+def test_ner_score_is_entity_f1_with_the_strict_figure_beside_it() -> None:
+    gold, predicted = [["B-GENE", "I-GENE", "O"]], [["I-GENE", "I-GENE", "O"]]
+    found = bind(tasks.get("bc2gm")).score(gold, predicted, [None])
+    assert found == {**metrics.entity_f1(gold, predicted), "strict_f1": 0.0}
+    assert bind(tasks.get("bc2gm")).main_metric(found) == found["f1"] == 1.0
+
+
+def test_pico_score_is_by_word_whatever_the_prefix() -> None:
+    gold, predicted = [["I-PAR", "I-INT", "I-OUT", "O"]], [["B-PAR", "I-INT", "B-OUT", "B-OUT"]]
+    found = bind(tasks.get("ebm-pico")).score(gold, predicted, [None])
+    assert found == metrics.token_macro_f1(gold, predicted)
+    assert bind(tasks.get("ebm-pico")).main_metric(found) == pytest.approx((1 + 1 + 2 / 3) / 3)
+
+
+def test_constants_of_words() -> None:
+    formulation = bind(tasks.get("ebm-pico"))
+    row = _words("a b c", "O O I-PAR")
+    constants = formulation.constants([row])
+    assert constants[:2] == ["O", "I-PAR"]
+    assert set(constants) >= set(formulation.labels)
+    assert formulation.constant("B-INT", row) == ["B-INT"] * 3
+
+
+# One class
+
+
+@pytest.mark.parametrize("name", ["chemprot", "ddi", "gad", "pubmedqa", "bioasq"])
+def test_classes_are_numbered_by_the_declaration(name: str) -> None:
+    task = tasks.get(name)
+    formulation = bind(task)
+    rows = [{"label": label} for label in reversed(task.labels)]
+    targets = formulation.targets(rows)
+    assert isinstance(targets, np.ndarray)
+    assert targets.tolist() == list(range(len(task.labels)))[::-1]
+    names, scores = formulation.output(rows, NONE, list(targets), [np.eye(len(task.labels))[i] for i in targets])
+    assert names == [formulation.gold(row) for row in rows] == list(task.labels[::-1])
+    assert scores is not None
+    assert [int(np.argmax(row)) for row in scores] == targets.tolist()
+
+
+def test_constants_of_classes_are_the_most_frequent_first_then_the_unseen() -> None:
+    rows = [{"label": label} for label in ("no", "maybe", "no")]
+    assert bind(tasks.get("pubmedqa")).constants(rows) == ["no", "maybe", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("name", "gold", "predicted", "metric"),
+    [
+        ("ddi", ["DDI-int", "DDI-false", "DDI-effect"], ["DDI-int", "DDI-int", "DDI-false"],
+         lambda g, p: metrics.micro_f1_without(g, p, negative="DDI-false")),
+        ("chemprot", ["CPR:3", "false"], ["CPR:3", "CPR:4"], lambda g, p: metrics.micro_f1_without(g, p, negative="false")),
+        ("gad", ["1", "0", "1"], ["1", "1", "0"], lambda g, p: metrics.binary_f1(g, p, positive="1")),
+        ("pubmedqa", ["yes", "no"], ["yes", "maybe"], metrics.accuracy),
+        ("biosses", [0.0, 2.0, 4.0], [0.1, 2.0, 7.0], metrics.pearson),
+    ],
+)  # fmt: skip
+def test_scores_are_those_of_the_metric(name: str, gold: list[Any], predicted: list[Any], metric: Any) -> None:
+    formulation = bind(tasks.get(name))
+    found = formulation.score(gold, predicted, [None] * len(gold))
+    assert found == metric(gold, predicted)
+    assert formulation.main_metric(found) == found[next(iter(found))]
+
+
+def test_relations_read_the_text_and_keep_the_entities(tokenizer: Tokenizer) -> None:
+    text = "kalo " * 30 + "@GENE$ " + "mi " * 30 + "@DISEASE$" + " tra" * 30
+    row = _relation("1", text)
+    for role, dummy in (("head", "@GENE$"), ("tail", "@DISEASE$")):
+        row[role] = {"start": text.index(dummy), "end": text.index(dummy) + len(dummy), "type": dummy[1:-1]}
+    features = bind(tasks.get("gad")).features([row, _relation("0")], tokenizer, 32)
+    shown = tokenizer.inner.decode(features.ids[0]).replace(" ", "")
+    assert "@gene$" in shown
+    assert "@disease$" in shown
+    assert features.windowed == 1
+
+
+def test_questions_come_first_and_stay_whole(tokenizer: Tokenizer) -> None:
+    row = {"id": "x", "question": "kalo mi ?", "context": "tra " * 50, "label": "yes"}
+    features = bind(tasks.get("bioasq")).features([row], tokenizer, 20)
+    question = tokenizer.pieces([row["question"]])[0].ids
+    assert features.ids[0].tolist()[1 : 1 + len(question)] == question
+    assert (len(features.ids[0]), features.truncated) == (20, 1)
+
+
+# Similarity
+
+
+def test_similarity_is_a_number_and_its_majority_the_mean(tokenizer: Tokenizer) -> None:
+    formulation = bind(tasks.get("biosses"))
+    rows = [{"text_a": "kalo", "text_b": "mi tra", "score": score} for score in (1.0, 3.5)]
+    targets = formulation.targets(rows)
+    assert isinstance(targets, np.ndarray)
+    assert targets.dtype == np.float32
+    assert targets.tolist() == [1.0, 3.5]
+    assert formulation.constants(rows) == [2.25]
+    assert formulation.output(rows, NONE, [np.float32(7.5), np.float32(-1)], []) == ([7.5, -1.0], None)
+    features = formulation.features(rows, tokenizer, 64)
+    assert features.ids[0].tolist() == tokenizer.inner("kalo", "mi tra")["input_ids"]
+
+
+# Documents
+
+A, B, C = tasks.get("hoc").labels[:3]
+ROWS = [
+    {"id": "1_s0", "doc_id": "1", "text": "kalo .", "labels": [B]},
+    {"id": "2_s0", "doc_id": "2", "text": "mi .", "labels": []},
+    {"id": "1_s1", "doc_id": "1", "text": "tra .", "labels": [A, B]},
+]
+
+
+def test_the_units_of_hoc_are_sentences_or_abstracts() -> None:
+    assert bind(tasks.get("hoc")).units(ROWS) == ROWS
+    assert bind(tasks.get("hoc"), {"document_unit": "abstract"}).units(ROWS) == [
+        {"id": "1", "doc_id": "1", "text": "kalo . tra .", "labels": [A, B]},
+        {"id": "2", "doc_id": "2", "text": "mi .", "labels": []},
+    ]
+
+
+def test_hoc_targets_are_columns_of_zero_and_one() -> None:
+    targets = bind(tasks.get("hoc")).targets(ROWS)
+    assert isinstance(targets, np.ndarray)
+    assert targets.dtype == np.float32
+    assert targets.tolist() == [[0, 1, *[0] * 8], [0] * 10, [1, 1, *[0] * 8]]
+
+
+def test_hoc_predictions_are_names_in_the_order_of_the_declaration() -> None:
+    flags = np.zeros((1, 10), dtype=np.int64)
+    flags[0, [2, 0]] = 1
+    names, scores = bind(tasks.get("hoc")).output(ROWS[:1], NONE, list(flags), [np.full(10, 0.25)])
+    assert (names, scores) == ([[A, C]], [[0.25] * 10])
+
+
+def test_hoc_is_scored_by_the_union_of_an_abstract_for_both_units() -> None:
+    """Abstract 1: gold A, B, predicted B, C; abstract 2: gold none, predicted A."""
+    by_sentence = bind(tasks.get("hoc"))
+    by_abstract = bind(tasks.get("hoc"), {"document_unit": "abstract"})
+    expected = metrics.multilabel_f1([[A, B], []], [[B, C], [A]], labels=tasks.get("hoc").labels)
+    assert expected["micro_f1"] == pytest.approx(2 * 1 / (2 + 3))
+    gold = [by_sentence.gold(row) for row in ROWS]
+    assert by_sentence.score(gold, [[C], [A], [B]], ["1", "2", "1"]) == expected
+    units = by_abstract.units(ROWS)
+    gold = [by_abstract.gold(unit) for unit in units]
+    assert by_abstract.score(gold, [[B, C], [A]], [unit["doc_id"] for unit in units]) == expected
+
+
+def test_sentences_of_no_document_are_documents_of_their_own() -> None:
+    expected = metrics.multilabel_f1([[A], [B]], [[B], [B]], labels=tasks.get("hoc").labels)
+    assert bind(tasks.get("hoc")).score([[A], [B]], [[B], [B]], [None, None]) == expected
+
+
+def test_the_majority_of_hoc_is_what_most_units_have() -> None:
+    formulation = bind(tasks.get("hoc"))
+    assert formulation.constants(ROWS)[0] == [B]
+    assert formulation.constants([{"labels": [A]}, {"labels": []}])[0] == []
+    assert list(formulation.constant([A], ROWS[1])) == [A]

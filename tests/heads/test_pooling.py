@@ -1,0 +1,65 @@
+"""How the vectors of an input become one."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from blurb.heads import poolings
+
+SIZES = (4, 2, 1)
+
+
+@pytest.fixture
+def hidden() -> Tensor:
+    """Three inputs of 4, 2 and 1 sub-tokens; padding is huge, so that it shows where it counts."""
+    torch.manual_seed(0)
+    values = torch.randn(3, 4, 5)
+    for row, size in enumerate(SIZES):
+        values[row, size:] = 1e6
+    return values
+
+
+@pytest.fixture
+def mask() -> Tensor:
+    return (torch.arange(4) < torch.tensor(SIZES)[:, None]).long()
+
+
+def test_mean_leaves_padding_out(hidden: Tensor, mask: Tensor) -> None:
+    found = poolings.get("mean")(5, None)(hidden, mask, None)
+    expected = torch.stack([hidden[row, :size].mean(0) for row, size in enumerate(SIZES)])
+    assert torch.allclose(found, expected, atol=1e-6)
+
+
+def test_the_mean_of_nothing_is_a_number(hidden: Tensor) -> None:
+    assert torch.isfinite(poolings.get("mean")(5, None)(hidden, torch.zeros(3, 4, dtype=torch.int64), None)).all()
+
+
+def test_cls_at_the_start(hidden: Tensor, mask: Tensor) -> None:
+    assert torch.equal(poolings.get("cls-raw")(5, 0)(hidden, mask, None), hidden[:, 0])
+
+
+def test_cls_at_the_end_is_the_last_sub_token_before_the_padding(hidden: Tensor, mask: Tensor) -> None:
+    found = poolings.get("cls-raw")(5, -1)(hidden, mask, None)
+    assert torch.equal(found, torch.stack([hidden[row, size - 1] for row, size in enumerate(SIZES)]))
+
+
+def test_cls_takes_a_trained_pooler_where_there_is_one(hidden: Tensor, mask: Tensor) -> None:
+    pooled = torch.randn(3, 5)
+    cls = poolings.get("cls")(5, 0)
+    assert cls.uses_pooler
+    assert torch.equal(cls(hidden, mask, pooled), pooled)
+    assert torch.equal(cls(hidden, mask, None), hidden[:, 0])
+
+
+def test_cls_raw_never_takes_the_pooler(hidden: Tensor, mask: Tensor) -> None:
+    raw = poolings.get("cls-raw")(5, 0)
+    assert not raw.uses_pooler
+    assert torch.equal(raw(hidden, mask, torch.zeros(3, 5)), hidden[:, 0])
+
+
+def test_which_poolings_need_a_classification_token() -> None:
+    assert {name: poolings.get(name).needs_cls for name in ("cls", "cls-raw", "mean")} == {
+        "cls": True, "cls-raw": True, "mean": False,
+    }  # fmt: skip

@@ -1,0 +1,129 @@
+"""Which inputs go together, and the tensors they become."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blurb.inputs.features import Features, Ragged
+from blurb.training.batches import SORT_FROM, Batch, collate, prediction_batches, training_batches
+from tests.training import tiny
+
+
+def _lengths(size: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(1, 300, size=size)
+
+
+@settings(max_examples=60, deadline=None)
+@given(size=st.integers(1, 3000), batch_size=st.integers(1, 64), seed=st.integers(0, 5))
+def test_every_input_is_in_one_batch_and_all_batches_but_one_are_full(size: int, batch_size: int, seed: int) -> None:
+    batches = training_batches(_lengths(size), batch_size, np.random.default_rng(seed))
+    assert sorted(np.concatenate(batches).tolist()) == list(range(size))
+    sizes = sorted(len(batch) for batch in batches)
+    assert len(batches) == -(-size // batch_size)
+    assert all(number == batch_size for number in sizes[1:])
+    assert 1 <= sizes[0] <= batch_size
+
+
+def test_small_data_is_drawn_at_random() -> None:
+    size, rng = SORT_FROM - 1, np.random.default_rng(3)
+    order = rng.permutation(size)
+    expected = [order[start : start + 16].tolist() for start in range(0, size, 16)]
+    found = [batch.tolist() for batch in training_batches(_lengths(size), 16, np.random.default_rng(3))]
+    assert sorted(found) == sorted(expected)
+
+
+def _padded(lengths: np.ndarray, batches: list[np.ndarray]) -> float:
+    return sum(len(batch) * int(lengths[batch].max()) for batch in batches) / int(lengths.sum())
+
+
+def test_sorting_saves_most_of_the_padding() -> None:
+    lengths = _lengths(4_000)
+    sorted_ = training_batches(lengths, 16, np.random.default_rng(0))
+    order = np.random.default_rng(0).permutation(4_000)
+    random = [order[start : start + 16] for start in range(0, 4_000, 16)]
+    assert _padded(lengths, sorted_) < 1.06
+    assert _padded(lengths, random) > 1.7
+
+
+def _mates(batches: list[np.ndarray]) -> set[tuple[int, int]]:
+    return {pair for batch in batches for pair in combinations(sorted(batch.tolist()), 2)}
+
+
+@pytest.mark.parametrize("size", [500, 1_000, 4_000])
+def test_batch_mates_change_from_epoch_to_epoch(size: int) -> None:
+    rng, lengths = np.random.default_rng(0), np.random.default_rng(1).integers(5, 60, size=size)
+    first, second = (_mates(training_batches(lengths, 16, rng)) for _ in range(2))
+    assert len(first & second) < 0.2 * len(first)
+
+
+def test_batches_come_in_random_order_of_length() -> None:
+    lengths = _lengths(4_000)
+    longest = [int(lengths[batch].max()) for batch in training_batches(lengths, 16, np.random.default_rng(0))]
+    assert abs(np.corrcoef(longest, range(len(longest)))[0, 1]) < 0.2
+
+
+def test_the_batches_follow_from_the_generator() -> None:
+    one, same, other = (
+        [batch.tolist() for batch in training_batches(_lengths(1_500), 32, np.random.default_rng(seed))]
+        for seed in (1, 1, 2)
+    )
+    assert one == same != other
+
+
+@settings(max_examples=100, deadline=None)
+@given(lengths=st.lists(st.integers(0, 50), max_size=60), pieces=st.integers(1, 200))
+def test_prediction_batches_hold_every_input_within_the_budget(lengths: list[int], pieces: int) -> None:
+    batches = prediction_batches(np.array(lengths, dtype=np.int64), pieces)
+    assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= pieces
+    longest = [max(lengths[row] for row in batch) for batch in batches]
+    assert longest == sorted(longest, reverse=True)
+
+
+def test_collate_pads_on_the_right() -> None:
+    features = Features(ids=Ragged.of([[7, 8, 9], [5]]), types=Ragged.of([[0, 1, 1], [1]]), unit=np.arange(2))
+    batch = collate(features, np.array([1, 0]), 4, np.array([10, 20]))
+    assert batch.ids.tolist() == [[5, 4, 4], [7, 8, 9]]
+    assert batch.mask.tolist() == [[1, 0, 0], [1, 1, 1]]
+    assert batch.types is not None
+    assert batch.types.tolist() == [[1, 0, 0], [0, 1, 1]]
+    assert batch.targets is not None
+    assert batch.targets.tolist() == [20, 10]
+    assert batch.positions is None
+    assert batch.word_mask is None
+
+
+def test_collate_takes_the_targets_of_the_words_of_each_window() -> None:
+    features = Features(
+        ids=Ragged.of([[1, 2, 3], [1, 2], [1]]),
+        unit=np.array([0, 0, 1]),
+        words=Ragged.of([[0, 1], [3], []]),
+        positions=Ragged.of([[0, 2], [1], []]),
+    )
+    batch = collate(features, np.arange(3), 0, Ragged.of([[10, 11, 12, 13], [20]]))
+    assert batch.types is None
+    assert batch.positions is not None
+    assert batch.word_mask is not None
+    assert batch.targets is not None
+    assert batch.positions.tolist() == [[0, 2], [1, 0], [0, 0]]
+    assert batch.word_mask.tolist() == [[True, True], [True, False], [False, False]]
+    assert batch.targets.tolist() == [[10, 11], [13, 0], [0, 0]]
+
+
+def test_collate_keeps_the_kind_of_numbers() -> None:
+    inputs = tiny.features(4)
+    assert _targets(collate(inputs, np.arange(4), 0, np.ones((4, 3), dtype=np.float32))).dtype == torch.float32
+    assert _targets(collate(inputs, np.arange(4), 0, np.ones(4, dtype=np.int64))).dtype == torch.int64
+    assert collate(inputs, np.arange(4), 0).targets is None
+
+
+def _targets(batch: Batch) -> torch.Tensor:
+    assert batch.targets is not None
+    return batch.targets

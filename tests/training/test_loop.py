@@ -1,0 +1,325 @@
+"""The loop: gradients, memory, broken losses, which weights remain, and repeatability."""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from blurb.errors import TrainingError
+from blurb.heads._base import Kind
+from blurb.inputs.features import Features
+from blurb.training.hardware import choose_device, choose_precision, out_of_memory, seed_everything
+from blurb.training.loop import CHECK_EVERY, Epoch, Trainer
+from blurb.training.network import Network
+from blurb.training.optimizer import learning_rate_factor
+from tests.training import tiny
+
+
+def _fit(trainer: Trainer, inputs: Features, seed: int = 1, evaluate: Any = lambda: 0.0, **settings: Any) -> list[Epoch]:
+    return trainer.fit(inputs, tiny.targets(inputs), tiny.settings(**settings), seed, evaluate)
+
+
+@pytest.mark.parametrize("kind", ["single", "tokens"])
+def test_it_learns(kind: Kind) -> None:
+    trainer, inputs = tiny.trainer(tiny.network(kind)), tiny.features(120, words=kind == "tokens")
+    history = _fit(trainer, inputs, epochs=12, lr=1e-2, select="last")
+    assert history[-1].loss < 0.3 * history[0].loss
+    predicted, _ = trainer.predict(inputs)
+    gold = tiny.targets(inputs)
+    right = [np.mean(np.atleast_1d(row)[: np.size(gold[i])] == gold[i]) for i, row in enumerate(predicted)]
+    assert np.mean(right) > 0.9
+
+
+def _gradients(kind: Kind, size: int) -> tuple[float, dict[str, torch.Tensor]]:
+    trainer = tiny.trainer(tiny.network(kind, labels=1 if kind == "regression" else 3))
+    trainer.network.train()
+    inputs = tiny.features(13, words=kind == "tokens")
+    targets: Any = tiny.targets(inputs)
+    if kind == "multi":
+        targets = np.eye(3, dtype=np.float32)[targets]
+    if kind == "regression":
+        targets = targets.astype(np.float32)
+    loss = trainer._gradients(inputs, np.arange(13), targets, size)
+    return float(loss), {name: p.grad.clone() for name, p in trainer.network.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.parametrize("kind", ["single", "tokens", "multi", "regression"])
+@pytest.mark.parametrize("size", [1, 4, 5, 12])
+def test_micro_batches_add_up_to_the_gradient_of_the_batch(kind: Kind, size: int) -> None:
+    loss, whole = _gradients(kind, 13)
+    part, parts = _gradients(kind, size)
+    assert part == pytest.approx(loss, rel=1e-5)
+    assert whole.keys() == parts.keys()
+    assert any(gradient.abs().max() > 1e-3 for gradient in whole.values())
+    for name, gradient in whole.items():
+        assert torch.allclose(parts[name], gradient, atol=1e-6), name
+
+
+def test_the_loss_of_a_batch_is_the_mean_over_its_words() -> None:
+    network, inputs = tiny.network("tokens"), tiny.features(6, words=True)
+    trainer = tiny.trainer(network)
+    mean = float(trainer._gradients(inputs, np.arange(6), tiny.targets(inputs), 6))
+    losses, words = 0.0, 0
+    for row in range(6):
+        size = len(tiny.targets(inputs)[row])
+        losses += size * float(trainer._gradients(inputs, np.array([row]), tiny.targets(inputs), 1))
+        words += size
+    assert mean == pytest.approx(losses / words, rel=1e-5)
+
+
+MESSAGES = [
+    "CUDA out of memory. Tried to allocate 2.00 GiB",
+    "[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes.",
+    "DefaultCPUAllocator: not enough memory: you tried to allocate 1 bytes.",
+    "MPS backend out of memory (MPS allocated: 18.00 GB)",
+]
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_messages_that_mean_too_little_memory(message: str) -> None:
+    assert out_of_memory(RuntimeError(message))
+    assert out_of_memory(torch.cuda.OutOfMemoryError("whatever"))
+    assert not out_of_memory(RuntimeError("shapes do not match"))
+
+
+def test_torch_on_this_machine_says_so_in_words_that_are_known() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(2**52)
+    assert out_of_memory(caught.value)
+
+
+def _limited(monkeypatch: pytest.MonkeyPatch, most: int, message: str = MESSAGES[0]) -> list[int]:
+    """Lets a network hold so many inputs at once; returns the sizes that were tried."""
+    tried: list[int] = []
+    loss = Network.loss
+
+    def limited(self: Network, batch: Any) -> torch.Tensor:
+        tried.append(len(batch.ids))
+        if len(batch.ids) > most:
+            raise RuntimeError(message)
+        return loss(self, batch)
+
+    monkeypatch.setattr(Network, "loss", limited)
+    return tried
+
+
+def test_too_little_memory_halves_the_micro_batch_and_changes_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    inputs = tiny.features(24)
+    plain = tiny.trainer(tiny.network())
+    expected = _fit(plain, inputs)
+    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, logger="blurb"):
+        tried = _limited(patch, 3)
+        small = tiny.trainer(tiny.network())
+        found = _fit(small, inputs)
+    assert tried[:5] == [8, 4, 2, 2, 2]
+    assert small.micro_batch == 2
+    assert max(tried[2:]) == 2
+    assert "micro-batches of 4" in caplog.text
+    assert "micro-batches of 2" in caplog.text
+    assert [epoch.loss for epoch in found] == pytest.approx([epoch.loss for epoch in expected], rel=1e-4)
+    mine, other = tiny.weights(small.network), tiny.weights(plain.network)
+    for name in mine:
+        assert torch.allclose(mine[name], other[name], atol=1e-5), name
+
+
+def test_memory_that_runs_out_in_the_middle_of_a_batch_leaves_no_half_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = tiny.features(8)
+    plain = tiny.trainer(tiny.network())
+    _fit(plain, inputs, epochs=1)
+    calls = 0
+    loss = Network.loss
+
+    def once(self: Network, batch: Any) -> torch.Tensor:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise RuntimeError(MESSAGES[0])
+        return loss(self, batch)
+
+    monkeypatch.setattr(Network, "loss", once)
+    small = tiny.trainer(tiny.network(), micro_batch=4)
+    _fit(small, inputs, epochs=1)
+    assert calls == 2 + 4
+    mine, other = tiny.weights(small.network), tiny.weights(plain.network)
+    assert all(torch.allclose(mine[name], other[name], atol=1e-5) for name in mine)
+
+
+def test_a_single_input_that_does_not_fit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    _limited(monkeypatch, 0)
+    with pytest.raises(TrainingError, match="Memory does not suffice for a single input; lower max_length"):
+        _fit(tiny.trainer(tiny.network()), tiny.features(5))
+
+
+def test_other_errors_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = _limited(monkeypatch, 0, "shapes do not match")
+    with pytest.raises(RuntimeError, match="shapes do not match"):
+        _fit(tiny.trainer(tiny.network()), tiny.features(5))
+    assert len(tried) == 1
+
+
+@pytest.mark.parametrize(("bad", "noticed"), [(1, CHECK_EVERY), (CHECK_EVERY + 3, CHECK_EVERY + 5)])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_loss_that_is_not_a_number_stops_the_training(
+    monkeypatch: pytest.MonkeyPatch, bad: int, noticed: int, value: float
+) -> None:
+    """Steps 1 to 15 are an epoch: looked at after the tenth and at its end."""
+    trainer, loss, done = tiny.trainer(tiny.network()), Network.loss, 0
+
+    def broken(self: Network, batch: Any) -> torch.Tensor:
+        nonlocal done
+        done += 1
+        return loss(self, batch) * (value if done == bad else 1.0)
+
+    monkeypatch.setattr(Network, "loss", broken)
+    with pytest.raises(TrainingError, match=rf"not a number \(epoch 1, by step {noticed}, learning rate 0.001\)"):
+        _fit(trainer, tiny.features(8 * (CHECK_EVERY + 5)))
+
+
+def _watched(trainer: Trainer, scores: list[float]) -> tuple[Any, list[dict[str, torch.Tensor]]]:
+    """An `evaluate` that gives these scores and remembers the weights at each."""
+    seen: list[dict[str, torch.Tensor]] = []
+
+    def evaluate() -> float:
+        trainer.network.eval()
+        seen.append(tiny.weights(trainer.network))
+        return scores[len(seen) - 1]
+
+    return evaluate, seen
+
+
+def _same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize(
+    ("scores", "best"), [([0.2, 0.9, 0.5], 1), ([0.9, 0.2, 0.5], 0), ([0.1, 0.5, 0.5], 1), ([0.0, 0.0, 0.0], 0), ([-0.5, -0.1, -0.3], 1)]
+)
+def test_the_weights_of_the_first_best_epoch_remain(scores: list[float], best: int) -> None:
+    trainer = tiny.trainer(tiny.network(dropout=0.1))
+    evaluate, seen = _watched(trainer, scores)
+    history = _fit(trainer, tiny.features(24), evaluate=evaluate, epochs=3)
+    assert [epoch.dev for epoch in history] == scores
+    assert [epoch.epoch for epoch in history] == [1, 2, 3]
+    assert _same(tiny.weights(trainer.network), seen[best])
+    assert not _same(seen[0], seen[1])
+
+
+def test_predictions_after_training_are_those_of_the_best_epoch() -> None:
+    """The embedding keeps a table beside its trained rows: it has to go back as well."""
+    trainer, inputs = tiny.trainer(tiny.network()), tiny.features(24)
+    predictions: list[np.ndarray] = []
+
+    def evaluate() -> float:
+        predictions.append(np.stack(trainer.predict(inputs)[1]))
+        return [0.1, 0.8, 0.3][len(predictions) - 1]
+
+    _fit(trainer, inputs, evaluate=evaluate, epochs=3, lr=1e-2)
+    assert np.array_equal(np.stack(trainer.predict(inputs)[1]), predictions[1])
+    assert not np.allclose(predictions[1], predictions[2])
+
+
+def test_the_last_weights_remain_if_asked_for_and_dev_is_looked_at_once() -> None:
+    trainer = tiny.trainer(tiny.network())
+    evaluate, seen = _watched(trainer, [0.3])
+    history = _fit(trainer, tiny.features(24), evaluate=evaluate, epochs=3, select="last")
+    assert [epoch.dev for epoch in history] == [None, None, 0.3]
+    assert _same(tiny.weights(trainer.network), seen[0])
+
+
+def _seeded(seed: int) -> tuple[dict[str, torch.Tensor], list[Epoch]]:
+    seed_everything(seed)
+    torch.manual_seed(seed)
+    trainer = tiny.trainer(tiny.network(dropout=0.1, seed=seed))
+    history = _fit(trainer, tiny.features(24), seed=seed)
+    return tiny.weights(trainer.network), history
+
+
+def test_the_same_seed_repeats_bit_for_bit_and_another_does_not() -> None:
+    (one, first), (same, again), (other, _) = _seeded(1), _seeded(1), _seeded(2)
+    assert _same(one, same)
+    assert first == again
+    assert not any(torch.equal(one[name], other[name]) for name in one if "weight" in name and "Norm" not in name)
+
+
+def test_seed_everything_seeds_the_three_generators() -> None:
+    import random
+
+    draws = []
+    for seed in (4, 4, 5):
+        seed_everything(seed)
+        draws.append((random.random(), float(np.random.rand()), float(torch.rand(()))))
+    assert draws[0] == draws[1]
+    assert not set(draws[0]) & set(draws[2])
+
+
+def test_every_step_has_its_learning_rate_and_is_reported() -> None:
+    steps: list[tuple[int, int]] = []
+    trainer = tiny.trainer(tiny.network(), on_step=lambda done, total: steps.append((done, total)))
+    history = _fit(trainer, tiny.features(20), epochs=4, lr=2e-3, warmup=0.25)
+    assert steps == [(step, 12) for step in range(1, 13)]
+    factor = learning_rate_factor(0.25, 12)
+    assert [epoch.learning_rate for epoch in history] == pytest.approx([2e-3 * factor(step) for step in (2, 5, 8, 11)])
+
+
+def test_a_rate_of_zero_moves_nothing() -> None:
+    trainer = tiny.trainer(tiny.network())
+    before = {name: value for name, value in tiny.weights(trainer.network).items() if "word_embeddings" not in name}
+    _fit(trainer, tiny.features(20), lr=0.0)
+    after = tiny.weights(trainer.network)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize("clip_norm", [0.01, 0.0])
+def test_gradients_are_clipped_to_their_norm_or_not_at_all(monkeypatch: pytest.MonkeyPatch, clip_norm: float) -> None:
+    trainer, norms = tiny.trainer(tiny.network()), []
+    step = torch.optim.AdamW.step
+
+    def watched(self: torch.optim.AdamW, *args: Any, **options: Any) -> Any:
+        gradients = [p.grad.norm() for p in trainer.network.parameters() if p.grad is not None]
+        norms.append(float(torch.stack(gradients).norm()))
+        return step(self, *args, **options)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", watched)
+    _fit(trainer, tiny.features(20), clip_norm=clip_norm)
+    assert len(norms) == 6
+    assert norms == pytest.approx([0.01] * 6, rel=1e-3) if clip_norm else min(norms) > 0.05
+
+
+def test_predictions_are_in_the_order_of_the_inputs() -> None:
+    trainer, inputs = tiny.trainer(tiny.network()), tiny.features(30)
+    _, together = trainer.predict(inputs)
+    for row in range(30):
+        _, alone = trainer.predict(inputs.of_units([row]))
+        assert np.allclose(alone[0], together[row], atol=1e-5)
+
+
+def test_the_head_works_in_float32_under_bf16() -> None:
+    trainer = Trainer(tiny.network(), tiny.PAD, torch.device("cpu"), "bf16")
+    inputs = tiny.features(20)
+    history = _fit(trainer, inputs, epochs=1)
+    assert math.isfinite(history[0].loss)
+    assert {parameter.dtype for parameter in trainer.network.parameters()} == {torch.float32}
+    assert trainer.predict(inputs)[1][0].dtype == np.float32
+
+
+def test_devices_and_precisions_that_are_not_there_are_refused() -> None:
+    from blurb.errors import SettingsError
+
+    cpu = torch.device("cpu")
+    assert choose_device("cpu") == cpu
+    assert choose_precision("fp32", cpu) == "fp32"
+    assert choose_precision("auto", cpu) in ("fp32", "bf16")
+    for device in ("nonsense", "cuda:97"):
+        with pytest.raises(SettingsError, match="cannot be used"):
+            choose_device(device)
+    with pytest.raises(SettingsError, match="fp16 needs a GPU"):
+        choose_precision("fp16", cpu)
+    with pytest.raises(SettingsError, match="not 'int8'"):
+        choose_precision("int8", cpu)

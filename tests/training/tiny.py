@@ -1,0 +1,71 @@
+"""A network of a few thousand weights and made-up inputs for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import BertConfig, BertModel
+
+from blurb.heads import heads, poolings
+from blurb.heads._base import Kind, Problem
+from blurb.inputs.features import Features, Ragged
+from blurb.training.loop import Trainer
+from blurb.training.network import Network
+from blurb.training.protocol import complete
+from blurb.training.settings import Settings
+
+VOCABULARY = 60
+PAD = 0
+
+
+def network(kind: Kind = "single", labels: int = 3, dropout: float = 0.0, seed: int = 0, **config: Any) -> Network:
+    """BERT with two layers of 16; `mean` pooling for sequence problems."""
+    torch.manual_seed(seed)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    encoder = BertModel(
+        BertConfig(
+            vocab_size=VOCABULARY, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout,
+            **{**sizes, **config},
+        ),
+        add_pooling_layer=False,
+    )  # fmt: skip
+    head = heads.get("linear")(16, Problem(kind, [str(label) for label in range(labels)]), dropout)
+    return Network(encoder, None if kind == "tokens" else poolings.get("mean")(16, 0), head, False)
+
+
+def trainer(net: Network, **options: Any) -> Trainer:
+    """On the CPU in float32."""
+    return Trainer(net, PAD, torch.device("cpu"), "fp32", **options)
+
+
+def features(rows: int, seed: int = 0, ids: tuple[int, int] = (5, 40), words: bool = False) -> Features:
+    """Rows of 3 to 12 sub-tokens between `ids`; with `words`, every second sub-token begins a word."""
+    rng = np.random.default_rng(seed)
+    pieces = [rng.integers(*ids, size=rng.integers(3, 13)) for _ in range(rows)]
+    positions = [np.arange(0, len(row), 2) for row in pieces]
+    return Features(
+        ids=Ragged.of(pieces),
+        types=Ragged.of([np.zeros(len(row), dtype=np.int64) for row in pieces]),
+        unit=np.arange(rows),
+        words=Ragged.of([np.arange(len(row)) for row in positions]) if words else None,
+        positions=Ragged.of(positions) if words else None,
+    )
+
+
+def targets(inputs: Features, labels: int = 3) -> Any:
+    """What can be learnt: the class follows from the first sub-token, a word's tag from its own."""
+    if inputs.words is not None and inputs.positions is not None:
+        return Ragged.of([inputs.ids[i][inputs.positions[i]] % labels for i in range(len(inputs))])
+    return np.array([int(inputs.ids[i][0]) % labels for i in range(len(inputs))], dtype=np.int64)
+
+
+def settings(**values: Any) -> Settings:
+    """The defaults with a higher rate and few epochs."""
+    return complete({"max_length": 32, "epochs": 2, "batch_size": 8, "lr": 1e-3, **values})
+
+
+def weights(net: Network) -> dict[str, torch.Tensor]:
+    """A copy of all weights by name."""
+    return {name: value.detach().clone() for name, value in net.state_dict().items()}
