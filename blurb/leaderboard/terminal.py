@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from blurb import tasks
-from blurb.leaderboard.published import best_of_paper
+from blurb.leaderboard import published
 from blurb.leaderboard.rows import Result
-from blurb.tasks import TYPE_TITLES
+from blurb.leaderboard.score import type_means
+from blurb.tasks import TYPES, TaskType
+
+SHORT = {"ner": "NER", "pico": "PICO", "relation": "RE", "similarity": "STS", "document": "Doc", "qa": "QA"}
 
 
 def render(row: Result) -> RenderableType:
     """The tables of one row."""
     demo = row.data == "synthetic"
     title = f"{row.model}   {row.configuration.text}   {row.configuration.precision}"
-    parts: list[RenderableType] = [_datasets(row, title, demo), _means(row), _score(row)]
+    parts: list[RenderableType] = [_datasets(row, title, demo), _means(row, demo), _score(row)]
     if row.configuration.note:
         parts.append(Text(f"Note: {row.configuration.note}.", style="yellow"))
     if not demo and row.data != "verified":
@@ -27,8 +32,9 @@ def render(row: Result) -> RenderableType:
 
 
 def _datasets(row: Result, title: str, demo: bool) -> Table:
-    best = {} if demo else best_of_paper()
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    best = {} if demo else published.best_of_paper()
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=SIMPLE_HEAD,
+                  padding=(0, 1, 0, 0), pad_edge=False)  # fmt: skip
     table.add_column("dataset")
     table.add_column("metric")
     for column in ("dev", "test", "majority", *(["best of Table 6"] if best else [])):
@@ -58,15 +64,26 @@ def mean_and_sd(values: list[float]) -> str:
     return f"{mean} ± {statistics.stdev(values):.2f}" if len(values) > 1 else mean
 
 
-def _means(row: Result) -> RenderableType:
-    means = row.type_means()
-    if not means:
-        return Text()
-    table = Table(show_header=True, header_style="bold")
-    for kind in means:
-        table.add_column(TYPE_TITLES[kind], justify="right")
-    table.add_row(*(f"{value:.2f}" for value in means.values()))
+def _means(row: Result, demo: bool) -> Table:
+    """The six means and the score, with the published rows below: source, runs a dataset, and certainty."""
+    table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("row", no_wrap=True)
+    for kind in TYPES:
+        table.add_column(SHORT[kind], justify="right", no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
+    if not demo:
+        table.add_column("source, runs")
+    table.add_row(row.model, *_cells(row.type_means(), row.score), *([] if demo else ["this run"]), style="bold")
+    for other in [] if demo else published.shipped():
+        runs = "/".join(map(str, sorted(set(other.runs.values()))))
+        source = f"{other.source}, {runs}" + ("" if other.certain else ", partly recalled")
+        table.add_row(other.model, *_cells(type_means(other.scores), other.printed), source, style="dim")
     return table
+
+
+def _cells(means: Mapping[TaskType, float], score: float | None) -> list[str]:
+    cells = [f"{means[kind]:.2f}" if kind in means else "" for kind in TYPES]
+    return [*cells, "" if score is None else f"{score:.2f}"]
 
 
 def _score(row: Result) -> Text:

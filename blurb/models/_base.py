@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from blurb.data.schema import Row
 from blurb.formulations._base import Formulation, Output
 
 Progress = Callable[[int, int], None]
+History = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -22,19 +23,21 @@ class Units:
     :param rows: all units
     :param key: what identifies `rows` (data hash, split, options): the key of cached features
     :param chosen: indices of the units to use, in order; None for all
+    :param name: of the split, for the provenance
     """
 
     rows: Sequence[Row]
     key: str
     chosen: Sequence[int] | None = None
+    name: str = "units"
 
     @classmethod
-    def draw(cls, rows: Sequence[Row], key: str, most: int, seed: int) -> Units:
+    def draw(cls, rows: Sequence[Row], key: str, most: int, seed: int, name: str = "units") -> Units:
         """At most `most` units drawn by the seed, in their order; all of them for 0."""
         if not most or len(rows) <= most:
-            return cls(rows, key)
+            return cls(rows, key, name=name)
         picked = np.random.default_rng(seed).choice(len(rows), size=most, replace=False)
-        return cls(rows, key, sorted(int(i) for i in picked))
+        return cls(rows, key, sorted(int(i) for i in picked), name)
 
     @property
     def used(self) -> Sequence[Row]:
@@ -42,23 +45,19 @@ class Units:
         return self.rows if self.chosen is None else [self.rows[i] for i in self.chosen]
 
 
-@dataclass
-class Report:
-    """What a learner tells of its training, for `history.csv` and the provenance."""
-
-    history: list[dict[str, Any]] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)
-
-
 class Learner(ABC):
-    """A model bound to one task: `fit` once, then `predict`."""
+    """A model bound to one task: `fit` once, then `predict`.
+
+    :ivar facts: what the provenance should tell of the training and the inputs
+    """
 
     def __init__(self, formulation: Formulation) -> None:
         self.formulation = formulation
+        self.facts: dict[str, Any] = {}
 
     @abstractmethod
-    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> Report:
-        """Learns from `train`, choosing on `dev` where there is a choice."""
+    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
+        """Learns from `train`, choosing on `dev` where there is a choice; returns a row an epoch."""
 
     @abstractmethod
     def predict(self, units: Units) -> Output:

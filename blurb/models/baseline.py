@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from blurb.formulations._base import Formulation, Output
-from blurb.models._base import Learner, Progress, Report, Units
+from blurb.models._base import History, Learner, Progress, Units
 
 
 class Majority(Learner):
@@ -17,9 +17,10 @@ class Majority(Learner):
     def __init__(self, formulation: Formulation) -> None:
         super().__init__(formulation)
 
-    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> Report:
+    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
         self.answer = self.formulation.constants(train.used)[0]
-        return Report(facts={"answer": str(self.answer)})
+        self.facts["answer"] = str(self.answer)
+        return []
 
     def predict(self, units: Units) -> Output:
         return [self.formulation.constant(self.answer, unit) for unit in units.used], None
@@ -28,7 +29,7 @@ class Majority(Learner):
 class Constant(Majority):
     """The one answer that scores best on the training data when it is always given: the best trivial predictor."""
 
-    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> Report:
+    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
         rows = train.used
         gold = [self.formulation.gold(unit) for unit in rows]
         documents = [unit.get("doc_id") for unit in rows]
@@ -38,7 +39,8 @@ class Constant(Majority):
             return self.formulation.main_metric(self.formulation.score(gold, predicted, documents))
 
         self.answer = max(self.formulation.constants(rows), key=score)
-        return Report(facts={"answer": str(self.answer)})
+        self.facts["answer"] = str(self.answer)
+        return []
 
 
 BASELINES: dict[str, type[Learner]] = {"majority": Majority, "constant": Constant}

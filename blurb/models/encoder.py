@@ -12,7 +12,7 @@ from blurb.heads import heads, poolings
 from blurb.heads._base import Problem
 from blurb.inputs.cache import cached
 from blurb.inputs.features import Features
-from blurb.models._base import Learner, Progress, Report, Units
+from blurb.models._base import History, Learner, Progress, Units
 from blurb.models.loading import capacity, load_encoder, load_tokenizer
 from blurb.models.source import Source
 from blurb.training.hardware import Precision, choose_device, seed_everything
@@ -54,7 +54,7 @@ class EncoderLearner(Learner):
         self.precision = precision
         self.tokenizer = load_tokenizer(source.location, source.remote_code)
 
-    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> Report:
+    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
         chosen = complete(settings)
         check(self.source, self.formulation, chosen)
         seed_everything(seed)
@@ -71,14 +71,8 @@ class EncoderLearner(Learner):
             return self.formulation.main_metric(self.formulation.score(gold, predicted, documents))
 
         history = self.trainer.fit(features, targets, chosen, seed, evaluate)
-        facts = {
-            "max_length": self.limit,
-            "micro_batch": self.trainer.micro_batch,
-            "train_inputs": len(features),
-            "train_truncated": features.truncated,
-            "train_windowed": features.windowed,
-        }
-        return Report([asdict(epoch) for epoch in history], facts)
+        self.facts.update(max_length=self.limit, micro_batch=self.trainer.micro_batch)
+        return [asdict(epoch) for epoch in history]
 
     def predict(self, units: Units) -> Output:
         features = self._features(units)
@@ -87,6 +81,9 @@ class EncoderLearner(Learner):
     def _features(self, units: Units) -> Features:
         key = {"units": units.key, "tokenizer": self.tokenizer.hash, "max_length": self.limit}
         whole = cached(key, lambda: self.formulation.features(units.rows, self.tokenizer, self.limit))
+        self.facts[f"{units.name}_inputs"] = {
+            "units": len(units.rows), "rows": len(whole), "truncated": whole.truncated, "windowed": whole.windowed,
+        }  # fmt: skip
         return whole if units.chosen is None else whole.of_units(units.chosen)
 
     def _network(self, settings: Settings) -> tuple[Network, int | None]:

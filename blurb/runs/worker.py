@@ -114,18 +114,18 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
             most = {"train": trial.settings["max_train"], "dev": trial.settings["max_eval"]}
             most["test"] = most["dev"]
             units = {
-                split: Units.draw(*units_of(formulation, content, split), most[split], trial.seed)
+                split: Units.draw(*units_of(formulation, content, split), most[split], trial.seed, split)
                 for split in tasks.SPLITS
             }
             clock = time.perf_counter()
-            report = learner.fit(units["train"], units["dev"], trial.settings, trial.seed, progress)
+            history = learner.fit(units["train"], units["dev"], trial.settings, trial.seed, progress)
             fitted = time.perf_counter()
             columns = _predictions(formulation, learner, units)
             facts = {
                 "train_seconds": round(fitted - clock, 2),
                 "predict_seconds": round(time.perf_counter() - fitted, 2),
                 "train_units": len(units["train"].used),
-                **report.facts,
+                **learner.facts,
             }
             log.info("trained in %.1f s", fitted - clock)
         finally:
@@ -135,7 +135,7 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
         write_predictions(aside / "predictions.parquet", columns)
         write_json(aside / "metrics.json", rescore.figures(formulation, columns))
         write_json(aside / "provenance.json", _provenance(job, content, started, facts))
-        _write_history(aside / "history.csv", report.history)
+        _write_history(aside / "history.csv", history)
 
 
 def _predictions(

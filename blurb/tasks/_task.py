@@ -13,15 +13,6 @@ TaskType = Literal["ner", "pico", "relation", "similarity", "document", "qa"]
 TYPES: tuple[TaskType, ...] = ("ner", "pico", "relation", "similarity", "document", "qa")
 """The six task types, in the order of the paper's tables; the score is the mean of their means."""
 
-TYPE_TITLES: Mapping[TaskType, str] = {
-    "ner": "NER",
-    "pico": "PICO",
-    "relation": "Relation extraction",
-    "similarity": "Sentence similarity",
-    "document": "Document classification",
-    "qa": "Question answering",
-}
-
 
 @dataclass(frozen=True)
 class Task:

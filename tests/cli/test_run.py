@@ -78,7 +78,8 @@ def test_the_store_holds_what_a_result_rests_on(finished: Path) -> None:
     assert provenance["environment"]["torch"]
     assert provenance["environment"]["threads"] >= 1
     assert provenance["facts"]["train_units"] == 64
-    assert "train_truncated" in provenance["facts"]
+    assert provenance["facts"]["test_inputs"]["truncated"] == 0
+    assert provenance["facts"]["dev_inputs"]["units"] == provenance["facts"]["dev_inputs"]["rows"] > 100
     history = (path / "history.csv").read_text().splitlines()
     assert history[0] == "epoch,loss,learning_rate,dev"
     assert len(history) == 2

@@ -74,7 +74,9 @@ def test_tokens_count_words_only(words: tuple[Tensor, Tensor, Tensor]) -> None:
     head, (features, targets, mask) = _head("tokens"), words
     logits = _logits(head, features)
     expected = functional.cross_entropy(
-        torch.stack([logits[0, 0], logits[0, 1], logits[0, 2], logits[1, 0]]), torch.tensor([0, 2, 1, 1]), reduction="sum"
+        torch.stack([logits[0, 0], logits[0, 1], logits[0, 2], logits[1, 0]]),
+        torch.tensor([0, 2, 1, 1]),
+        reduction="sum",
     )
     assert head.loss(features, targets, mask).item() == pytest.approx(expected.item(), rel=1e-5)
     padded = features.clone()

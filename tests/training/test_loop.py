@@ -20,7 +20,9 @@ from blurb.training.optimizer import learning_rate_factor
 from tests.training import tiny
 
 
-def _fit(trainer: Trainer, inputs: Features, seed: int = 1, evaluate: Any = lambda: 0.0, **settings: Any) -> list[Epoch]:
+def _fit(
+    trainer: Trainer, inputs: Features, seed: int = 1, evaluate: Any = lambda: 0.0, **settings: Any
+) -> list[Epoch]:
     return trainer.fit(inputs, tiny.targets(inputs), tiny.settings(**settings), seed, evaluate)
 
 
@@ -199,7 +201,8 @@ def _same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("scores", "best"), [([0.2, 0.9, 0.5], 1), ([0.9, 0.2, 0.5], 0), ([0.1, 0.5, 0.5], 1), ([0.0, 0.0, 0.0], 0), ([-0.5, -0.1, -0.3], 1)]
+    ("scores", "best"),
+    [([0.2, 0.9, 0.5], 1), ([0.9, 0.2, 0.5], 0), ([0.1, 0.5, 0.5], 1), ([0.0, 0.0, 0.0], 0), ([-0.5, -0.1, -0.3], 1)],
 )
 def test_the_weights_of_the_first_best_epoch_remain(scores: list[float], best: int) -> None:
     trainer = tiny.trainer(tiny.network(dropout=0.1))

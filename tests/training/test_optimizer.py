@@ -42,7 +42,9 @@ def test_ten_per_cent_of_a_hundred_steps() -> None:
 def test_decay_is_only_for_matrices_and_the_settings_arrive() -> None:
     network = tiny.network()
     optimizer = adamw(network, tiny.settings(weight_decay=0.01, beta1=0.8, beta2=0.98, epsilon=1e-6, lr=3e-4))
-    decayed = {id(parameter) for group in optimizer.param_groups if group["weight_decay"] for parameter in group["params"]}
+    decayed = {
+        id(parameter) for group in optimizer.param_groups if group["weight_decay"] for parameter in group["params"]
+    }
     for name, parameter in network.named_parameters():
         assert (id(parameter) in decayed) == (parameter.ndim > 1), name
     for group in optimizer.param_groups:

@@ -160,7 +160,8 @@ def _load(folder: Path, text: str) -> protocol.Protocol:
 
 def test_a_protocol_of_ones_own(tmp_path: Path) -> None:
     mine = _load(
-        tmp_path, 'description = "d"\n[seeds]\ndefault = 2\nhoc = [7, 9]\n[all]\nlr = 1e-3\n[tasks.gad]\nlr = 2e-3\nepochs = 1\n'
+        tmp_path,
+        'description = "d"\n[seeds]\ndefault = 2\nhoc = [7, 9]\n[all]\nlr = 1e-3\n[tasks.gad]\nlr = 2e-3\nepochs = 1\n',
     )
     assert (mine.name, mine.description, mine.note) == ("mine", "d", "")
     assert mine.settings(tasks.get("gad"), {}, 0).lr == 2e-3
@@ -209,11 +210,18 @@ def test_a_file_or_name_that_is_not_there() -> None:
 
 
 def test_the_hash_is_of_the_settings_and_not_of_the_words_about_them(tmp_path: Path) -> None:
-    texts = ["[all]\nlr = 1e-3", 'description = "x"\nnote = "y"\n[all]\nlr = 0.001 # same', "[all]\nlr = 2e-3", "seeds = 1\n[all]\nlr = 1e-3"]
+    texts = [
+        "[all]\nlr = 1e-3",
+        'description = "x"\nnote = "y"\n[all]\nlr = 0.001 # same',
+        "[all]\nlr = 2e-3",
+        "seeds = 1\n[all]\nlr = 1e-3",
+    ]
     hashes = [_load(tmp_path, text).hash for text in texts]
     assert hashes[0] == hashes[1]
     assert len(set(hashes)) == 3
 
 
 def test_settings_of_a_trial_are_completed_with_the_defaults() -> None:
-    assert protocol.complete({"max_length": 64, "lr": 1.0}) == Settings(**{**COMMON, "max_length": 64, "lr": 1.0, "batch_size": 32, "epochs": 10})
+    assert protocol.complete({"max_length": 64, "lr": 1.0}) == Settings(
+        **{**COMMON, "max_length": 64, "lr": 1.0, "batch_size": 32, "epochs": 10}
+    )
