@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 TASKS = ("ncbi-disease", "gad", "biosses", "pubmedqa")
 EPOCHS = {"ncbi-disease": 3, "gad": 3, "biosses": 10, "pubmedqa": 10}
@@ -29,9 +30,8 @@ COLUMNS = ("task", "seed", "dev", "test", "seconds", "precision")
 MOST = 2_000
 
 
-def recipe(model_folder: str, data_folder: Path, name: str, seed: int, bf16: bool) -> tuple[float, float]:
+def recipe(model_folder: str, data_folder: Path, name: str, seed: int, bf16: bool, pooler: bool) -> tuple[float, float]:
     """Dev and test score of the recipe, as fractions; the best of its epochs on dev."""
-    import torch
     from transformers import (
         AutoModelForSequenceClassification,
         AutoModelForTokenClassification,
@@ -55,6 +55,8 @@ def recipe(model_folder: str, data_folder: Path, name: str, seed: int, bf16: boo
     tokens = name == "ncbi-disease"
     loader = AutoModelForTokenClassification if tokens else AutoModelForSequenceClassification
     model = loader.from_pretrained(model_folder, num_labels=labels, dtype=torch.float32)
+    if not tokens and not pooler:
+        model.base_model.pooler = First()
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(
             output_dir=folder, seed=seed, num_train_epochs=EPOCHS[name], per_device_train_batch_size=16,
@@ -73,6 +75,13 @@ def recipe(model_folder: str, data_folder: Path, name: str, seed: int, bf16: boo
         dev = trainer.evaluate()["eval_score"]
         test = trainer.predict(encoded["test"]).metrics["test_score"]
     return dev, test
+
+
+class First(torch.nn.Module):
+    """In the place of BERT's pooler: the vector of [CLS] itself, which is blurb's `cls`."""
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        return hidden[:, 0]
 
 
 def encode(name: str, row: dict[str, Any], tokenizer: Any) -> dict[str, Any]:
@@ -115,8 +124,6 @@ def score(name: str, predictions: Any, gold: Any) -> float:
 
 def run(options: argparse.Namespace) -> None:
     """Runs what is not in the file yet and adds a line a run."""
-    import torch
-
     if options.threads:
         torch.set_num_threads(options.threads)
     options.out.touch()
@@ -126,7 +133,7 @@ def run(options: argparse.Namespace) -> None:
             if (name, str(seed)) in done:
                 continue
             start = time.perf_counter()
-            dev, test = recipe(options.model, options.data, name, seed, not options.fp32)
+            dev, test = recipe(options.model, options.data, name, seed, not options.fp32, options.pooler)
             with options.out.open("a", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 if not options.out.stat().st_size:
@@ -168,6 +175,9 @@ def main() -> None:
     first.add_argument("--tasks", default=",".join(TASKS))
     first.add_argument("--seeds", type=int, default=3)
     first.add_argument("--fp32", action="store_true", help="instead of bf16 autocast")
+    first.add_argument(
+        "--pooler", action="store_true", help="keep the checkpoint's pooler (blurb: --pooling cls-pooler)"
+    )
     first.add_argument("--threads", type=int, default=0)
     first.add_argument("--out", type=Path, required=True)
     first.set_defaults(action=run)

@@ -66,7 +66,10 @@ def _wordpiece(lowercase: bool) -> BertTokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     model = _trained(tokenizer, trainers.WordPieceTrainer(vocab_size=350, special_tokens=special, show_progress=False))
-    return BertTokenizer(vocab=model["vocab"], do_lower_case=lowercase, model_max_length=512)
+    # The order of equals is drawn by the trainer: sorted, every session has the same checkpoint.
+    pieces = [*special, *sorted(set(model["vocab"]) - set(special))]
+    vocabulary = {piece: index for index, piece in enumerate(pieces)}
+    return BertTokenizer(vocab=vocabulary, do_lower_case=lowercase, model_max_length=512)
 
 
 def _byte_level(special: list[str]) -> dict[str, Any]:
@@ -83,7 +86,11 @@ def _unigram(special: list[str], unknown: str) -> list[tuple[str, float]]:
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     trainer = trainers.UnigramTrainer(vocab_size=350, special_tokens=special, unk_token=unknown, show_progress=False)
-    return [(piece, score) for piece, score in _trained(tokenizer, trainer)["vocab"]]
+    pieces = dict(_trained(tokenizer, trainer)["vocab"])
+    # Order and last digits are drawn by the trainer.
+    return [(piece, 0.0) for piece in special] + sorted(
+        (piece, round(score, 2)) for piece, score in pieces.items() if piece not in special
+    )
 
 
 def _save(tokenizer: Any, model: Any, folder: Path) -> None:
@@ -114,7 +121,7 @@ def roberta(folder: Path) -> None:
 
 
 def modernbert(folder: Path) -> None:
-    """Byte-level BPE of the GPT-NeoX kind: NFC, BERT's special tokens behind it, and added tokens for runs of blanks."""
+    """Byte-level BPE of the GPT-NeoX kind: NFC, special tokens behind the rest, and added tokens for runs of blanks."""
     vocabulary = _byte_level([])
     tokenizer = Tokenizer(models.BPE(vocabulary["vocab"], [tuple(merge) for merge in vocabulary["merges"]]))
     tokenizer.normalizer = normalizers.NFC()

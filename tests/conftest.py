@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from blurb import data, tasks
@@ -19,6 +20,9 @@ from blurb.data.schema import Row
 from blurb.tasks import Split
 
 ROOT = Path(__file__).parent.parent
+hypothesis.settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):  # CI judges a change, and must judge it twice alike; elsewhere every run looks further
+    hypothesis.settings.load_profile("ci")
 
 
 @pytest.fixture(scope="session", autouse=True)

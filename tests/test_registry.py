@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from blurb.registry import Registry
 
 
 @pytest.fixture
-def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package `toys` with two entries, a helper and a sub-package."""
     folder = tmp_path / "toys"
     folder.mkdir()
@@ -59,7 +60,7 @@ def test_module_and_attribute_can_be_named_directly(plugins: Path) -> None:
 
 @pytest.mark.parametrize("name", ["no_such_module:X", "toys.kite:NO_SUCH", "broken"])
 def test_what_cannot_be_imported_is_an_error_that_names_it(plugins: Path, name: str) -> None:
-    with pytest.raises(SettingsError, match="toy '.*' cannot be imported"):
+    with pytest.raises(SettingsError, match=r"toy '.*' cannot be imported"):
         _toys().get(name)
 
 

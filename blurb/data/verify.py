@@ -62,7 +62,7 @@ def count(task: Task, rows: list[Row]) -> int:
     if task.type == "pico":
         return sum(tag != "O" for row in rows for tag in row["tags"])
     if task.type == "document":
-        return len({row["doc_id"] for row in rows})
+        return len({number if row["doc_id"] is None else row["doc_id"] for number, row in enumerate(rows)})
     return len(rows)
 
 

@@ -28,17 +28,17 @@ class Document(Formulation):
         rows = list(examples)
         if self.options.get("document_unit", "sentence") == "sentence":
             return rows
-        documents: dict[str, list[Row]] = {}
-        for row in rows:
-            documents.setdefault(row["doc_id"], []).append(row)
+        documents: dict[object, list[Row]] = {}
+        for number, row in enumerate(rows):
+            documents.setdefault(number if row["doc_id"] is None else row["doc_id"], []).append(row)
         return [
             {
-                "id": doc_id,
-                "doc_id": doc_id,
+                "id": parts[0]["doc_id"] or parts[0]["id"],
+                "doc_id": parts[0]["doc_id"],
                 "text": " ".join(row["text"] for row in parts),
                 "labels": self._in_order(label for row in parts for label in row["labels"]),
             }
-            for doc_id, parts in documents.items()
+            for parts in documents.values()
         ]
 
     def _in_order(self, labels: Iterable[str]) -> list[str]:
@@ -71,9 +71,10 @@ class Document(Formulation):
         return super().score(self._by_document(gold, documents), self._by_document(predicted, documents), [])
 
     def _by_document(self, labels: Sequence[Sequence[str]], documents: Sequence[str | None]) -> list[Any]:
-        union: dict[str | None, set[str]] = {}
-        for row, doc_id in zip(labels, documents, strict=True):
-            union.setdefault(doc_id, set()).update(row)
+        union: dict[object, set[str]] = {}
+        for number, (row, doc_id) in enumerate(zip(labels, documents, strict=True)):
+            # A unit that names no document is one.
+            union.setdefault(number if doc_id is None else doc_id, set()).update(row)
         return [self._in_order(found) for found in union.values()]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ def load_tokenizer(folder: str, remote_code: bool = False) -> Tokenizer:
 
     try:
         inner = AutoTokenizer.from_pretrained(folder, trust_remote_code=remote_code)
-    except (OSError, ValueError, ImportError, KeyError) as error:
+    except (OSError, ValueError, ImportError, KeyError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise ModelError(f"{folder}: the tokenizer cannot be loaded: {reason}") from error
     if len(inner) <= len(set(inner.all_special_ids)):
@@ -40,6 +41,7 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
 
     Of encoder-decoders only the encoder is loaded. Weights of heads in the checkpoint are left out.
     """
+    from safetensors import SafetensorError
     from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding
     from transformers.utils import logging as transformers_logging
 
@@ -52,19 +54,25 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
     transformers_logging.set_verbosity_error()  # the checkpoint's other heads are rightly unused
     try:
         model, info = loader.from_pretrained(
-            folder, config=config, dtype="float32", trust_remote_code=remote_code, output_loading_info=True
+            folder,
+            config=config,
+            dtype="float32",
+            trust_remote_code=remote_code,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # named below; transformers' own error does not
         )
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, SafetensorError, pickle.UnpicklingError) as error:
         raise ModelError(f"{folder}: the weights cannot be loaded: {str(error).splitlines()[0]}") from error
     finally:
         transformers_logging.set_verbosity(before)
-    missing = set(info["missing_keys"])
+    missing = set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
     pooler = getattr(model, "pooler", None)
     trained_pooler = pooler is not None and not any(key.startswith("pooler.") for key in missing)
     lost = sorted(key for key in missing if not key.startswith("pooler."))
     if lost:
         raise ModelError(
-            f"{folder}: {len(lost)} weights of the encoder are not in the checkpoint ({', '.join(lost[:3])}, ...); "
+            f"{folder}: {len(lost)} weights of the encoder are not in the checkpoint or have another size "
+            f"({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}); "
             "the configuration and the weights do not belong together."
         )
     if config.is_encoder_decoder and loader is AutoModel:
@@ -91,13 +99,14 @@ def describe(folder: Path, remote_code: bool) -> tuple[str, int]:
     tokenizer = load_tokenizer(str(folder), remote_code)
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
-    except (OSError, ValueError, KeyError) as error:
-        raise ModelError(f"{folder}: config.json cannot be used: {str(error).splitlines()[0]}") from error
-    with torch.device("meta"):
-        model = AutoModel.from_config(config, trust_remote_code=remote_code)
-    if config.is_encoder_decoder:
-        model = model.get_encoder()
-    rows = model.get_input_embeddings().num_embeddings
+        with torch.device("meta"):
+            model = AutoModel.from_config(config, trust_remote_code=remote_code)
+        if config.is_encoder_decoder:
+            model = model.get_encoder()
+        rows = model.get_input_embeddings().num_embeddings
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise ModelError(f"{folder}: its config.json describes no encoder of texts: {reason}") from error
     if len(tokenizer.inner) > rows:
         raise ModelError(
             f"{folder}: the tokenizer has {len(tokenizer.inner)} entries but the encoder embeds {rows}; "

@@ -63,18 +63,22 @@ def attention(
     attention_mask: Tensor | None,
     scaling: float | None = None,
     dropout: float = 0.0,
+    position_bias: Tensor | None = None,
+    is_causal: bool | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
     """Attention for transformers' attention interface: torch's own, unless dropout falls into it.
 
-    Query, key and value are (batch, heads, pieces, size), the mask is boolean or additive; returns
-    (batch, pieces, heads, size).
+    Query, key and value are (batch, heads, pieces, size), the mask is boolean or additive, and T5's position bias is
+    added to the scores; returns (batch, pieces, heads, size).
     """
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-    if not dropout or key.shape[1] != query.shape[1]:
+    causal = getattr(module, "is_causal", False) if is_causal is None else is_causal
+    if not dropout or key.shape[1] != query.shape[1] or (causal and attention_mask is None):
+        options = {"dropout": dropout, "scaling": scaling, "position_bias": position_bias, "is_causal": is_causal}
         return sdpa_attention_forward(  # type: ignore[no-any-return]
-            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **kwargs
+            module, query, key, value, attention_mask, **options, **kwargs
         )
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     # In the dtype of the values: autocast would copy the weights, the largest tensors of a layer, to float32 and back.
@@ -84,7 +88,9 @@ def attention(
             if attention_mask.dtype == torch.bool:
                 low = torch.finfo(scores.dtype).min
                 attention_mask = torch.zeros_like(attention_mask, dtype=scores.dtype).masked_fill_(~attention_mask, low)
-            scores = scores + attention_mask
+            scores = scores + attention_mask.to(scores.dtype)
+        if position_bias is not None:
+            scores = scores + position_bias.to(scores.dtype)
         weights = _Dropout.apply(scores.softmax(-1), dropout)  # type: ignore[no-untyped-call]
         return (weights @ value).transpose(1, 2).contiguous(), None
 

@@ -17,7 +17,9 @@ SAMPLES: dict[str, str] = {
     "ddi": "DDI-X.d1.s0.p0\t@DRUG$ and @DRUG$ mi. \tDDI-false\nDDI-X.d1.s0.p1\tkalo @DRUG-DRUG$\tDDI-int\n",
     "gad": "index\tsentence\tlabel\n0\t@GENE$ kalo @DISEASE$\t1\n1\t@DISEASE$ mi @GENE$\t0\n",
     "biosses": "pair_id\tsent1\tsent2\tscore\n59\tkalo mi\ttra nex\t2.4\n96\tvor\tpil\t0.0\n",
-    "hoc": f"labels\tsentence\tindex\n{HOC_LABELS}\tkalo mi .\t123_s0\n{HOC_LABELS.replace('1_1', '1_0')}\ttra .\t123_s1\n",
+    "hoc": "labels\tsentence\tindex\n"
+    f"{HOC_LABELS}\tkalo mi .\t123_s0\n"
+    f"{HOC_LABELS.replace('1_1', '1_0')}\ttra .\t123_s1\n",
     "pubmedqa": json.dumps(
         {
             "101": {

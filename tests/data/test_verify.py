@@ -29,6 +29,7 @@ def test_pico_counts_labelled_words() -> None:
 
 def test_hoc_counts_abstracts_and_the_others_rows() -> None:
     assert count(tasks.get("hoc"), [{"doc_id": "1"}, {"doc_id": "2"}, {"doc_id": "1"}]) == 2
+    assert count(tasks.get("hoc"), [{"doc_id": None}, {"doc_id": None}]) == 2
     assert count(tasks.get("gad"), [{}, {}, {}]) == 3
 
 

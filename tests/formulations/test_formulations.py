@@ -43,7 +43,7 @@ def test_every_task_has_a_formulation_of_its_type() -> None:
 def test_a_type_without_formulation_is_named() -> None:
     import dataclasses
 
-    with pytest.raises(UnknownName, match="no task type called 'documents'. Did you mean 'document'"):
+    with pytest.raises(UnknownName, match=r"no task type called 'documents'. Did you mean 'document'"):
         bind(dataclasses.replace(tasks.get("hoc"), type="documents"))  # type: ignore[arg-type]
 
 
@@ -148,7 +148,8 @@ def test_constants_of_classes_are_the_most_frequent_first_then_the_unseen() -> N
     [
         ("ddi", ["DDI-int", "DDI-false", "DDI-effect"], ["DDI-int", "DDI-int", "DDI-false"],
          lambda g, p: metrics.micro_f1_without(g, p, negative="DDI-false")),
-        ("chemprot", ["CPR:3", "false"], ["CPR:3", "CPR:4"], lambda g, p: metrics.micro_f1_without(g, p, negative="false")),
+        ("chemprot", ["CPR:3", "false"], ["CPR:3", "CPR:4"],
+         lambda g, p: metrics.micro_f1_without(g, p, negative="false")),
         ("gad", ["1", "0", "1"], ["1", "1", "0"], lambda g, p: metrics.binary_f1(g, p, positive="1")),
         ("pubmedqa", ["yes", "no"], ["yes", "maybe"], metrics.accuracy),
         ("biosses", [0.0, 2.0, 4.0], [0.1, 2.0, 7.0], metrics.pearson),
@@ -245,6 +246,8 @@ def test_hoc_is_scored_by_the_union_of_an_abstract_for_both_units() -> None:
 def test_sentences_of_no_document_are_documents_of_their_own() -> None:
     expected = metrics.multilabel_f1([[A], [B]], [[B], [B]], labels=tasks.get("hoc").labels)
     assert bind(tasks.get("hoc")).score([[A], [B]], [[B], [B]], [None, None]) == expected
+    rows = [{"id": name, "doc_id": None, "text": "kalo", "labels": [A]} for name in ("x", "y")]
+    assert bind(tasks.get("hoc"), {"document_unit": "abstract"}).units(rows) == rows
 
 
 def test_the_majority_of_hoc_is_what_most_units_have() -> None:

@@ -123,5 +123,5 @@ def test_heads_start_as_those_of_bert() -> None:
 
 def test_the_shipped_heads_are_found_and_a_slip_is_understood() -> None:
     assert "linear" in heads.names()
-    with pytest.raises(UnknownName, match="no head called 'liner'. Did you mean 'linear'"):
+    with pytest.raises(UnknownName, match=r"no head called 'liner'. Did you mean 'linear'"):
         heads.get("liner")

@@ -37,29 +37,29 @@ def test_the_mean_of_nothing_is_a_number(hidden: Tensor) -> None:
 
 
 def test_cls_at_the_start(hidden: Tensor, mask: Tensor) -> None:
-    assert torch.equal(poolings.get("cls-raw")(5, 0)(hidden, mask, None), hidden[:, 0])
+    assert torch.equal(poolings.get("cls")(5, 0)(hidden, mask, None), hidden[:, 0])
 
 
 def test_cls_at_the_end_is_the_last_sub_token_before_the_padding(hidden: Tensor, mask: Tensor) -> None:
-    found = poolings.get("cls-raw")(5, -1)(hidden, mask, None)
+    found = poolings.get("cls")(5, -1)(hidden, mask, None)
     assert torch.equal(found, torch.stack([hidden[row, size - 1] for row, size in enumerate(SIZES)]))
 
 
-def test_cls_takes_a_trained_pooler_where_there_is_one(hidden: Tensor, mask: Tensor) -> None:
+def test_cls_pooler_takes_the_pooler_where_there_is_one(hidden: Tensor, mask: Tensor) -> None:
     pooled = torch.randn(3, 5)
-    cls = poolings.get("cls")(5, 0)
+    cls = poolings.get("cls-pooler")(5, 0)
     assert cls.uses_pooler
     assert torch.equal(cls(hidden, mask, pooled), pooled)
     assert torch.equal(cls(hidden, mask, None), hidden[:, 0])
 
 
-def test_cls_raw_never_takes_the_pooler(hidden: Tensor, mask: Tensor) -> None:
-    raw = poolings.get("cls-raw")(5, 0)
+def test_cls_never_takes_the_pooler(hidden: Tensor, mask: Tensor) -> None:
+    raw = poolings.get("cls")(5, 0)
     assert not raw.uses_pooler
     assert torch.equal(raw(hidden, mask, torch.zeros(3, 5)), hidden[:, 0])
 
 
 def test_which_poolings_need_a_classification_token() -> None:
-    assert {name: poolings.get(name).needs_cls for name in ("cls", "cls-raw", "mean")} == {
-        "cls": True, "cls-raw": True, "mean": False,
+    assert {name: poolings.get(name).needs_cls for name in ("cls", "cls-pooler", "mean")} == {
+        "cls": True, "cls-pooler": True, "mean": False,
     }  # fmt: skip

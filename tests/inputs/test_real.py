@@ -33,7 +33,7 @@ def _text(row: Row) -> str:
 
 
 def _long(rows: list[Row]) -> list[Row]:
-    """Those with 540 characters, to save time: that the counts below are met shows that no shorter one belongs there."""
+    """Those with 540 characters, to save time: that the figures below are met shows that no shorter one counts."""
     return [row for row in rows if len(_text(row)) >= 540]
 
 

@@ -99,6 +99,15 @@ def test_the_hash_survives_saving_and_another_length_limit(checkpoint: Checkpoin
     assert load_tokenizer(str(tmp_path)).hash == before.hash
 
 
+def test_truncation_and_padding_that_a_file_asks_for_change_neither_hash_nor_pieces() -> None:
+    plain, spoilt = Tokenizer(checkpoints.xlnet_like()), Tokenizer(checkpoints.xlnet_like())
+    spoilt.inner.backend_tokenizer.enable_truncation(4)
+    spoilt.inner.backend_tokenizer.enable_padding(length=9)
+    assert spoilt.hash == plain.hash
+    assert spoilt.pieces(TEXTS) == plain.pieces(TEXTS)
+    assert spoilt.frame == plain.frame
+
+
 def _bertweet(folder: Path, source: Path, **changes: tuple[str, str]) -> str:
     folder.mkdir()
     for name in ("vocab.txt", "bpe.codes", "tokenizer_config.json", "config.json"):

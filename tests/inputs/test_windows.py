@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +36,7 @@ def test_every_piece_is_owned_once_by_a_window_that_holds_it(size: int, room: in
 @given(size=st.integers(1, 300), room=st.integers(2, 100))
 def test_neighbouring_windows_overlap_by_at_least_half(size: int, room: int) -> None:
     cuts = windows(size, room)
-    for before, after in zip(cuts, cuts[1:], strict=False):
+    for before, after in pairwise(cuts):
         assert before[1] - after[0] >= room - room // 2
 
 
@@ -43,7 +45,7 @@ def test_neighbouring_windows_overlap_by_at_least_half(size: int, room: int) -> 
 def test_a_piece_in_an_overlap_belongs_to_the_window_in_whose_middle_it_lies(size: int, room: int) -> None:
     """Brute force: of two neighbours that both hold a piece, its owner leaves it at least as far from its edge."""
     cuts = windows(size, room)
-    for (a_start, a_end, *_a), (b_start, _b_end, b_own, _o) in zip(cuts, cuts[1:], strict=False):
+    for (a_start, a_end, *_a), (b_start, _b_end, b_own, _o) in pairwise(cuts):
         assert a_start < b_start
         for piece in range(b_start, a_end):
             after_in_first = a_end - 1 - piece  # pieces of context to the right in the first window

@@ -57,7 +57,7 @@ def test_lengths_of_the_paper() -> None:
 def test_every_declaration_is_whole(name: str) -> None:
     task = tasks.get(name)
     assert set(task.files) == set(tasks.SPLITS)
-    assert metrics.get(task.metric)
+    assert callable(metrics.get(task.metric))
     assert all((task.licence, task.homepage.startswith("http"), task.citation.startswith("@"), task.unit))
     module, _, function = task.reader.partition(":")
     assert callable(getattr(importlib.import_module(module), function))
@@ -113,12 +113,12 @@ def test_select_of_nothing_is_an_error(wanted: str | list[str]) -> None:
 
 
 def test_get_suggests_what_was_meant() -> None:
-    with pytest.raises(UnknownName, match="no task called 'ncbi-diseases'. Did you mean 'ncbi-disease'"):
+    with pytest.raises(UnknownName, match=r"no task called 'ncbi-diseases'. Did you mean 'ncbi-disease'"):
         tasks.get("ncbi-diseases")
 
 
 def test_what_is_no_task_is_refused() -> None:
-    with pytest.raises(SettingsError, match="not a blurb.tasks.Task"):
+    with pytest.raises(SettingsError, match=r"not a blurb.tasks.Task"):
         tasks.get("blurb.tasks:SPLITS")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -65,7 +65,8 @@ def test_batch_mates_change_from_epoch_to_epoch(size: int) -> None:
 def test_batches_come_in_random_order_of_length() -> None:
     lengths = _lengths(4_000)
     longest = [int(lengths[batch].max()) for batch in training_batches(lengths, 16, np.random.default_rng(0))]
-    assert abs(np.corrcoef(longest, range(len(longest)))[0, 1]) < 0.2
+    falling = [after < before for before, after in pairwise(longest)]
+    assert 0.4 < np.mean(falling) < 0.6  # within a mega-batch all of them would fall
 
 
 def test_the_batches_follow_from_the_generator() -> None:

@@ -97,28 +97,57 @@ def _mask(kind: str) -> Tensor | None:
     return torch.zeros(3, 1, 7, 7).masked_fill(~allowed, torch.finfo(torch.float32).min)
 
 
+def _additive(mask: Tensor) -> Tensor:
+    return mask if mask.dtype != torch.bool else torch.zeros(mask.shape).masked_fill(~mask, -1e30)
+
+
+def _bias() -> Tensor:
+    """T5's: (1, heads, pieces, pieces)."""
+    return torch.randn(1, 2, 7, 7, generator=torch.Generator().manual_seed(3)) * 2
+
+
 @pytest.mark.parametrize("mask", ["none", "boolean", "additive"])
+@pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("scaling", [None, 0.2])
-def test_attention_without_dropout_is_that_of_torch(mask: str, scaling: float | None) -> None:
+def test_attention_without_dropout_is_that_of_torch(mask: str, bias: bool, scaling: float | None) -> None:
     query, key, value = _inputs()
-    found, _ = attention(nn.Module(), query, key, value, _mask(mask), scaling=scaling, is_causal=False)
-    expected = nn.functional.scaled_dot_product_attention(query, key, value, _mask(mask), scale=scaling)
+    found, _ = attention(
+        nn.Module(),
+        query,
+        key,
+        value,
+        _mask(mask),
+        scaling=scaling,
+        is_causal=False,
+        position_bias=_bias() if bias else None,
+    )
+    allowed = _mask(mask)
+    if bias:
+        allowed = _bias() if allowed is None else _additive(allowed) + _bias()
+    expected = nn.functional.scaled_dot_product_attention(query, key, value, allowed, scale=scaling)
     assert torch.allclose(found, expected.transpose(1, 2), atol=1e-6)
 
 
 @pytest.mark.parametrize("mask", ["none", "boolean", "additive"])
+@pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("scaling", [None, 0.2])
-def test_attention_with_dropout_is_the_plain_formula_with_the_same_mask(mask: str, scaling: float | None) -> None:
+def test_attention_with_dropout_is_the_plain_formula_with_the_same_mask(
+    mask: str, bias: bool, scaling: float | None
+) -> None:
     query, key, value = _inputs()
     allowed = _mask(mask)
     torch.manual_seed(5)
-    found, _ = attention(nn.Module(), query, key, value, allowed, scaling=scaling, dropout=0.4)
+    found, _ = attention(
+        nn.Module(), query, key, value, allowed, scaling=scaling, dropout=0.4, position_bias=_bias() if bias else None
+    )
 
     torch.manual_seed(5)
     kept = masks(3 * 2 * 7 * 7, 0.4).view(3, 2, 7, 7) != 0
     scores = torch.einsum("bhqd,bhkd->bhqk", query, key) * (8**-0.5 if scaling is None else scaling)
     if allowed is not None:
-        scores = scores.masked_fill(~allowed, -1e30) if allowed.dtype == torch.bool else scores + allowed
+        scores = scores + _additive(allowed)
+    if bias:
+        scores = scores + _bias()
     weights = torch.where(kept, scores.softmax(-1) / 0.6, 0.0)
     expected = torch.einsum("bhqk,bhkd->bqhd", weights, value)
     assert torch.allclose(found, expected, atol=1e-5)
@@ -136,6 +165,22 @@ def test_attention_of_bfloat16_stays_bfloat16_under_autocast() -> None:
         found, _ = attention(nn.Module(), query, key, value, None, dropout=0.1)
     assert found.dtype == torch.bfloat16
     assert torch.isfinite(found).all()
+
+
+@pytest.mark.parametrize("how", ["module", "argument"])
+def test_attention_of_a_decoder_does_not_look_ahead(how: str) -> None:
+    """Without a mask such a model relies on the attention to be causal."""
+    module = nn.Module()
+    module.is_causal = how == "module"
+    options = {"is_causal": True} if how == "argument" else {}
+    query, key, value = _inputs()
+    changed = value.detach().clone()
+    changed[:, :, 5:] += 10.0
+    outcomes = []
+    for values in (value, changed):
+        torch.manual_seed(1)
+        outcomes.append(attention(module, query, key, values, None, dropout=0.2, **options)[0][:, :5])
+    assert torch.equal(*outcomes)
 
 
 def test_masked_keys_get_no_weight() -> None:

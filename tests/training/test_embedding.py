@@ -58,9 +58,19 @@ def test_predictions_with_unseen_sub_tokens_are_the_same(monkeypatch: pytest.Mon
     assert np.allclose(scores[0], scores[1], atol=1e-5)
 
 
-def test_padding_gets_no_gradient_as_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = tiny.network().encoder.get_input_embeddings().weight[tiny.PAD]
-    assert torch.equal(_table(_fit(monkeypatch, whole=False))[tiny.PAD], before)
+@pytest.mark.parametrize("padding", [None, 0, 7, 9])
+def test_the_gradient_is_that_of_the_table_padding_included(padding: int | None) -> None:
+    torch.manual_seed(0)
+    table = nn.Embedding(12, 4, padding_idx=padding)
+    rows = UsedRows(table, torch.tensor([0, 3, 7])).train()  # 9 does not occur
+    ids = torch.tensor([[0, 3, 3], [7, 0, 7]])
+    upstream = torch.randn(2, 3, 4)
+    table(ids).backward(upstream)
+    assert torch.equal(rows(ids), table(ids))
+    rows(ids).backward(upstream)
+    assert table.weight.grad is not None
+    assert rows.rows.grad is not None
+    assert torch.equal(rows.rows.grad, table.weight.grad[[0, 3, 7]])
 
 
 def test_weight_decay_moves_every_row_so_the_table_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:

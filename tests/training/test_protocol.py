@@ -201,9 +201,9 @@ def test_a_protocol_that_makes_no_sense_is_refused(tmp_path: Path, text: str, me
 
 
 def test_a_file_or_name_that_is_not_there() -> None:
-    with pytest.raises(SettingsError, match="nowhere.toml does not exist"):
+    with pytest.raises(SettingsError, match=r"nowhere.toml does not exist"):
         protocol.load("nowhere.toml")
-    with pytest.raises(UnknownName, match="no protocol called 'standart'. Did you mean 'standard'"):
+    with pytest.raises(UnknownName, match=r"no protocol called 'standart'. Did you mean 'standard'"):
         protocol.load("standart")
     with pytest.raises(UnknownName):
         protocol.load("defaults")

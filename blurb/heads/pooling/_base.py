@@ -17,7 +17,7 @@ class Pooling(nn.Module, ABC):
     needs_cls = False
     """Refused for tokenizers without a classification token."""
     uses_pooler = False
-    """Takes the output of the checkpoint's own pooler where it has a trained one."""
+    """Takes the output of the checkpoint's own pooler where it holds one."""
 
     def __init__(self, size: int, cls: int | None) -> None:
         super().__init__()
@@ -30,6 +30,6 @@ class Pooling(nn.Module, ABC):
 
         :param hidden: (batch, pieces, size), last layer
         :param mask: (batch, pieces), 1 for sub-tokens and 0 for padding
-        :param pooled: (batch, size), output of the checkpoint's trained pooler, or None
+        :param pooled: (batch, size), output of the checkpoint's own pooler, or None
         :returns: (batch, size)
         """

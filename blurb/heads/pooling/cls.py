@@ -1,23 +1,23 @@
-"""`cls`, the standard: the [CLS] encoding as BERT's own classifiers take it."""
+"""`cls`, the standard: the last layer at the classification token (Gu et al., table 4: "[CLS]")."""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
-from blurb.heads.pooling.cls_raw import ClsRaw
+from blurb.heads.pooling._base import Pooling
 
 
-class Cls(ClsRaw):
-    """[CLS] through the pooler (dense layer and tanh) that was pretrained with the checkpoint; raw where there is none.
+class Cls(Pooling):
+    """The vector of [CLS], wherever the tokenizer puts it."""
 
-    This is what Hugging Face's sequence classifiers do for BERT, and so what LinkBERT's published numbers stand on: its
-    pooler was trained on the relation of two texts. A pooler that the checkpoint does not hold is never made up.
-    """
-
-    uses_pooler = True
+    needs_cls = True
 
     def forward(self, hidden: Tensor, mask: Tensor, pooled: Tensor | None) -> Tensor:
-        return super().forward(hidden, mask, None) if pooled is None else pooled
+        if self.cls == 0:
+            return hidden[:, 0]
+        last = mask.sum(1) - 1  # padding is on the right
+        return hidden[torch.arange(len(hidden), device=hidden.device), last]
 
 
 POOLING = Cls

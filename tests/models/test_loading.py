@@ -1,0 +1,173 @@
+"""Encoders and tokenizers as transformers loads them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from blurb.errors import ModelError
+from blurb.models.loading import capacity, load_encoder, load_tokenizer
+from tests import checkpoints
+
+Checkpoint = Callable[[str], Path]
+
+
+@pytest.fixture
+def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
+
+
+@pytest.mark.parametrize("kind", checkpoints.KINDS)
+def test_every_kind_gives_vectors_in_float32(checkpoint: Checkpoint, kind: str) -> None:
+    encoder, _ = load_encoder(str(checkpoint(kind)))
+    tokenizer = load_tokenizer(str(checkpoint(kind)))
+    assert {parameter.dtype for parameter in encoder.parameters()} == {torch.float32}
+    ids = torch.tensor([tokenizer.frame.single(tokenizer.pieces(["kalo mi"])[0].ids)])
+    hidden = encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+    assert hidden.shape == (1, ids.shape[1], 32)
+    assert torch.isfinite(hidden).all()
+
+
+def test_weights_stored_in_bfloat16_become_float32(copy: Path) -> None:
+    weights = {name: value.to(torch.bfloat16) for name, value in load_file(copy / "model.safetensors").items()}
+    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((copy / "config.json").read_text(encoding="utf-8"))
+    config["dtype"] = "bfloat16"
+    (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    encoder, _ = load_encoder(str(copy))
+    assert {parameter.dtype for parameter in encoder.parameters()} == {torch.float32}
+    stored = weights["bert.embeddings.word_embeddings.weight"].float()
+    assert torch.equal(encoder.embeddings.word_embeddings.weight, stored)
+
+
+@pytest.mark.parametrize(
+    ("kind", "trained"), [("bert_uncased", True), ("bert_cased", False), ("roberta", False), ("t5", False)]
+)
+def test_a_pooler_counts_only_if_its_weights_are_in_the_checkpoint(
+    checkpoint: Checkpoint, kind: str, trained: bool
+) -> None:
+    assert load_encoder(str(checkpoint(kind)))[1] is trained
+
+
+def test_only_the_encoder_of_an_encoder_decoder_is_loaded(checkpoint: Checkpoint) -> None:
+    encoder, _ = load_encoder(str(checkpoint("t5")))
+    assert not [name for name, _ in encoder.named_parameters() if "decoder" in name or "lm_head" in name]
+    assert torch.equal(encoder.shared.weight, load_file(checkpoint("t5") / "model.safetensors")["shared.weight"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [("bert_uncased", 512), ("roberta", 512), ("bertweet", 128), ("modernbert", 8_192), ("deberta", 512), ("t5", None)],
+)
+def test_capacity(checkpoint: Checkpoint, kind: str, most: int | None) -> None:
+    encoder, _ = load_encoder(str(checkpoint(kind)))
+    assert capacity(encoder) == most
+    if most is not None and most <= 512:
+        ids = torch.full((1, most), 5)
+        assert encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state.shape[1] == most
+
+
+def test_one_sub_token_more_than_roberta_holds_fails(checkpoint: Checkpoint) -> None:
+    """So that 512 is not merely what fits but the most that does."""
+    encoder, _ = load_encoder(str(checkpoint("roberta")))
+    ids = torch.full((1, 513), 5)
+    with pytest.raises((IndexError, RuntimeError)):
+        encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids))
+
+
+def _change_config(folder: Path, **values: Any) -> None:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, **values}), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("values", "weight"),
+    [
+        ({"num_hidden_layers": 3}, "encoder.layer.2."),
+        ({"intermediate_size": 128}, r"encoder.layer.0.intermediate.dense"),
+    ],
+)
+def test_weights_that_do_not_belong_to_the_configuration(copy: Path, values: dict[str, int], weight: str) -> None:
+    _change_config(copy, **values)
+    with pytest.raises(
+        ModelError, match=rf"weights of the encoder are not in the checkpoint.*{weight}.*do not belong together"
+    ):
+        load_encoder(str(copy))
+
+
+def test_weights_under_names_that_nobody_knows(copy: Path) -> None:
+    weights = load_file(copy / "model.safetensors")
+    save_file(
+        {f"x{name}": value for name, value in weights.items()}, copy / "model.safetensors", metadata={"format": "pt"}
+    )
+    with pytest.raises(ModelError, match="do not belong together"):
+        load_encoder(str(copy))
+
+
+@pytest.mark.parametrize("size", [0, 100, 10_000])
+def test_a_weight_file_that_was_cut(copy: Path, size: int) -> None:
+    path = copy / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(ModelError, match="the weights cannot be loaded"):
+        load_encoder(str(copy))
+
+
+def _pickled(folder: Path, content: Any) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save(content, folder / "pytorch_model.bin")
+
+
+def test_pickled_weights_are_read_as_the_same_weights(copy: Path) -> None:
+    expected = load_encoder(str(copy))[0].state_dict()
+    _pickled(copy, load_file(copy / "model.safetensors"))
+    found = load_encoder(str(copy))[0].state_dict()
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+class Strange:
+    """What runs when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (Path("/tmp/blurb-test-code-ran"),)
+
+
+def test_code_in_a_pickle_does_not_run(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marker = tmp_path / "ran"
+    monkeypatch.setattr(Strange, "__reduce__", lambda self: (Path.touch, (marker,)))
+    _pickled(copy, {"embeddings.word_embeddings.weight": Strange()})
+    with pytest.raises(ModelError, match="the weights cannot be loaded"):
+        load_encoder(str(copy))
+    assert not marker.exists()
+
+
+def test_a_lower_casing_tokenizer_of_a_cased_vocabulary_is_warned_of(
+    checkpoint: Checkpoint, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = Path(shutil.copytree(checkpoint("bert_cased"), tmp_path / "spoilt"))
+    content = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert (
+        content.pop("do_lower_case") is False
+    )  # lost, as in checkpoints that were converted; transformers lower-cases
+    (folder / "tokenizer_config.json").write_text(json.dumps(content), encoding="utf-8")
+    with caplog.at_level(logging.WARNING, logger="blurb"):
+        load_tokenizer(str(checkpoint("bert_cased")))
+        assert not caplog.records
+        load_tokenizer(str(folder))
+    assert "the vocabulary is cased, but the tokenizer lower-cases" in caplog.text
+    assert str(folder) in caplog.text
+
+
+@pytest.mark.parametrize("kind", checkpoints.KINDS)
+def test_no_healthy_tokenizer_is_warned_of(checkpoint: Checkpoint, kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    load_tokenizer.cache_clear()
+    with caplog.at_level(logging.WARNING, logger="blurb"):
+        load_tokenizer(str(checkpoint(kind)))
+    assert not [record for record in caplog.records if record.name.startswith("blurb")]

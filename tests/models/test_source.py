@@ -1,0 +1,195 @@
+"""From what a user types to a model: what is missing is named, and what identifies a model is stable."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from blurb.errors import ModelError, UnknownName
+from blurb.models import resolve
+from blurb.models.source import default_name, hash_weights, presets, weight_files
+from tests import checkpoints
+
+Checkpoint = Callable[[str], Path]
+
+
+@pytest.fixture
+def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
+    """A checkpoint of one's own to spoil."""
+    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
+
+
+@pytest.mark.parametrize("kind", checkpoints.KINDS)
+def test_a_folder_is_resolved(checkpoint: Checkpoint, kind: str) -> None:
+    source = resolve(str(checkpoint(kind)))
+    assert (source.name, source.kind, source.location) == (kind, "encoder", str(checkpoint(kind)))
+    assert len(source.weights) == len(source.tokenizer) == 64
+    assert 20_000 < source.parameters < 60_000
+    assert source.revision is None
+
+
+def test_a_name_may_be_given(checkpoint: Checkpoint) -> None:
+    assert resolve(str(checkpoint("roberta")), name="mine").name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("reference", "name"),
+    [("a/b", "b"), ("a/b@main", "b"), ("/x/checkpoint-100/", "checkpoint-100"), ("bert-cased", "bert-cased")],
+)
+def test_the_default_name_is_the_last_part(reference: str, name: str) -> None:
+    assert default_name(reference) == name
+
+
+def test_parameters_are_those_of_the_encoder_alone(checkpoint: Checkpoint) -> None:
+    from transformers import T5ForConditionalGeneration
+
+    whole = T5ForConditionalGeneration.from_pretrained(checkpoint("t5"))
+    encoder = sum(parameter.numel() for parameter in whole.encoder.parameters())
+    assert resolve(str(checkpoint("t5"))).parameters == encoder < sum(p.numel() for p in whole.parameters())
+
+
+@pytest.mark.parametrize(
+    ("lost", "message"),
+    [
+        (["config.json"], "there is no config.json; a checkpoint is a folder that save_pretrained wrote"),
+        (["model.safetensors"], "there are no weights .expected model.safetensors or pytorch_model.bin"),
+        (["tokenizer.json"], "there is no tokenizer .*save it beside the weights with tokenizer.save_pretrained"),
+    ],
+)
+def test_what_is_missing_is_named(copy: Path, lost: list[str], message: str) -> None:
+    for name in lost:
+        (copy / name).unlink()
+    with pytest.raises(ModelError, match=f"{copy}: {message}"):
+        resolve(str(copy))
+
+
+def test_an_empty_folder_lacks_its_configuration(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"there is no config.json"):
+        resolve(str(tmp_path))
+
+
+@pytest.mark.parametrize("reference", ["./nowhere", "/no/where", "~/no/where", "a/b/c"])
+def test_a_folder_that_does_not_exist(reference: str) -> None:
+    with pytest.raises(ModelError, match=f"The model folder {reference} does not exist"):
+        resolve(reference)
+
+
+def test_a_slip_in_a_preset() -> None:
+    with pytest.raises(
+        ModelError, match=r"no model called 'pubmedbrt'. Did you mean 'pubmedbert'.*Hub id such as org/model"
+    ):
+        resolve("pubmedbrt")
+
+
+def test_presets_are_hub_ids() -> None:
+    assert {"bert-uncased", "pubmedbert", "biolinkbert", "roberta"} <= set(presets())
+    assert all(value.count("/") == 1 for value in presets().values())
+
+
+def test_without_network_or_cache_the_hub_cannot_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(
+        ModelError, match="no-such-org/no-such-model is neither a folder here nor in the local Hub cache"
+    ):
+        resolve("no-such-org/no-such-model")
+
+
+def test_baselines() -> None:
+    source = resolve("baseline:majority")
+    assert (source.kind, source.name, source.weights) == ("baseline", "baseline:majority", "baseline:majority")
+    with pytest.raises(UnknownName, match=r"no baseline called 'majorty'. Did you mean 'majority'"):
+        resolve("baseline:majorty")
+
+
+def test_a_tokenizer_larger_than_the_embeddings_is_refused(copy: Path) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(copy)
+    tokenizer.add_tokens(["@DRUG$", "@GENE$"])
+    tokenizer.save_pretrained(copy)
+    with pytest.raises(ModelError, match="the tokenizer has 352 entries but the encoder embeds 350"):
+        resolve(str(copy))
+
+
+def test_a_tokenizer_smaller_than_the_embeddings_is_common(copy: Path, tmp_path: Path) -> None:
+    from transformers import BertConfig, BertModel
+
+    BertModel(BertConfig(vocab_size=384, **checkpoints.SIZES)).save_pretrained(copy)
+    assert resolve(str(copy)).parameters > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("config.json", "{", "mine: .*not a valid JSON"),
+        ("config.json", "[]", "mine: "),
+        ("config.json", "{}", "model_type"),
+        ("config.json", '{"model_type": "nonsense"}', "describes no encoder of texts: .*nonsense"),
+        ("config.json", '{"model_type": "bert", "hidden_size": 30, "num_attention_heads": 7}', "not a multiple"),
+        ("config.json", '{"model_type": "encodec"}', "describes no encoder of texts"),
+        ("tokenizer.json", "", "the tokenizer cannot be loaded"),
+        ("tokenizer.json", "{", "the tokenizer cannot be loaded"),
+    ],
+)
+def test_files_that_are_damaged_are_an_error_of_the_model(copy: Path, name: str, content: str, message: str) -> None:
+    (copy / name).write_text(content, encoding="utf-8")
+    with pytest.raises(ModelError, match=message):
+        resolve(str(copy))
+
+
+# What identifies weights
+
+
+def _resaved(folder: Path, target: Path, **options: object) -> Path:
+    from transformers import AutoModel
+
+    shutil.copytree(folder, target)
+    model = AutoModel.from_pretrained(folder)
+    with torch.no_grad():
+        if "add" in options:
+            model.embeddings.word_embeddings.weight[7, 3] += 1e-3
+    model.config.update({key: value for key, value in options.items() if key != "add"})
+    model.save_pretrained(target)
+    return target
+
+
+def test_the_same_weights_saved_again_have_the_same_hash(copy: Path, tmp_path: Path) -> None:
+    first = _resaved(copy, tmp_path / "first")
+    second = _resaved(first, tmp_path / "second")
+    config = json.loads((second / "config.json").read_text(encoding="utf-8"))
+    config.update(
+        dtype="bfloat16",
+        torch_dtype="bfloat16",
+        transformers_version="0.0",
+        _name_or_path="elsewhere",
+        architectures=["X"],
+    )
+    (second / "config.json").write_text(json.dumps(config, indent=7), encoding="utf-8")
+    assert hash_weights(first) == hash_weights(second)
+
+
+def test_other_weights_or_another_configuration_have_another_hash(copy: Path, tmp_path: Path) -> None:
+    hashes = [
+        hash_weights(_resaved(copy, tmp_path / "same")),
+        hash_weights(_resaved(copy, tmp_path / "weights", add=True)),
+        hash_weights(_resaved(copy, tmp_path / "dropout", hidden_dropout_prob=0.2)),
+    ]
+    assert len(set(hashes)) == 3
+
+
+def test_the_tokenizer_does_not_count_among_the_weights(copy: Path) -> None:
+    before = hash_weights(copy)
+    (copy / "tokenizer.json").write_text("changed", encoding="utf-8")
+    assert hash_weights(copy) == before
+
+
+def test_safetensors_come_before_pickles(copy: Path) -> None:
+    (copy / "pytorch_model.bin").write_bytes(b"x")
+    assert [path.name for path in weight_files(copy)] == ["model.safetensors"]
+    (copy / "model.safetensors").unlink()
+    assert [path.name for path in weight_files(copy)] == ["pytorch_model.bin"]
