@@ -40,9 +40,14 @@ def test_a_changed_or_missing_file_makes_a_trial_undone(tmp_path: Path, name: st
 def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path)
     path = store.path("m", "gad", "abc")
-    with pytest.raises(RuntimeError, match="boom"), store.writing(path) as aside:
-        (aside / "spec.json").write_text("{}")
-        raise RuntimeError("boom")
+
+    def interrupted() -> None:
+        with store.writing(path) as aside:
+            (aside / "spec.json").write_text("{}")
+            raise RuntimeError("boom")
+
+    with pytest.raises(RuntimeError, match="boom"):
+        interrupted()
     assert list(path.parent.iterdir()) == []
 
 
