@@ -66,7 +66,7 @@ def _wordpiece(lowercase: bool) -> BertTokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     model = _trained(tokenizer, trainers.WordPieceTrainer(vocab_size=350, special_tokens=special, show_progress=False))
-    # The order of equals is drawn by the trainer: sorted, every session has the same checkpoint.
+    # Sorted, as the trainer draws the order of equals anew each time.
     pieces = [*special, *sorted(set(model["vocab"]) - set(special))]
     vocabulary = {piece: index for index, piece in enumerate(pieces)}
     return BertTokenizer(vocab=vocabulary, do_lower_case=lowercase, model_max_length=512)
@@ -87,9 +87,9 @@ def _unigram(special: list[str], unknown: str) -> list[tuple[str, float]]:
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     trainer = trainers.UnigramTrainer(vocab_size=350, special_tokens=special, unk_token=unknown, show_progress=False)
     pieces = dict(_trained(tokenizer, trainer)["vocab"])
-    # Order and last digits are drawn by the trainer.
+    # Sorted and rounded, as the trainer draws the order and the last digits anew each time.
     return [(piece, 0.0) for piece in special] + sorted(
-        (piece, round(score, 2)) for piece, score in pieces.items() if piece not in special
+        (piece, round(score, 1)) for piece, score in pieces.items() if piece not in special
     )
 
 

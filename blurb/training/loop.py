@@ -170,8 +170,16 @@ class Trainer:
         predicted: list[npt.NDArray[np.generic]] = [np.zeros(0)] * len(features)
         scores = list(predicted)
         pieces = PIECES.get(self.device.type, 8_192)
-        for rows in prediction_batches(features.ids.lengths, pieces):
-            best, probabilities = self.network.predict(collate(features, rows, self.pad_id).to(self.device))
+        batches = prediction_batches(features.ids.lengths, pieces)[::-1]
+        while batches:
+            rows = batches.pop()
+            try:
+                best, probabilities = self.network.predict(collate(features, rows, self.pad_id).to(self.device))
+            except RuntimeError as error:
+                if not out_of_memory(error) or len(rows) == 1:
+                    raise
+                batches += [rows[len(rows) // 2 :], rows[: len(rows) // 2]]
+                continue
             for row, value, score in zip(rows, best.cpu().numpy(), probabilities.cpu().numpy(), strict=True):
                 predicted[row], scores[row] = value, score
         return predicted, scores

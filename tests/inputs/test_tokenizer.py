@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,8 @@ def test_the_hash_survives_saving_and_another_length_limit(checkpoint: Checkpoin
 
 
 def test_truncation_and_padding_that_a_file_asks_for_change_neither_hash_nor_pieces() -> None:
-    plain, spoilt = Tokenizer(checkpoints.xlnet_like()), Tokenizer(checkpoints.xlnet_like())
+    inner = checkpoints.xlnet_like()
+    plain, spoilt = Tokenizer(copy.deepcopy(inner)), Tokenizer(inner)
     spoilt.inner.backend_tokenizer.enable_truncation(4)
     spoilt.inner.backend_tokenizer.enable_padding(length=9)
     assert spoilt.hash == plain.hash

@@ -168,6 +168,13 @@ def test_inputs_are_never_longer_than_the_encoder_holds(checkpoint: Checkpoint) 
     assert learner.limit == learner.facts["max_length"] == 128
 
 
+def test_each_length_has_features_of_its_own(checkpoint: Checkpoint) -> None:
+    """The cache knows the units by a key that says nothing of the length."""
+    for length in (48, 24, 48):
+        learner, units, _ = _fit(checkpoint("roberta"), "pubmedqa", max_length=length)
+        assert int(learner._features(units).ids.lengths.max()) == length
+
+
 def test_the_facts_tell_what_was_cut(checkpoint: Checkpoint) -> None:
     words, questions = (_fit(checkpoint("roberta"), task, max_length=24)[0].facts for task in ("bc2gm", "pubmedqa"))
     assert words["train_inputs"]["units"] == 12 < words["train_inputs"]["rows"]

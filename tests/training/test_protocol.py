@@ -66,7 +66,7 @@ def test_linkbert(task: str) -> None:
     lr, batch_size, epochs, max_length, warmup, seed = LINKBERT[task]
     _expect(
         _settings("linkbert", task), lr=lr, batch_size=batch_size, epochs=epochs, max_length=max_length, warmup=warmup,
-        select="last", document_unit="abstract" if task == "hoc" else "sentence",
+        select="last", pooling="cls-pooler", document_unit="abstract" if task == "hoc" else "sentence",
     )  # fmt: skip
     assert protocol.load("linkbert").seeds(tasks.get(task)) == (seed,)
 
