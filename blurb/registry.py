@@ -86,7 +86,7 @@ class Registry(Generic[T]):
         module_name, _, attribute = target.partition(":")
         try:
             return cast(T, getattr(importlib.import_module(module_name), attribute))
-        except (ImportError, AttributeError) as error:
+        except (ImportError, AttributeError, ValueError, TypeError) as error:  # the last two: `:x`, `.x:y`
             raise SettingsError(f"The {self.kind} '{target}' cannot be imported: {error}.") from error
 
     def origin(self, name: str) -> str:

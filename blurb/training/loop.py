@@ -29,6 +29,7 @@ CHECK_EVERY = 10
 """Steps between looks at the loss: reading it makes a GPU wait."""
 PIECES = {"cpu": 4_096, "cuda": 65_536}
 """Sub-tokens in a batch of predictions."""
+TOO_LONG = "Memory does not suffice for a single input; lower max_length or take another device."
 
 
 @dataclass(frozen=True)
@@ -138,9 +139,7 @@ class Trainer:
                     raise
                 optimizer.zero_grad()
                 if size <= 1:
-                    raise TrainingError(
-                        "Memory does not suffice for a single input; lower max_length or take another device."
-                    ) from error
+                    raise TrainingError(TOO_LONG) from error
                 self.micro_batch = math.ceil(min(size, len(rows)) / 2)
                 if self.device.type == "cuda":
                     torch.cuda.empty_cache()
@@ -176,8 +175,10 @@ class Trainer:
             try:
                 best, probabilities = self.network.predict(collate(features, rows, self.pad_id).to(self.device))
             except RuntimeError as error:
-                if not out_of_memory(error) or len(rows) == 1:
+                if not out_of_memory(error):
                     raise
+                if len(rows) == 1:
+                    raise TrainingError(TOO_LONG) from error
                 batches += [rows[len(rows) // 2 :], rows[: len(rows) // 2]]
                 continue
             for row, value, score in zip(rows, best.cpu().numpy(), probabilities.cpu().numpy(), strict=True):

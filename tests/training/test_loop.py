@@ -303,6 +303,30 @@ def test_predictions_are_in_the_order_of_the_inputs() -> None:
         assert np.allclose(alone[0], together[row], atol=1e-5)
 
 
+@pytest.mark.parametrize("most", [1, 3, 7])
+def test_prediction_halves_its_batches_where_memory_is_short(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    trainer, inputs = tiny.trainer(tiny.network()), tiny.features(30)
+    _, expected = trainer.predict(inputs)
+    predict = Network.predict
+
+    def limited(self: Network, batch: Any) -> Any:
+        if len(batch.ids) > most:
+            raise RuntimeError(MESSAGES[1])
+        return predict(self, batch)
+
+    monkeypatch.setattr(Network, "predict", limited)
+    assert np.allclose(np.stack(trainer.predict(inputs)[1]), np.stack(expected), atol=1e-5)
+
+
+def test_prediction_that_does_not_fit_one_input_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Network, batch: Any) -> Any:
+        raise RuntimeError(MESSAGES[0])
+
+    monkeypatch.setattr(Network, "predict", full)
+    with pytest.raises((RuntimeError, TrainingError), match="emory"):
+        tiny.trainer(tiny.network()).predict(tiny.features(3))
+
+
 def test_the_head_works_in_float32_under_bf16() -> None:
     trainer = Trainer(tiny.network(), tiny.PAD, torch.device("cpu"), "bf16")
     inputs = tiny.features(20)
