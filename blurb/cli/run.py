@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -194,11 +195,12 @@ def _list_trials(request: Request) -> None:
 def _show_rows(request: Request, rows: list, leaderboard: Path) -> None:  # type: ignore[type-arg]
     from rich.console import Console
 
-    from blurb.leaderboard.terminal import render
+    from blurb.leaderboard.terminal import comparison, render
 
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 120)  # in a pipe nothing is squeezed into 80 columns
     wanted = [(source.name, source.weights, request.configuration(source)) for source in request.sources]
-    for row in rows:
-        if (row.model, row.weights, row.configuration) in wanted:
-            console.print(render(row))
+    asked = [row for row in rows if (row.model, row.weights, row.configuration) in wanted]
+    for row in asked:
+        console.print(render(row))
+    console.print(comparison(asked))
     console.print(f"Rows: {leaderboard}   runs: {leaderboard.parent / 'results.csv'}   trials: {request.store}")

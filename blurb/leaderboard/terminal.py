@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -20,19 +20,36 @@ SHORT = {"ner": "NER", "pico": "PICO", "relation": "RE", "similarity": "STS", "d
 
 
 def render(row: Result) -> RenderableType:
-    """The tables of one row."""
-    demo = row.data == "synthetic"
-    title = f"{row.model}   {row.configuration.text}   {row.configuration.precision}"
-    parts: list[RenderableType] = [_datasets(row, title, demo), _means(row, demo), _score(row)]
+    """The datasets of one row, its score or what is missing, and what to know about it."""
+    parts: list[RenderableType] = [_datasets(row), _score(row)]
     if row.configuration.note:
         parts.append(Text(f"Note: {row.configuration.note}.", style="yellow"))
-    if not demo and row.data != "verified":
+    if row.data not in ("synthetic", "verified"):
         parts.append(Text(f"Data not verified as BLURB's: {row.data}.", style="yellow"))
     return Group(*parts)
 
 
-def _datasets(row: Result, title: str, demo: bool) -> Table:
-    best = {} if demo else published.best_of_paper()
+def comparison(rows: Sequence[Result]) -> RenderableType:
+    """The six means and the score of these rows, with the published rows below (source, and runs a dataset)."""
+    table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("row")
+    for heading in (*SHORT.values(), "score", "runs"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        counts = {len(row.seeds(name)) for name in row.records}
+        table.add_row(row.model, *_cells(row.type_means(), row.score), _runs(counts), style="bold")
+    if all(row.data == "synthetic" for row in rows):
+        return table
+    for other in published.shipped():
+        mark = "" if other.certain else "~"
+        cells = _cells(type_means(other.scores), other.printed)
+        table.add_row(f"{other.source} {other.model}{mark}", *cells, _runs(set(other.runs.values())), style="dim")
+    return Group(table, Text("~ some numbers of this row are recalled, not read in their source", style="dim"))
+
+
+def _datasets(row: Result) -> Table:
+    title = f"{row.model}   {row.configuration.text}   {row.configuration.precision}"
+    best = {} if row.data == "synthetic" else published.best_of_paper()
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=SIMPLE_HEAD,
                   padding=(0, 1, 0, 0), pad_edge=False)  # fmt: skip
     table.add_column("dataset")
@@ -58,27 +75,14 @@ def _datasets(row: Result, title: str, demo: bool) -> Table:
     return table
 
 
+def _runs(counts: set[int]) -> str:
+    return "/".join(map(str, sorted(counts)))
+
+
 def mean_and_sd(values: list[float]) -> str:
     """`74.92 ± 0.31`; one run has no deviation."""
     mean = f"{statistics.fmean(values):.2f}"
     return f"{mean} ± {statistics.stdev(values):.2f}" if len(values) > 1 else mean
-
-
-def _means(row: Result, demo: bool) -> Table:
-    """The six means and the score, with the published rows below: source, runs a dataset, and certainty."""
-    table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("row", no_wrap=True)
-    for kind in TYPES:
-        table.add_column(SHORT[kind], justify="right", no_wrap=True)
-    table.add_column("score", justify="right", no_wrap=True)
-    if not demo:
-        table.add_column("source, runs")
-    table.add_row(row.model, *_cells(row.type_means(), row.score), *([] if demo else ["this run"]), style="bold")
-    for other in [] if demo else published.shipped():
-        runs = "/".join(map(str, sorted(set(other.runs.values()))))
-        source = f"{other.source}, {runs}" + ("" if other.certain else ", partly recalled")
-        table.add_row(other.model, *_cells(type_means(other.scores), other.printed), source, style="dim")
-    return table
 
 
 def _cells(means: Mapping[TaskType, float], score: float | None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from rich.console import Console
 from blurb import tasks
 from blurb.errors import StoreError
 from blurb.leaderboard import tables
-from blurb.leaderboard.terminal import render
+from blurb.leaderboard.terminal import comparison, render
 from blurb.runs.store import Store
 from tests.runs.fakes import CONFIGURATION, finish, row, trial
 
@@ -130,8 +131,11 @@ def test_the_terminal_says_score_or_what_is_missing(tmp_path: Path) -> None:
     console = Console(width=120, record=True, file=(tmp_path / "out").open("w"))
     for each in rows:
         console.print(render(each))
+    console.print(comparison(rows))
     text = console.export_text()
     assert f"BLURB score: {rows[0].score:.2f}" in text
     assert "No BLURB score: bioasq missing." in text
     assert "60.24 BioBERT" in text
     assert "50.50 ± 0.71" in text
+    assert re.search(r"gu2021 PubMedBERT +86.08 +73.38 +81.19 +92.30 +82.32 +71.70 +81.16 +5/10", text)
+    assert "linkbert2022 BioLinkBERT-base~" in text
