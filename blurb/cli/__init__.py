@@ -37,6 +37,6 @@ def main() -> None:
     """Entry point: errors that a user is meant to read are printed without a traceback, exit code 2."""
     try:
         cli(prog_name="blurb")
-    except BlurbError as error:
+    except (BlurbError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
         click.secho(f"Error: {error}", fg="red", err=True)
         sys.exit(2)

@@ -31,14 +31,14 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str, nu
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
     for index, column in enumerate(columns):
         # Names and numbers are never broken; only texts give way on a narrow terminal.
-        table.add_column(
-            column, justify="right" if column in numbers else "left", no_wrap=column in numbers or index < 2
-        )
+        whole = column in numbers or index < min(2, len(columns) - 1)
+        table.add_column(column, justify="right" if column in numbers else "left", no_wrap=whole)
     for row in rows:
-        table.add_row(*(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row))
+        table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
     # In a pipe nothing is cut to a width that only rich has made up.
     Console(width=None if sys.stdout.isatty() else 200).print(table)

@@ -57,6 +57,6 @@ class Display:
             text += f" ({outcome.message})"
         self.progress.advance(self.trials)
         if self.live:
-            self.progress.console.print(text, highlight=False)
+            self.progress.console.print(text, highlight=False, markup=False)
         else:
             click.echo(text, err=True)

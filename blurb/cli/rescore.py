@@ -25,7 +25,7 @@ def command(output: Path, leaderboard: Path) -> None:
     store = Store(output)
     if not store.trial_folders():
         raise StoreError(f"There are no trials in {output}.")
-    tables.check_schema(leaderboard)
+    tables.check(store, leaderboard)
     changed = rescore(store)
     tables.rebuild(store, leaderboard)
     click.echo(f"{len(store.trial_folders())} trials scored again, {changed} changed; {leaderboard} is rebuilt.")

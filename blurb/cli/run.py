@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,7 +69,7 @@ def command(
     """
     from blurb import heads, tasks
     from blurb.cli._progress import Display
-    from blurb.errors import SettingsError, UnknownName
+    from blurb.errors import BlurbError, SettingsError, UnknownName
     from blurb.leaderboard import tables
     from blurb.runs import plan
     from blurb.runs.engine import ENGINES
@@ -86,7 +87,7 @@ def command(
         raise UnknownName("engine", engine, ENGINES)
     if name and len(models) > 1:
         raise SettingsError("--name is for one model.")
-    tables.check_schema(leaderboard)
+    tables.check(Store(output), leaderboard)
     folder = _data_folder(suite, data)
     _check_files(chosen, folder)
     sources = [_source(model, name, revision, trust_remote_code, folder) for model in models]
@@ -102,7 +103,9 @@ def command(
 
         def finished(outcome: Outcome) -> None:
             display.finished(outcome)
-            tables.rebuild(Store(output), leaderboard)  # whoever looks in on a long sweep sees what is there
+            if outcome.status == "done":  # whoever looks in on a long sweep sees what is there
+                with contextlib.suppress(BlurbError, OSError):  # the last rebuild tells; trials go on
+                    tables.rebuild(Store(output), leaderboard)
 
         outcomes = plan.run(request, ENGINES[engine](jobs), finished, display.step)
     rows = tables.rebuild(Store(output), leaderboard)

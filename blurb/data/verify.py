@@ -12,7 +12,7 @@ from blurb.data.schema import Row, hash_rows
 from blurb.errors import DataError
 from blurb.tasks import SPLITS, Split, Task
 
-Verdict = Literal["identical", "counts only", "differs"]
+Verdict = Literal["identical", "counts only", "differs", "not known"]
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,11 @@ def verdict(task: Task, counts: Mapping[Split, int], hashes: Mapping[Split, str]
     """Compares the splits given with the declaration of their task.
 
     "identical": every hash equals the one shipped. "counts only": not so, but the counts are those of Table 3, or all
-    those of the released files; a mixture of both is no known release. "differs": anything else.
+    those of the released files; a mixture of both is no known release. "differs": anything else. "not known": the
+    declaration (of a plug-in) says nothing to compare with.
     """
+    if not task.sizes and not task.hashes:
+        return "not known"
     if hashes and all(task.hashes.get(split) == value for split, value in hashes.items()):
         return "identical"
     printed = {split: task.sizes.get(split) for split in counts}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -61,15 +62,17 @@ def _parse(lines: Iterable[str], path: Path) -> list[PublishedRow]:
     reader = csv.DictReader(lines)
     if tuple(reader.fieldnames or ()) != COLUMNS:
         raise DataError(f"expected the columns {', '.join(COLUMNS)}.", path, 1)
-    datasets = {task.name for task in tasks.all()}
+    datasets = {task.name for task in tasks.all() if task.row}
     rows: dict[tuple[str, str, str], PublishedRow] = {}
     for number, line in enumerate(reader, 2):
         key = line["source"], line["version"], line["model"]
         row = rows.setdefault(key, PublishedRow(*key))
         try:
             score, runs = float(line["score"]), int(line["runs"] or 0)
-        except ValueError:
-            raise DataError("score and runs must be numbers.", path, number) from None
+        except (ValueError, TypeError):
+            score, runs = math.nan, 0
+        if not math.isfinite(score):
+            raise DataError("score and runs must be numbers.", path, number)
         row.certain &= line["certainty"] == "printed"
         if line["dataset"] == "score":
             row.printed = score

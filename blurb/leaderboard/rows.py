@@ -64,7 +64,9 @@ class Result:
     @property
     def complete(self) -> bool:
         """All thirteen datasets with all planned seeds."""
-        return not self.missing and all(set(seeds) <= set(self.records[name]) for name, seeds in self.planned.items())
+        return not self.missing and all(
+            set(seeds) <= set(self.records.get(name, {})) for name, seeds in self.planned.items()
+        )
 
     @property
     def data(self) -> str:

@@ -33,6 +33,8 @@ LEADERBOARD = (
     "schema", "suite", "model", "source", "protocol", "overrides", "precision", "weights",
     "score", "score_sd", "score_low", "score_high", *TYPES, *NAMES, "seeds", "complete", "data", "note",
 )  # fmt: skip
+TASK_TYPES = {task.name: task.type for task in tasks.all()}
+"""A row may name a task of a plug-in that is not installed here any more."""
 Z95 = 1.959964
 
 
@@ -42,29 +44,39 @@ def rebuild(store: Store, leaderboard: Path) -> list[Result]:
     :raises StoreError: if one of the files has another schema version; nothing is written then
     """
     folder = leaderboard.parent
-    results = folder / "results.csv"
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / f".{leaderboard.name}.lock"):
-        for path in (leaderboard, results):
-            check_schema(path)
-        rows = gather(store)
-        external = folder / "external.csv"
-        published_rows = published.read(external) if external.exists() else []
-        _write(results, RESULTS, [line for row in rows for line in _result_lines(row)])
+    with FileLock(folder / ".blurb-tables.lock"):
+        rows, published_rows = check(store, leaderboard)
+        _write(folder / "results.csv", RESULTS, [line for row in rows for line in _result_lines(row)])
         lines = [leaderboard_line(row) for row in rows] + [_external_line(row) for row in published_rows]
         _write(leaderboard, LEADERBOARD, lines)
     return rows
+
+
+def check(store: Store, leaderboard: Path) -> tuple[list[Result], list[published.PublishedRow]]:
+    """What the tables are made from; StoreError or DataError if they could not be written. Writes nothing itself."""
+    if leaderboard.name in ("results.csv", "external.csv"):
+        raise StoreError(f"--leaderboard cannot be {leaderboard.name}: that file stands beside it.")
+    for path in (leaderboard, leaderboard.with_name("results.csv")):
+        check_schema(path)
+    external = leaderboard.with_name("external.csv")
+    return gather(store), published.read(external) if external.exists() else []
 
 
 def check_schema(path: Path) -> None:
     """StoreError if a file is there that this version did not write."""
     if not path.exists():
         return
-    with path.open(encoding="utf-8", newline="") as file:
-        first = next(csv.DictReader(file), None)
-    if first is not None and first.get("schema") != str(SCHEMA):
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            first = next(reader, None)
+            found = first.get("schema") if first else str(SCHEMA) if "schema" in (reader.fieldnames or ()) else None
+    except (UnicodeDecodeError, csv.Error):
+        found = None
+    if found != str(SCHEMA):
         raise StoreError(
-            f"{path} has schema version {first.get('schema') or 'none'}, this version of blurb writes {SCHEMA}. "
+            f"{path} has schema version {found or 'none'}, this version of blurb writes {SCHEMA}. "
             "It was left as it is; give another file with --leaderboard, or move it away."
         )
 
@@ -133,7 +145,7 @@ def _result_lines(row: Result) -> list[dict[str, str]]:
                         "head": str(record.trial.settings.get("head", "")),
                         "pooling": str(record.trial.settings.get("pooling", "")),
                         "task": task,
-                        "type": tasks.get(task).type,
+                        "type": TASK_TYPES.get(task, ""),
                         "seed": str(seed),
                         "split": split,
                         "metric": metric,
@@ -155,6 +167,7 @@ def _external_line(row: published.PublishedRow) -> dict[str, str]:
         "suite": "blurb",
         "model": row.model,
         "source": f"{row.source} ({row.version})",
+        **({} if row.printed is None else {"score": f"{row.printed:.2f}"}),
         **_numbers(row.scores),
         "complete": "yes" if len(row.scores) == len(NAMES) else "no",
         "data": "not known",

@@ -9,7 +9,7 @@ from typing import Any
 from blurb.errors import SettingsError
 from blurb.formulations._base import Formulation, Output
 from blurb.heads import heads, poolings
-from blurb.heads._base import Problem
+from blurb.heads._base import Head, Problem
 from blurb.inputs.cache import cached
 from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Units
@@ -25,6 +25,8 @@ from blurb.training.settings import Settings
 def check(source: Source, formulation: Formulation, settings: Settings) -> None:
     """SettingsError if head, pooling, task and tokenizer cannot work together; costs no training."""
     head = heads.get(settings.head)
+    if not (isinstance(head, type) and issubclass(head, Head)):
+        raise SettingsError(f"{settings.head} is not a subclass of blurb.heads.Head.")
     if formulation.kind not in head.kinds:
         raise SettingsError(f"The head '{settings.head}' does not serve {formulation.task.name} ({formulation.kind}).")
     if formulation.pooled:
@@ -53,6 +55,7 @@ class EncoderLearner(Learner):
         self.device = choose_device(device)
         self.precision = precision
         self.tokenizer = load_tokenizer(source.location, source.remote_code)
+        self.features: dict[tuple[str, tuple[int, ...] | None], Features] = {}  # dev is asked for in every epoch
 
     def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
         chosen = complete(settings)
@@ -79,12 +82,16 @@ class EncoderLearner(Learner):
         return self.formulation.output(units.used, features, *self.trainer.predict(features))
 
     def _features(self, units: Units) -> Features:
+        known = (units.key, tuple(units.chosen) if units.chosen is not None else None)
+        if known in self.features:
+            return self.features[known]
         key = {"units": units.key, "tokenizer": self.tokenizer.hash, "max_length": self.limit}
         whole = cached(key, lambda: self.formulation.features(units.rows, self.tokenizer, self.limit))
         self.facts[f"{units.name}_inputs"] = {
             "units": len(units.rows), "rows": len(whole), "truncated": whole.truncated, "windowed": whole.windowed,
         }  # fmt: skip
-        return whole if units.chosen is None else whole.of_units(units.chosen)
+        self.features[known] = whole if units.chosen is None else whole.of_units(units.chosen)
+        return self.features[known]
 
     def _network(self, settings: Settings) -> tuple[Network, int | None]:
         """A fresh network, and the most sub-tokens that fit its encoder."""

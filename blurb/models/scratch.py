@@ -39,6 +39,7 @@ def build(reference: str, folder: Path) -> Path:
     target = home() / "scratch" / f"{size}-{digest}"
     if not target.is_dir():
         aside = target.with_name(f".{target.name}.{os.getpid()}")
+        shutil.rmtree(aside, ignore_errors=True)
         _save(size, texts, aside)
         try:
             aside.rename(target)

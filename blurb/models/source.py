@@ -56,7 +56,7 @@ def resolve(reference: str, name: str | None = None, revision: str | None = None
         if kind not in BASELINES:
             raise UnknownName("baseline", kind, BASELINES)
         return Source(name or reference, "baseline", kind, weights=f"baseline:{kind}")
-    folder, found = locate(reference, revision)
+    folder, found = locate(reference, revision, remote_code)
     check_folder(folder)
     from blurb.models.loading import describe
 
@@ -65,7 +65,7 @@ def resolve(reference: str, name: str | None = None, revision: str | None = None
         name=name or default_name(reference),
         kind="encoder",
         location=str(folder),
-        weights=hash_weights(folder),
+        weights=hash_weights(folder, remote_code),
         tokenizer=tokenizer,
         parameters=parameters,
         remote_code=remote_code,
@@ -81,10 +81,12 @@ def presets() -> dict[str, str]:
 
 def default_name(reference: str) -> str:
     """Last part of a path or Hub id."""
-    return reference.rstrip("/").split("/")[-1].partition("@")[0] or reference
+    if Path(reference).is_dir():
+        return Path(reference).resolve().name
+    return reference.partition("@")[0].rstrip("/").split("/")[-1]
 
 
-def locate(reference: str, revision: str | None) -> tuple[Path, str | None]:
+def locate(reference: str, revision: str | None, remote_code: bool = False) -> tuple[Path, str | None]:
     """Folder of a checkpoint, from disk or (by huggingface_hub, with its cache) from the Hub, and its revision."""
     path = Path(reference).expanduser()
     if path.is_dir():
@@ -99,10 +101,11 @@ def locate(reference: str, revision: str | None) -> tuple[Path, str | None]:
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     wanted = revision or at or None
+    patterns = [*HUB_FILES, *(["*.py"] if remote_code else [])]
     try:
-        folder = Path(snapshot_download(repository, revision=wanted, allow_patterns=HUB_FILES))
+        folder = Path(snapshot_download(repository, revision=wanted, allow_patterns=patterns))
         if not any(folder.glob("*.safetensors")):  # older checkpoints have pickled weights only
-            folder = Path(snapshot_download(repository, revision=wanted, allow_patterns=[*HUB_FILES, "*.bin"]))
+            folder = Path(snapshot_download(repository, revision=wanted, allow_patterns=[*patterns, "*.bin"]))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise ModelError(
@@ -133,14 +136,18 @@ def weight_files(folder: Path) -> list[Path]:
     return []
 
 
-def hash_weights(folder: Path) -> str:
-    """SHA-256 over the weight files and the configuration without the fields that record who saved it."""
+def hash_weights(folder: Path, remote_code: bool = False) -> str:
+    """SHA-256 over the weight files and the configuration without the fields that record who saved it.
+
+    Code that comes with the checkpoint counts if it may run.
+    """
     digest = hashlib.sha256()
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     for volatile in ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures"):
         config.pop(volatile, None)
     digest.update(json.dumps(config, sort_keys=True).encode())
-    for path in weight_files(folder):
+    code = sorted(folder.glob("*.py")) if remote_code else []
+    for path in [*weight_files(folder), *code]:
         with path.open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()

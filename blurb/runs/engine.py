@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -51,11 +53,12 @@ class LocalEngine(Engine):
         for index in range(len(jobs)):
             waiting.put(index)
         found: dict[int, Outcome] = {}
+        stop = threading.Event()
 
         def lane() -> None:
             pool = self._pool()
             try:
-                while True:
+                while not stop.is_set():
                     try:
                         index = waiting.get_nowait()
                     except Empty:
@@ -72,21 +75,35 @@ class LocalEngine(Engine):
                 pool.shutdown()
 
         with ThreadPoolExecutor(self.workers) as threads:
-            for future in [threads.submit(lane) for _ in range(min(self.workers, len(jobs)))]:
-                future.result()
+            try:
+                for future in [threads.submit(lane) for _ in range(min(self.workers, len(jobs)))]:
+                    future.result()
+            finally:
+                stop.set()  # an interrupt, or an error in `watch`: the lanes end after the trial they are at
         return [found[index] for index in range(len(jobs))]
 
     def _pool(self) -> ProcessPoolExecutor:
-        threads = max(1, (os.cpu_count() or 1) // self.workers)
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        threads = max(1, cores // self.workers)
         return ProcessPoolExecutor(
-            1, mp_context=multiprocessing.get_context("spawn"), initializer=_limit_threads, initargs=(threads,)
+            1,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_start_worker,
+            initargs=(threads, os.getpid()),
         )
 
 
 ENGINES: dict[str, type[LocalEngine]] = {"local": LocalEngine}
 
 
-def _limit_threads(threads: int) -> None:
+def _start_worker(threads: int, parent: int) -> None:
     import torch
 
     torch.set_num_threads(threads)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)  # a worker must not outlive a killed command: it would hold the lock of its trial
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -20,6 +20,9 @@ from blurb.tasks import Task
 from blurb.training.protocol import Protocol
 from blurb.training.settings import Settings
 
+BASELINE_SETTINGS = ("max_train", "max_eval", "document_unit")
+"""The settings that can change what a baseline answers."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -44,12 +47,11 @@ class Request:
 
     def configuration(self, source: Source) -> Configuration:
         """What makes the row of a model besides the model."""
-        if source.kind == "baseline":  # nothing is trained, so no precision tells rows apart
-            return Configuration(self.protocol.name, self.protocol.hash, {}, "", self.suite)
-        protocol = self.protocol
-        return Configuration(
-            protocol.name, protocol.hash, dict(self.overrides), self.precision, self.suite, protocol.note
-        )
+        protocol, overrides, precision = self.protocol, dict(self.overrides), self.precision
+        if source.kind == "baseline":  # nothing is trained: only what changes the data tells rows apart
+            overrides = {name: value for name, value in overrides.items() if name in BASELINE_SETTINGS}
+            precision = ""
+        return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, protocol.note)
 
 
 def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[str, Any] | None = None) -> Job:
@@ -80,7 +82,9 @@ def relevant(settings: Settings, formulation: formulations.Formulation, source: 
     """The settings that concern a trial: what cannot change its result is not part of its identity."""
     values = asdict(settings)
     if source.kind == "baseline":
-        return {name: values[name] for name in ("max_train", "max_eval", *formulation.settings)}
+        return {
+            name: values[name] for name in BASELINE_SETTINGS if name in ("max_train", "max_eval", *formulation.settings)
+        }
     foreign = {"document_unit"} - set(formulation.settings)
     if not formulation.pooled:
         foreign.add("pooling")
@@ -140,7 +144,8 @@ def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Map
         score = store.read(searched.path).score("dev")
         key = (searched.source.name, searched.trial.task)
         if key not in best or score > best[key][0]:
-            best[key] = (score, {axis: searched.trial.settings[axis] for axis in axes})
+            settings = searched.trial.settings  # without what does not concern the task
+            best[key] = (score, {axis: settings[axis] for axis in axes if axis in settings})
     return {key: point for key, (_, point) in best.items()}
 
 
@@ -150,11 +155,12 @@ def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
     with FileLock(request.store / ".rows.lock"):
         for source in request.sources:
             trials: dict[str, dict[int, str]] = {}
-            for planned in jobs:
-                if planned.source == source:
-                    trials.setdefault(planned.trial.task, {})[planned.trial.seed] = planned.trial.hash
+            families: dict[str, str] = {}
+            for trial in (planned.trial for planned in jobs if planned.source == source):
+                trials.setdefault(trial.task, {})[trial.seed] = trial.hash
+                families[trial.task] = trial.family
             if trials:
-                store.write_row(Row(source.name, source.weights, request.configuration(source), trials))
+                store.write_row(Row(source.name, source.weights, request.configuration(source), trials, families))
 
 
 def check_names(sources: Sequence[Source]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock
 
 from blurb import formulations, metrics, tasks
 from blurb.formulations._base import Formulation
@@ -23,22 +25,39 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> d
     return content
 
 
-def rescore(store: Store, report: Callable[[Path, bool], None] = lambda path, changed: None) -> int:
+def is_done(store: Store, path: Path) -> bool:
+    """Whether a trial needs no training: finished, its metrics of this version or computed again now.
+
+    Call it under the lock of the trial.
+    """
+    damage = store.damage(path)
+    if damage not in ([], ["metrics.json"]):
+        return False
+    if damage or read_json(path / "metrics.json").get("metrics_version") != metrics.VERSION:
+        refresh(store, path)
+    return True
+
+
+def refresh(store: Store, path: Path) -> bool:
+    """Computes the metrics of a finished trial again; returns whether they changed. Call it under its lock."""
+    spec = store.read_spec(path)
+    formulation = formulations.bind(tasks.get(spec.task), spec.settings)
+    content = figures(formulation, read_predictions(path / "predictions.parquet"))
+    if not store.damage(path) and read_json(path / "metrics.json") == content:
+        return False
+    write_json(path / "metrics.json", content)
+    store.seal(path)
+    return True
+
+
+def rescore(store: Store) -> int:
     """Computes the metrics of all finished trials again; returns how many changed.
 
     A trial whose metrics file alone is damaged is repaired; other damaged ones are left for `blurb run`.
     """
     changed = 0
     for path in store.trial_folders():
-        if store.damage(path) not in ([], ["metrics.json"]):
-            continue
-        spec = store.read_spec(path)
-        formulation = formulations.bind(tasks.get(spec.task), spec.settings)
-        content = figures(formulation, read_predictions(path / "predictions.parquet"))
-        differs = bool(store.damage(path)) or read_json(path / "metrics.json") != content
-        if differs:
-            write_json(path / "metrics.json", content)
-            store.seal(path)
-            changed += 1
-        report(path, differs)
+        with FileLock(store.lock(path)):
+            if store.damage(path) in ([], ["metrics.json"]):
+                changed += refresh(store, path)
     return changed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 RECIPE = 1
@@ -39,6 +39,11 @@ class Trial:
         """16 hexadecimal digits over all fields."""
         text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def family(self) -> str:
+        """The hash without the seed: only trials of one family may be averaged."""
+        return replace(self, seed=0).hash
 
 
 @dataclass(frozen=True)

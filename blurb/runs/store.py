@@ -45,12 +45,14 @@ class Row:
     """Which trials make a row of the leaderboard.
 
     :param trials: task -> seed -> hash of the trial
+    :param families: task -> hash that these trials share, the seed left out
     """
 
     model: str
     weights: str
     configuration: Configuration
     trials: Mapping[str, Mapping[int, str]]
+    families: Mapping[str, str]
 
     @property
     def key(self) -> str:
@@ -72,6 +74,10 @@ class Store:
         """Folder of a trial."""
         return self.root / folder_name(model) / task / hash_
 
+    def lock(self, path: Path) -> Path:
+        """The lock file of a trial; whoever writes into its folder holds it."""
+        return path.with_name(f".{path.name}.lock")
+
     def is_done(self, path: Path) -> bool:
         """Whether a trial is finished and undamaged."""
         return not self.damage(path)
@@ -80,7 +86,9 @@ class Store:
         """Files that are missing or differ from `DONE.json`; `["DONE.json"]` if that is not there."""
         try:
             done = json.loads((path / "DONE.json").read_text(encoding="utf-8"))
-        except (OSError, json.JSONDecodeError):
+        except (OSError, ValueError):
+            return ["DONE.json"]
+        if not isinstance(done, dict) or not isinstance(done.get("sha256"), dict):
             return ["DONE.json"]
         if done.get("schema") != SCHEMA:
             raise StoreError(
@@ -93,7 +101,8 @@ class Store:
     def writing(self, path: Path) -> Iterator[Path]:
         """A folder to write a trial's files into; sealed and renamed to `path` at the end, dropped on an error."""
         aside = path.with_name(f".{path.name}.{os.getpid()}")
-        shutil.rmtree(aside, ignore_errors=True)
+        for left in path.parent.glob(f".{path.name}.[0-9]*"):  # by a process that was killed: the trial is locked
+            shutil.rmtree(left, ignore_errors=True)
         aside.mkdir(parents=True)
         try:
             yield aside
@@ -126,16 +135,22 @@ class Store:
         return sorted(path.parent for path in self.root.glob("*/*/*/spec.json") if not path.parent.name.startswith("."))
 
     def write_row(self, row: Row) -> Row:
-        """Adds a row, or the trials of a row to what it has; call it under the lock of the store."""
+        """Adds a row, or the trials of a row to what it has; call it under the lock of the store.
+
+        Seeds of another family (other data, another recipe, another winner of a search) are dropped: they must not be
+        averaged with the new ones.
+        """
         path = self.root / folder_name(row.model) / "rows" / f"{row.key}.json"
         trials = {task: dict(seeds) for task, seeds in row.trials.items()}
+        families = dict(row.families)
         if path.exists():
             before = self._read_row(path)
-            trials = {
-                **{task: dict(seeds) for task, seeds in before.trials.items() if task not in trials},
-                **{task: {**before.trials.get(task, {}), **seeds} for task, seeds in trials.items()},
-            }
-        merged = Row(row.model, row.weights, row.configuration, trials)
+            for task, seeds in before.trials.items():
+                if task not in trials:
+                    trials[task], families[task] = dict(seeds), before.families[task]
+                elif before.families[task] == families[task]:
+                    trials[task] = {**seeds, **trials[task]}
+        merged = Row(row.model, row.weights, row.configuration, trials, families)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, {"schema": SCHEMA, **asdict(merged)})
         return merged

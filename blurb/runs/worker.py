@@ -64,11 +64,11 @@ def execute(job: Job, progress: Progress = lambda done, total: None) -> Outcome:
     path = job.path
     path.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    with FileLock(path.with_name(f".{path.name}.lock")):
-        if store.is_done(path):
-            return Outcome(job, "already done")
+    with FileLock(store.lock(path)):
         failure = path.with_name(f"{path.name}.failed.json")
         try:
+            if rescore.is_done(store, path):
+                return Outcome(job, "already done")
             _run(job, store, path, progress)
         except Exception as error:  # noqa: BLE001 - whatever broke a trial must not stop the others
             message = str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
@@ -107,6 +107,7 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
         handler = logging.FileHandler(aside / "log.txt", encoding="utf-8")
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         log.addHandler(handler)
+        log.setLevel(logging.INFO)
         try:
             started = time.time()
             log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)

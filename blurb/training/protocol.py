@@ -7,7 +7,7 @@ import itertools
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,13 @@ def load(name: str) -> Protocol:
         path = Path(name)
         if not path.is_file():
             raise SettingsError(f"The protocol file {path} does not exist.")
-        return _parse(path.stem, str(path), path.read_text(encoding="utf-8"))
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"The protocol file {path} cannot be read: {error}.") from error
+        parsed = _parse(path.stem, str(path), text)
+        # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
+        return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
     if name not in names():
         raise UnknownName("protocol", name, names())
     return _parse(name, f"{name}.toml", (FOLDER / f"{name}.toml").read_text(encoding="utf-8"))

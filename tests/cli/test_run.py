@@ -80,6 +80,12 @@ def test_the_store_holds_what_a_result_rests_on(finished: Path) -> None:
     assert provenance["facts"]["train_units"] == 64
     assert provenance["facts"]["test_inputs"]["truncated"] == 0
     assert provenance["facts"]["dev_inputs"]["units"] == provenance["facts"]["dev_inputs"]["rows"] > 100
+    assert f"trial {path.name}: scratch:tiny on hoc, seed 1" in (path / "log.txt").read_text()
+    assert "epoch 1 of 1: loss" in (path / "log.txt").read_text()
+    with (finished / "leaderboard.csv").open() as file:
+        notes = {line["model"]: line["note"] for line in csv.DictReader(file)}
+    assert set(notes) == {"scratch:tiny", "baseline:majority"}
+    assert all("smoke" in note for note in notes.values())
     history = (path / "history.csv").read_text().splitlines()
     assert history[0] == "epoch,loss,learning_rate,dev"
     assert len(history) == 2
@@ -110,6 +116,19 @@ def test_the_search_of_the_paper_is_listed(tmp_path: Path) -> None:
     _, out, _ = blurb(arguments, tmp_path)
     assert sum(line.startswith(" search") for line in out.splitlines()) == 6
     assert "11 trials" in out
+
+
+def test_a_searched_setting_may_not_concern_every_task(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        "seeds = 1\n[all]\nbatch_size = 16\nepochs = 1\nmax_train = 64\nmax_eval = 64\n"
+        '[search]\npooling = ["cls", "mean"]\n'
+    )
+    arguments = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "mine.toml", "--tasks", "bc2gm,biosses"]
+    code, _, err = blurb(arguments, tmp_path)
+    assert code == 0, err
+    with (tmp_path / "leaderboard.csv").open() as file:
+        (line,) = csv.DictReader(file)
+    assert line["protocol"].startswith("mine@")
 
 
 def test_a_search_runs_the_winner_with_all_seeds(tmp_path: Path) -> None:

@@ -66,3 +66,6 @@ def test_one_task_with_its_citation() -> None:
     assert task["citation"].startswith("@inproceedings{")
     assert task["declared_in"].endswith("chemprot.py")
     assert "micro_f1_without" in CliRunner().invoke(cli, ["tasks", "show", "chemprot"]).output
+    hallmarks = CliRunner().invoke(cli, ["tasks", "show", "hoc"]).output
+    assert "tumor promoting inflammation" in " ".join(hallmarks.split())
+    assert "…" not in hallmarks

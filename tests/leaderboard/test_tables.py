@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from blurb import tasks
-from blurb.errors import StoreError
+from blurb.errors import DataError, StoreError
 from blurb.leaderboard import tables
 from blurb.leaderboard.terminal import comparison, render
 from blurb.runs.store import Store
@@ -109,6 +109,27 @@ def test_external_numbers_get_a_row_with_their_source(tmp_path: Path) -> None:
     tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
     (line,) = read(tmp_path / "leaderboard.csv")
     assert (line["model"], line["source"], line["gad"], line["score"]) == ("OurBERT", "us2026 (v1)", "81.50", "")
+
+
+def test_a_printed_total_is_shown(tmp_path: Path) -> None:
+    lines = ["source,version,model,dataset,score,runs,certainty", "us2026,v1,OurBERT,score,81.5,,printed"]
+    (tmp_path / "external.csv").write_text("\n".join(lines) + "\n")
+    tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
+    assert read(tmp_path / "leaderboard.csv")[0]["score"] == "81.50"
+
+
+@pytest.mark.parametrize("line", ["a,b,c,gad,nan,1,printed", "a,b,c,gad", "a,b,c,gda,80,1,printed", "a,b,c,gad,x,1,y"])
+def test_broken_external_numbers_are_refused_with_their_line(tmp_path: Path, line: str) -> None:
+    (tmp_path / "external.csv").write_text(f"source,version,model,dataset,score,runs,certainty\n{line}\n")
+    with pytest.raises(DataError, match=r"external\.csv:2: "):
+        tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
+    assert not (tmp_path / "leaderboard.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["results.csv", "external.csv"])
+def test_the_leaderboard_cannot_take_the_name_of_its_neighbours(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StoreError, match="cannot be"):
+        tables.rebuild(Store(tmp_path / "runs"), tmp_path / name)
 
 
 def test_two_writers_at_once_give_whole_files(tmp_path: Path) -> None:

@@ -44,4 +44,5 @@ def row(model: str, *trials: Trial, configuration: Configuration = CONFIGURATION
     found: dict[str, dict[int, str]] = {}
     for planned in trials:
         found.setdefault(planned.task, {})[planned.seed] = planned.hash
-    return Row(model, "w" * 64, configuration, found)
+    families = {planned.task: planned.family for planned in trials}
+    return Row(model, "w" * 64, configuration, found, families)

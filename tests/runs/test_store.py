@@ -75,12 +75,13 @@ def test_a_store_of_another_schema_is_refused(tmp_path: Path) -> None:
         store.is_done(path)
 
 
-def test_rows_are_merged_by_task_and_seed(tmp_path: Path) -> None:
+def test_rows_are_merged_by_task_and_seed_but_never_across_data(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.write_row(row("m", trial("gad", 1), trial("ddi", 1)))
+    store.write_row(row("m", trial("gad", 1), trial("ddi", 1), trial("ddi", 2), trial("hoc", 1)))
     merged = store.write_row(row("m", trial("gad", 2), trial("ddi", 1, data="new")))
     assert set(merged.trials["gad"]) == {1, 2}
-    assert merged.trials["ddi"] == {1: trial("ddi", 1, data="new").hash}
+    assert merged.trials["ddi"] == {1: trial("ddi", 1, data="new").hash}  # seed 2 had other data
+    assert set(merged.trials["hoc"]) == {1}
     assert store.rows() == [merged]
     store.write_row(row("m", trial(), configuration=replace(CONFIGURATION, precision="bf16")))
     assert len(store.rows()) == 2
