@@ -1,6 +1,6 @@
 """Our loop beside the plain Hugging Face recipe, on the same model, sentences, batch size and machine, in one run.
 
-    python benchmarks/throughput.py --model FOLDER --data FOLDER [--task ncbi-disease] [--batches 60]
+    python benchmarks/throughput.py --model FOLDER --data FOLDER [--task ncbi-disease] [--batches 100]
 
 The recipe is what its documentation shows for token classification: `Trainer`, `DataCollatorForTokenClassification`,
 its default optimizer; then with `bf16`, then with `bf16` and batches grouped by length. Every variant trains on the
@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--model", required=True)
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--task", default="ncbi-disease")
-    parser.add_argument("--batches", type=int, default=60)
+    parser.add_argument("--batches", type=int, default=100)
     parser.add_argument("--batch-size", type=int, default=16)
     options = parser.parse_args()
     source = models.resolve(options.model)
