@@ -128,7 +128,7 @@ def run(options: argparse.Namespace) -> None:
         torch.set_num_threads(options.threads)
     options.out.touch()
     for name in options.tasks.split(","):
-        for seed in range(1, options.seeds + 1):
+        for seed in range(options.first, options.seeds + 1):
             done = {(line["task"], line["seed"]) for line in csv.DictReader(options.out.open())}
             if (name, str(seed)) in done:
                 continue
@@ -174,6 +174,7 @@ def main() -> None:
     first.add_argument("--data", type=Path, required=True)
     first.add_argument("--tasks", default=",".join(TASKS))
     first.add_argument("--seeds", type=int, default=3)
+    first.add_argument("--first", type=int, default=1, help="seed to begin with")
     first.add_argument("--fp32", action="store_true", help="instead of bf16 autocast")
     first.add_argument(
         "--pooler", action="store_true", help="keep the checkpoint's pooler (blurb: --pooling cls-pooler)"

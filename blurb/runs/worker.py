@@ -25,6 +25,7 @@ from blurb.runs import rescore
 from blurb.runs.environment import environment
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store, write_json, write_predictions
+from blurb.training import memory
 
 log = logging.getLogger("blurb")
 SCORED: tuple[tasks.Split, ...] = ("dev", "test")
@@ -76,6 +77,7 @@ def execute(job: Job, progress: Progress = lambda done, total: None) -> Outcome:
             return Outcome(job, "failed", time.perf_counter() - start, message)
         finally:
             gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
+            memory.give_back()
         failure.unlink(missing_ok=True)
     return Outcome(job, "done", time.perf_counter() - start)
 
