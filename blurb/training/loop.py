@@ -15,7 +15,6 @@ from accelerate.state import AcceleratorState
 
 from blurb.errors import TrainingError
 from blurb.inputs.features import Features, Ragged
-from blurb.training import memory
 from blurb.training.batches import Batch, collate, prediction_batches, training_batches
 from blurb.training.dropout import use_cpu_dropout
 from blurb.training.embedding import train_used_rows
@@ -68,7 +67,6 @@ class Trainer:
         self.network.to(self.device)
         if self.device.type == "cpu":
             use_cpu_dropout(self.network)
-            memory.keep_freed()
         # Only the encoder is prepared (accelerate wraps its forward in autocast): head and loss stay in float32.
         self.network.encoder = self.accelerator.prepare_model(self.network.encoder, device_placement=False)
 

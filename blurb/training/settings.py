@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blurb.errors import SettingsError, UnknownName
+from blurb.inputs import tagging
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Settings:
     max_eval: int
     head: str
     pooling: str
+    tagging: str
     document_unit: str
 
     def __post_init__(self) -> None:
@@ -48,6 +50,8 @@ class Settings:
         for name, choices in (("select", ("best", "last")), ("document_unit", ("sentence", "abstract"))):
             if getattr(self, name) not in choices:
                 raise SettingsError(f"{name} is one of {', '.join(choices)}, not '{getattr(self, name)}'.")
+        if self.tagging not in tagging.SCHEMES:  # `typed` has replaced other names of a scheme
+            raise UnknownName("tagging scheme", self.tagging, tagging.SCHEMES)
 
 
 FIELDS = {field.name: field.type for field in dataclasses.fields(Settings)}
@@ -63,7 +67,7 @@ def typed(name: str, value: Any, where: str) -> Any:
     if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind == "str" and isinstance(value, str):
-        return value
+        return tagging.scheme_name(value) if name == "tagging" else value
     expected = {"int": "a whole number", "float": "a number", "str": "a word"}[str(kind)]
     raise SettingsError(f"{where}: {name} must be {expected}, not {value!r}.")
 
