@@ -1,0 +1,127 @@
+"""How the two entities of a relation stand in the text: as they are, as dummies, or between markers.
+
+The same sentence, `aspirin inhibits COX-1 strongly`, with the chemical and the gene as the pair in question:
+
+| strategy | text |
+|---|---|
+| `original` | aspirin inhibits COX-1 strongly |
+| `dummify` | @CHEMICAL$ inhibits @GENE$ strongly |
+| `markers` | [E1] aspirin [/E1] inhibits [E2] COX-1 [/E2] strongly |
+| `typed-markers` | [CHEMICAL] aspirin [/CHEMICAL] inhibits [GENE] COX-1 [/GENE] strongly |
+
+Every strategy takes and returns a `Marked`: the text and the character spans of the two entities in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from blurb.errors import SettingsError
+
+STRATEGIES = ("dummify", "original", "markers", "typed-markers")
+SHORT = {"CHEMICAL": "CHEM"}
+"""In the dummy of two overlapping entities: `@CHEM-GENE$`."""
+Span = tuple[int, int]
+
+
+class Marked(NamedTuple):
+    """A text and where its two entities are, markers included; both spans are equal where one dummy stands for both."""
+
+    text: str
+    head: Span
+    tail: Span
+
+
+def is_dummified(row: Mapping[str, Any]) -> bool:
+    """Whether the text of a row holds dummies in the place of its entities, as BLURB's files do.
+
+    >>> is_dummified({"text": "@GENE$ and @DISEASE$", "head": {"start": 0, "end": 6}, "tail": {"start": 11, "end": 20}})
+    True
+    """
+    surfaces = (row["text"][row[role]["start"] : row[role]["end"]] for role in ("head", "tail"))
+    return all(surface.startswith("@") and surface.endswith("$") for surface in surfaces)
+
+
+def mark(row: Mapping[str, Any], strategy: str) -> Marked:
+    """The text of a row with its entities as the strategy wants them.
+
+    :param row: an example of a relation task (see `blurb.data.schema`), original or dummified
+    :raises SettingsError: if the strategy needs the names of entities that the row has lost
+    """
+    text = row["text"]
+    head, tail = ((row[role]["start"], row[role]["end"]) for role in ("head", "tail"))
+    types = (row["head"]["type"], row["tail"]["type"])
+    dummies = is_dummified(row)
+    match strategy:
+        case "original" if dummies:
+            raise SettingsError("the entities are dummies already, so there is no original text.")
+        case "original":
+            return Marked(text, head, tail)
+        case "dummify":
+            return Marked(text, head, tail) if dummies else dummify(text, head, tail, types)
+        case "markers":
+            return insert(text, head, tail, ("E1", "E2"))
+        case "typed-markers":
+            return insert(text, head, tail, types)
+    raise SettingsError(f"the relation input is one of {', '.join(STRATEGIES)}, not '{strategy}'.")
+
+
+def dummify(text: str, head: Span, tail: Span, types: Sequence[str]) -> Marked:
+    """Dummies in the place of the two entities, by the rule of BLURB's kit (PROTOCOL.md E).
+
+    Entities that overlap become one dummy over both; entities that only touch do not overlap.
+
+    >>> dummify("aspirin inhibits COX-1", (0, 7), (17, 22), ("CHEMICAL", "GENE"))
+    Marked(text='@CHEMICAL$ inhibits @GENE$', head=(0, 10), tail=(20, 26))
+    >>> dummify("insulin receptor binds", (0, 16), (0, 7), ("GENE", "CHEMICAL"))
+    Marked(text='@CHEM-GENE$ binds', head=(0, 11), tail=(0, 11))
+    >>> dummify("AB", (0, 1), (1, 2), ("DRUG", "DRUG")).text
+    '@DRUG$@DRUG$'
+    """
+    if head[1] > tail[0]:
+        dummy = f"@{'-'.join(sorted(SHORT.get(name, name) for name in types))}$"
+        start, end = min(head[0], tail[0]), max(head[1], tail[1])
+        span = (start, start + len(dummy))
+        return Marked(text[:start] + dummy + text[end:], span, span)
+    first, second = (f"@{name}$" for name in types)
+    before = text[: head[0]] + first + text[head[1] : tail[0]]
+    spans = (head[0], head[0] + len(first)), (len(before), len(before) + len(second))
+    return Marked(before + second + text[tail[1] :], *spans)
+
+
+def insert(text: str, head: Span, tail: Span, names: Sequence[str]) -> Marked:
+    """`[NAME]` before and `[/NAME]` after each entity; overlapping entities get nested markers around their own spans.
+
+    >>> insert("aspirin inhibits COX-1", (0, 7), (17, 22), ("E1", "E2"))
+    Marked(text='[E1] aspirin [/E1] inhibits [E2] COX-1 [/E2]', head=(0, 18), tail=(28, 44))
+    >>> insert("insulin receptor", (0, 16), (0, 7), ("E1", "E2")).text
+    '[E1] [E2] insulin [/E2] receptor [/E1]'
+    """
+    spans = (head, tail)
+    # At one place: what closes comes before what opens; of two that open the longer one is outside, and of two that
+    # close the one that opened last is closed first.
+    events = []
+    for index, (start, end) in enumerate(spans):
+        outside = index if spans[0] == spans[1] else 0
+        events.append((start, 1, -end, outside, f"[{names[index]}]", index))
+        events.append((end, 0, -start, -outside, f"[/{names[index]}]", index))
+    events.sort(key=lambda event: event[:4])
+    written, done = "", 0
+    found: list[list[int]] = [[0, 0], [0, 0]]
+    for place, opens, _, _, marker, index in events:
+        written += text[done:place]
+        done = place
+        if opens:
+            found[index][0] = len(written)
+            written += f"{marker} "
+        else:
+            written += f" {marker}"
+            found[index][1] = len(written)
+    return Marked(written + text[done:], (found[0][0], found[0][1]), (found[1][0], found[1][1]))
+
+
+def markers(strategy: str, types: Sequence[str]) -> list[str]:
+    """The special tokens that a strategy adds to the tokenizer, in one order for all rows."""
+    names = {"markers": ("E1", "E2"), "typed-markers": tuple(dict.fromkeys(sorted(types)))}.get(strategy, ())
+    return [f"[{slash}{name}]" for name in names for slash in ("", "/")]
