@@ -57,6 +57,7 @@ class Features:
     :param words: token tasks: the words of the unit that this row predicts, in order; each word of a unit that has any
         sub-token is in exactly one row
     :param positions: token tasks: where the first sub-token of each of these words is in `ids`
+    :param entities: relation tasks: (rows, 2, 2) first place and place after the last of head and tail in `ids`
     :param truncated: units of which some text was cut off
     :param windowed: units that were too long and cut into windows, or to a window around their entities
     """
@@ -66,6 +67,7 @@ class Features:
     types: Ragged | None = None
     words: Ragged | None = None
     positions: Ragged | None = None
+    entities: Ints | None = None
     truncated: int = 0
     windowed: int = 0
 
@@ -87,6 +89,7 @@ class Features:
             types=take(self.types),
             words=take(self.words),
             positions=take(self.positions),
+            entities=None if self.entities is None else self.entities[rows],
             truncated=self.truncated,
             windowed=self.windowed,
         )
@@ -99,6 +102,8 @@ class Features:
             if ragged is not None:
                 arrays[f"{name}.values"] = ragged.values.astype(np.int32)
                 arrays[f"{name}.offsets"] = ragged.offsets
+        if self.entities is not None:
+            arrays["entities"] = self.entities
         arrays["counts"] = np.array([self.truncated, self.windowed, len(arrays)])
         with path.open("wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
@@ -112,7 +117,8 @@ class Features:
                 for name in ("ids", "types", "words", "positions")
                 if f"{name}.values" in arrays
             }
+            entities = arrays.get("entities")
             truncated, windowed, stored = (int(count) for count in arrays["counts"])
-            if stored != 1 + 2 * len(ragged):
+            if stored != 1 + 2 * len(ragged) + (entities is not None):
                 raise ValueError(f"{path}: an array is missing")
-            return cls(unit=arrays["unit"], truncated=truncated, windowed=windowed, **ragged)
+            return cls(unit=arrays["unit"], entities=entities, truncated=truncated, windowed=windowed, **ragged)

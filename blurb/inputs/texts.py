@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -58,23 +59,32 @@ def encode_relations(
 ) -> Features:
     """Features of texts with two entities; a text that is too long is cut so that both entities stay.
 
-    :param heads, tails: character spans of the entities, end exclusive
+    :param heads, tails: character spans of the entities, end exclusive, markers included
     """
     frame = tokenizer.frame
     room = _room(max_length, frame.prefix, frame.suffix)
-    rows, windowed = [], 0
+    rows, entities, windowed = [], [], 0
     for pieces, head, tail in zip(tokenizer.pieces(texts), heads, tails, strict=True):
         keep: list[range] = [range(len(pieces.ids))]
+        places = [
+            [i for i, (s, e) in enumerate(zip(pieces.starts, pieces.ends, strict=True)) if s < end and start < e]
+            for start, end in (head, tail)
+        ]
         if len(pieces.ids) > room:
             windowed += 1
-            places = [
-                [i for i, (s, e) in enumerate(zip(pieces.starts, pieces.ends, strict=True)) if s < end and start < e]
-                for start, end in (head, tail)
-            ]
-            spans = sorted((place[0], place[-1] + 1) for place in places if place)
-            keep = around(spans, len(pieces.ids), room)
-        rows.append([pieces.ids[i] for part in keep for i in part])
-    return _singles(rows, frame, windowed=windowed)
+            keep = around(sorted((place[0], place[-1] + 1) for place in places if place), len(pieces.ids), room)
+        kept = [i for part in keep for i in part]
+        rows.append([pieces.ids[i] for i in kept])
+        entities.append([_places(place, kept, len(frame.prefix)) for place in places])
+    features = _singles(rows, frame, windowed=windowed)
+    return replace(features, entities=np.array(entities, dtype=np.int64).reshape(-1, 2, 2))
+
+
+def _places(pieces: Sequence[int], kept: Sequence[int], prefix: int) -> Span:
+    """Where an entity is in a row of the kept pieces; the whole row if the tokenizer or the window left none of it."""
+    inside = set(pieces)
+    found = [place + prefix for place, piece in enumerate(kept) if piece in inside]
+    return (found[0], found[-1] + 1) if found else (0, max(1, prefix + len(kept)))
 
 
 def around(spans: Sequence[Span], size: int, room: int) -> list[range]:

@@ -26,6 +26,7 @@ class Batch:
     :param types: (batch, pieces) segment ids, or None
     :param positions: token tasks: (batch, words), place of each word's first sub-token
     :param word_mask: token tasks: (batch, words), True for words
+    :param entities: relation tasks: (batch, 2, 2), places of head and tail
     :param targets: (batch,), (batch, labels) or (batch, words); None for prediction
     """
 
@@ -35,6 +36,7 @@ class Batch:
     positions: Tensor | None
     word_mask: Tensor | None
     targets: Tensor | None
+    entities: Tensor | None = None
 
     def to(self, device: torch.device) -> Batch:
         """The batch on a device."""
@@ -92,6 +94,7 @@ def collate(
         positions=positions,
         word_mask=word_mask,
         targets=answers,
+        entities=None if features.entities is None else torch.from_numpy(features.entities[rows]),
     )
 
 

@@ -35,7 +35,7 @@ def read(folder: Path, task: Task, split: Split) -> Iterator[Row]:
             yield from _pairs(sentence, document.get("id"), task, path)
 
 
-def _pairs(sentence: Any, document: str, task: Task, path: Path) -> Iterator[Row]:
+def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Iterator[Row]:
     text = sentence.get("text", "").translate(BLANKS)
     spans = {entity.get("id"): _span(entity.get("charOffset")) for entity in sentence.iter("entity")}
     for pair in sentence.iter("pair"):

@@ -13,7 +13,9 @@ class Cls(Pooling):
 
     needs_cls = True
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Tensor | None) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
+    ) -> Tensor:
         if self.cls == 0:
             return hidden[:, 0]
         last = mask.sum(1) - 1  # padding is on the right

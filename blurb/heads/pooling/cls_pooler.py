@@ -16,8 +16,10 @@ class ClsPooler(Cls):
 
     uses_pooler = True
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Tensor | None) -> Tensor:
-        return super().forward(hidden, mask, None) if pooled is None else pooled
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
+    ) -> Tensor:
+        return super().forward(hidden, mask) if pooled is None else pooled
 
 
 POOLING = ClsPooler

@@ -10,7 +10,9 @@ from blurb.heads.pooling._base import Pooling
 class Mean(Pooling):
     """Mean of the last layer over the input, padding left out."""
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Tensor | None) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
+    ) -> Tensor:
         weights = mask.to(hidden.dtype).unsqueeze(-1)  # (batch, pieces, 1)
         return (hidden * weights).sum(1) / weights.sum(1).clamp(min=1)  # an empty text is all padding
 

@@ -1,0 +1,28 @@
+"""`attention`: a learned weighting of all sub-tokens, additive as in Bahdanau et al. (arXiv 1409.0473)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from blurb.heads.pooling._base import Pooling
+
+
+class Attention(Pooling):
+    """Sum of the last layer weighted by softmax(v . tanh(W h + b)) over the input, padding left out."""
+
+    def __init__(self, size: int, cls: int | None) -> None:
+        super().__init__(size, cls)
+        self.inner = nn.Linear(size, size)
+        self.score = nn.Linear(size, 1, bias=False)
+
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
+    ) -> Tensor:
+        scores = self.score(torch.tanh(self.inner(hidden))).squeeze(-1)  # (batch, pieces)
+        weights = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min).softmax(-1)
+        summed: Tensor = (weights.unsqueeze(-1) * hidden).sum(1)
+        return summed
+
+
+POOLING = Attention
