@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1..N instead of the protocol's.")
 @click.option("--head", help="Head; shorthand for --set head=NAME.")
 @click.option("--pooling", help="Featurizer of sequence tasks; shorthand for --set pooling=NAME.")
+@click.option("--tagging", help="Tagging scheme of NER and PICO; shorthand for --set tagging=NAME.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the protocol.")
 @click.option(
     "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of the trials."
@@ -57,9 +58,9 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="List the trials and stop.")
 def command(
     models: tuple[str, ...], data: Path | None, selection: str, suite: str, protocol: str | None, seeds: int | None,
-    head: str | None, pooling: str | None, overrides: tuple[str, ...], output: Path, leaderboard: Path,
-    name: str | None, revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int,
-    engine: str, dry_run: bool,
+    head: str | None, pooling: str | None, tagging: str | None, overrides: tuple[str, ...], output: Path,
+    leaderboard: Path, name: str | None, revision: str | None, trust_remote_code: bool, device: str, precision: str,
+    jobs: int, engine: str, dry_run: bool,
 ) -> None:  # fmt: skip
     """Fine-tune MODEL... on the tasks and write the rows of the leaderboard.
 
@@ -79,7 +80,7 @@ def command(
 
     chosen = tasks.select(selection)
     loaded = protocols.load(protocol or ("demo" if suite == "demo" else "standard"))
-    changes = settings.parse_overrides({**_pairs(overrides), **_given(head=head, pooling=pooling)})
+    changes = settings.parse_overrides({**_pairs(overrides), **_given(head=head, pooling=pooling, tagging=tagging)})
     for kind, registry in (("head", heads.heads), ("pooling", heads.poolings)):
         if kind in changes:
             registry.get(changes[kind])

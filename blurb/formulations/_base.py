@@ -35,7 +35,7 @@ class Formulation(ABC):
 
     kind: ClassVar[Literal["tokens", "single", "multi", "regression"]]
     settings: ClassVar[tuple[str, ...]] = ()
-    """Names of the settings that change the features of this task type."""
+    """Names of the settings that concern this task type and not every other."""
     pooled: ClassVar[bool] = True
     """Whether the encoder's output is pooled to one vector an input."""
 
@@ -47,6 +47,11 @@ class Formulation(ABC):
     def labels(self) -> Sequence[str]:
         """Names of the head's outputs, in order."""
         return self.task.labels
+
+    @property
+    def scheme(self) -> str | None:
+        """The tagging scheme of the labels; None if they are no tags."""
+        return None
 
     def units(self, examples: Iterable[Row]) -> list[Row]:
         """The units of a split."""

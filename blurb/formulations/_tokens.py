@@ -16,21 +16,30 @@ from blurb.inputs.words import encode_words
 
 
 class TokenTagging(Formulation):
-    """Words to BIO tags. Gold keeps the tags of the source; words without any sub-token are predicted as `O`."""
+    """Words to tags of the scheme that the setting `tagging` names, and back to BIO.
+
+    The scheme is a matter between targets and head: gold keeps the tags of the source, and predictions are handed out
+    in BIO whatever the scheme. Words without any sub-token are predicted as `O`.
+    """
 
     kind = "tokens"
     pooled = False
+    settings = ("tagging",)
+
+    @property
+    def scheme(self) -> str:
+        return tagging.scheme_name(self.options.get("tagging", "bio"))
 
     @property
     def labels(self) -> Sequence[str]:
-        return tagging.bio_labels(self.task.labels)
+        return tagging.labels(self.task.labels, self.scheme)
 
     def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
         return encode_words([unit["tokens"] for unit in units], tokenizer, max_length)
 
     def targets(self, units: Sequence[Row]) -> Ragged:
         index = {tag: i for i, tag in enumerate(self.labels)}
-        tags = (tagging.bio_tags(tagging.spans(unit["tags"]), len(unit["tags"])) for unit in units)
+        tags = (tagging.convert(unit["tags"], "bio", self.scheme) for unit in units)
         return Ragged.of([index[tag] for tag in row] for row in tags)
 
     def gold(self, unit: Row) -> list[str]:
@@ -47,11 +56,14 @@ class TokenTagging(Formulation):
             tags[unit][words] = predicted[row][: len(words)]
             sure[unit][words] = scores[row][: len(words)]
         names = np.array(self.labels, dtype=object)
-        return [names[row].tolist() for row in tags], [row.tolist() for row in sure]
+        found = [names[row].tolist() for row in tags]
+        if self.scheme != "bio":  # BIO stays as predicted: the strict figure counts what is illegal
+            found = [tagging.convert(row, self.scheme, "bio") for row in found]
+        return found, [row.tolist() for row in sure]
 
     def constants(self, train: Sequence[Row]) -> list[str]:
         common = [tag for tag, _ in Counter(tag for unit in train for tag in unit["tags"]).most_common()]
-        return common + [tag for tag in self.labels if tag not in common]
+        return common + [tag for tag in tagging.labels(self.task.labels, "bio") if tag not in common]
 
     def constant(self, answer: str, unit: Row) -> list[str]:
         return [answer] * len(unit["tokens"])

@@ -1,9 +1,24 @@
-"""Spans and tags. Examples carry the tags of their files (BIO for NER, `I-` alone for PICO); training uses BIO."""
+"""Spans, and the tags that schemes write for them. Examples carry the tags of their files: BIO (NER), `I-` (PICO).
+
+    words    the   BRCA1   gene   of   p53
+    IO       O     I       I      O    I
+    BIO      O     B       I      O    B
+    BIOUL    O     B       L      O    U
+
+All schemes are read alike: a word belongs to the entity of the word before if it continues (I, L) something unfinished
+(B, I) of the same type; any other word but O begins an entity. `blurb.metrics.entity_f1` reads so, too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blurb.errors import UnknownName
 
 
 class Span(NamedTuple):
@@ -14,38 +29,169 @@ class Span(NamedTuple):
     type: str
 
 
-def spans(tags: Sequence[str]) -> list[Span]:
-    """The entities of a tag sequence, read as seqeval reads it by default.
+class Scheme(NamedTuple):
+    """The prefix that each word of an entity gets. All else follows from it."""
 
-    A `B` starts one; so does an `I` after `O` or after another type. A run of `I-X` without `B` is therefore one span.
+    first: str
+    inside: str
+    last: str
+    single: str
+
+
+SCHEMES = {
+    "io": Scheme(first="I", inside="I", last="I", single="I"),
+    "bio": Scheme(first="B", inside="I", last="I", single="B"),
+    "bioul": Scheme(first="B", inside="I", last="L", single="U"),
+}
+ALIASES = {"bilou": "bioul", "iobes": "bioul"}
+OTHER_LETTERS = {"E": "L", "S": "U"}
+"""How IOBES calls the prefixes of BIOUL; they are read, never written."""
+
+
+class Rules(NamedTuple):
+    """Which tags a scheme allows where, for K tags in the order in which they were given."""
+
+    starts: NDArray[np.bool_]  # (K,) may be the first tag of a sentence
+    transitions: NDArray[np.bool_]  # (K, K) the second tag may follow the first
+    ends: NDArray[np.bool_]  # (K,) may be the last tag of a sentence
+
+
+def scheme_name(name: str) -> str:
+    """The name under which a scheme stands in the table; UnknownName if there is none.
+
+    >>> scheme_name("BILOU")
+    'bioul'
+    """
+    known = ALIASES.get(name.lower(), name.lower())
+    if known not in SCHEMES:
+        raise UnknownName("tagging scheme", name.lower(), [*SCHEMES, *ALIASES])
+    return known
+
+
+def spans(tags: Sequence[str], scheme: str = "bio") -> list[Span]:
+    """The entities of a tag sequence, legal or not. What is read where a scheme forbids the sequence:
+
+    - IO: nothing is forbidden; a run of one type is an entity, so adjacent entities of one type are one.
+    - BIO: an I after O or after another type begins an entity, as a B would.
+    - BIOUL: likewise an I or L that has nothing to continue; and an entity without its L ends where nothing continues.
+
+    No word is lost: every tag but O belongs to an entity.
 
     >>> spans(["I-PAR", "I-PAR", "O", "B-INT", "B-INT", "I-INT"])
     [Span(start=0, end=2, type='PAR'), Span(start=3, end=4, type='INT'), Span(start=4, end=6, type='INT')]
+    >>> spans(["L-PAR", "I-PAR", "O", "B-INT", "U-INT", "B-INT", "L-INT"], "bioul")  # doctest: +NORMALIZE_WHITESPACE
+    [Span(start=0, end=1, type='PAR'), Span(start=1, end=2, type='PAR'), Span(start=3, end=4, type='INT'),
+     Span(start=4, end=5, type='INT'), Span(start=5, end=7, type='INT')]
+
+    :raises ValueError: at a tag that the scheme does not have
     """
+    name = scheme_name(scheme)
     found: list[Span] = []
-    for place, tag in enumerate([*tags, "O"]):
-        prefix, _, kind = tag.partition("-")
-        open_ = found and found[-1].end < 0
-        if open_ and not (prefix == "I" and kind == found[-1].type):
-            found[-1] = found[-1]._replace(end=place)
-            open_ = False
-        if prefix != "O" and not open_:
-            found.append(Span(place, -1, kind))
+    start, before = 0, OUTSIDE
+    for place, word in enumerate([*(_read(tag, name) for tag in tags), OUTSIDE]):
+        if not _joins(before, word):
+            if before is not OUTSIDE:
+                found.append(Span(start, place, before.type))
+            start = place
+        before = word
     return found
 
 
-def bio_tags(entities: Sequence[Span], length: int) -> list[str]:
-    """The BIO tags of a sentence of `length` words with these entities.
+def tags(spans: Sequence[Span], length: int, scheme: str) -> list[str]:
+    """The tags of a sentence of `length` words with these entities. Always legal.
 
-    >>> bio_tags([Span(0, 1, "PAR"), Span(1, 3, "PAR")], 4)
-    ['B-PAR', 'B-PAR', 'I-PAR', 'O']
+    >>> tags([Span(0, 1, "PAR"), Span(1, 4, "PAR")], 5, "bioul")
+    ['U-PAR', 'B-PAR', 'I-PAR', 'L-PAR', 'O']
+
+    :raises ValueError: if entities overlap or leave the sentence
     """
-    tags = ["O"] * length
-    for start, end, kind in entities:
-        tags[start:end] = [f"B-{kind}"] + [f"I-{kind}"] * (end - start - 1)
-    return tags
+    prefixes = SCHEMES[scheme_name(scheme)]
+    written = ["O"] * length
+    for start, end, kind in spans:
+        if not 0 <= start < end <= length or any(tag != "O" for tag in written[start:end]):
+            raise ValueError(f"words {start} to {end} are not free for an entity in a sentence of {length} words.")
+        run = [prefixes.first, *[prefixes.inside] * (end - start - 2), prefixes.last]
+        written[start:end] = [_tag(prefix, kind) for prefix in (run if end - start > 1 else [prefixes.single])]
+    return written
 
 
-def bio_labels(types: Sequence[str]) -> tuple[str, ...]:
-    """All tags for these entity types; `O` comes first, so that index 0 is "no entity"."""
-    return ("O", *(f"{prefix}-{kind}" for kind in types for prefix in "BI"))
+def convert(sequence: Sequence[str], source: str, target: str) -> list[str]:
+    """A tag sequence in another scheme, by way of its spans; into its own scheme, it comes back repaired.
+
+    >>> convert(["I-PAR", "B-PAR", "I-PAR", "O"], "bio", "bioul")
+    ['U-PAR', 'B-PAR', 'L-PAR', 'O']
+    >>> convert(["B", "E", "S"], "iobes", "io")
+    ['I', 'I', 'I']
+    """
+    return tags(spans(sequence, source), len(sequence), target)
+
+
+def labels(types: Sequence[str], scheme: str) -> tuple[str, ...]:
+    """All tags for these entity types; `O` comes first, so that index 0 is "no entity".
+
+    >>> labels(["PAR"], "bioul")
+    ('O', 'B-PAR', 'I-PAR', 'L-PAR', 'U-PAR')
+    """
+    prefixes = dict.fromkeys(SCHEMES[scheme_name(scheme)])  # each once
+    return ("O", *(_tag(prefix, kind) for kind in types for prefix in prefixes))
+
+
+def rules(labels: Sequence[str], scheme: str) -> Rules:
+    """Which of these tags may begin a sentence, follow one another and end it.
+
+    A sequence is legal if `tags` could have written it: two neighbours are of one entity, or the first can end an
+    entity and the second can begin one. (O does both.)
+
+    >>> found = rules(["O", "B-PAR", "I-PAR"], "bio")
+    >>> found.starts.tolist(), found.ends.tolist()
+    ([True, True, False], [True, True, True])
+    >>> found.transitions.tolist()
+    [[True, True, False], [True, True, True], [True, True, True]]
+    """
+    name = scheme_name(scheme)
+    read = [_read(tag, name) for tag in labels]
+
+    def flags(values: Any) -> NDArray[np.bool_]:
+        return np.array(values, dtype=np.bool_)
+
+    return Rules(
+        starts=flags([word.begins for word in read]),
+        transitions=flags([[_joins(a, b) or (a.ends and b.begins) for b in read] for a in read]),
+        ends=flags([word.ends for word in read]),
+    )
+
+
+class _Word(NamedTuple):
+    """What a tag says of its word."""
+
+    type: str
+    begins: bool  # it can be the first word of an entity
+    continues: bool  # it can be a later one
+    unfinished: bool  # another can follow in the entity
+    ends: bool  # it can be the last one
+
+
+OUTSIDE = _Word("", begins=True, continues=False, unfinished=False, ends=True)
+
+
+@lru_cache(maxsize=4096)
+def _read(tag: str, scheme: str) -> _Word:
+    if tag == "O":
+        return OUTSIDE
+    prefix, _, kind = tag.partition("-")
+    if scheme == "bioul":
+        prefix = OTHER_LETTERS.get(prefix, prefix)
+    first, inside, last, single = prefixes = SCHEMES[scheme]
+    if prefix not in prefixes:
+        raise ValueError(f"{tag!r} is not a tag of {scheme.upper()}.")
+    return _Word(kind, prefix in (first, single), prefix in (inside, last), prefix in (first, inside),
+                 prefix in (last, single))  # fmt: skip
+
+
+def _joins(before: _Word, word: _Word) -> bool:
+    """Whether two neighbours are of one entity."""
+    return before.unfinished and word.continues and before.type == word.type
+
+
+def _tag(prefix: str, kind: str) -> str:
+    return f"{prefix}-{kind}" if kind else prefix

@@ -23,10 +23,10 @@ from blurb.leaderboard.score import blurb_score, type_means
 from blurb.runs.store import Store
 from blurb.tasks import TYPES
 
-SCHEMA = 1
+SCHEMA = 2
 RESULTS = (
-    "schema", "suite", "model", "weights", "protocol", "overrides", "precision", "head", "pooling", "task", "type",
-    "seed", "split", "metric", "value", "majority", "data", "trial",
+    "schema", "suite", "model", "weights", "protocol", "overrides", "precision", "head", "pooling", "tagging",
+    "task", "type", "seed", "split", "metric", "value", "majority", "data", "trial",
 )  # fmt: skip
 NAMES = tuple(task.name for task in tasks.all() if task.row)
 LEADERBOARD = (
@@ -144,6 +144,7 @@ def _result_lines(row: Result) -> list[dict[str, str]]:
                         **_configuration(row),
                         "head": str(record.trial.settings.get("head", "")),
                         "pooling": str(record.trial.settings.get("pooling", "")),
+                        "tagging": str(record.trial.settings.get("tagging", "")),
                         "task": task,
                         "type": TASK_TYPES.get(task, ""),
                         "seed": str(seed),

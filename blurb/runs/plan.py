@@ -85,7 +85,7 @@ def relevant(settings: Settings, formulation: formulations.Formulation, source: 
         return {
             name: values[name] for name in BASELINE_SETTINGS if name in ("max_train", "max_eval", *formulation.settings)
         }
-    foreign = {"document_unit"} - set(formulation.settings)
+    foreign = {"document_unit", "tagging"} - set(formulation.settings)
     if not formulation.pooled:
         foreign.add("pooling")
     return {name: value for name, value in values.items() if name not in foreign}

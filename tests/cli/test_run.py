@@ -91,6 +91,23 @@ def test_the_store_holds_what_a_result_rests_on(finished: Path) -> None:
     assert len(history) == 2
 
 
+def test_the_tagging_scheme_belongs_to_trials_of_tags_alone(finished: Path, tmp_path: Path) -> None:
+    arguments = ["run", "scratch:tiny", "baseline:majority", *SMOKE, "--tasks", "bc2gm,biosses", "--tagging", "BILOU"]
+    code, _, err = blurb(arguments, tmp_path)
+    assert code == 0, err
+    lines = {}
+    for name, folder in (("bio", finished), ("bioul", tmp_path)):
+        with (folder / "results.csv").open() as file:
+            lines[name] = {(line["model"], line["task"]): line for line in csv.DictReader(file)}
+    model = "scratch:tiny"
+    for name, found in lines.items():
+        assert [found[model, task]["tagging"] for task in ("bc2gm", "biosses")] == [name, ""]
+    assert lines["bioul"][model, "bc2gm"]["overrides"] == "tagging=bioul"
+    assert lines["bio"][model, "bc2gm"]["trial"] != lines["bioul"][model, "bc2gm"]["trial"]
+    for other in ((model, "biosses"), ("baseline:majority", "bc2gm"), ("baseline:majority", "biosses")):
+        assert lines["bio"][other]["trial"] == lines["bioul"][other]["trial"]
+
+
 def test_rescore_repairs_metrics_without_training(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(finished, folder)
@@ -178,6 +195,7 @@ def test_two_jobs_at_a_time_give_the_same_results(finished: Path, tmp_path: Path
         (["scratch:tiny", "--suite", "demo", "--protocol", "quik"], "Did you mean 'quick'"),
         (["scratch:tiny", "--suite", "demo", "--head", "linaer"], "Did you mean 'linear'"),
         (["scratch:tiny", "--suite", "demo", "--pooling", "means"], "Did you mean 'mean'"),
+        (["scratch:tiny", "--suite", "demo", "--tagging", "boi"], "no tagging scheme called 'boi'"),
         (["scratch:tiny", "--suite", "demo", "--set", "epoch=3"], "Did you mean 'epochs'"),
         (["scratch:tiny", "--suite", "demo", "--set", "epochs=many"], "must be a whole number"),
         (["scratch:tiny", "--suite", "demo", "--set", "epochs"], "KEY=VALUE"),

@@ -51,6 +51,8 @@ def test_only_the_settings_of_a_type_are_kept() -> None:
     settings = {"document_unit": "abstract", "lr": 1.0}
     assert bind(tasks.get("hoc"), settings).options == {"document_unit": "abstract"}
     assert bind(tasks.get("gad"), settings).options == {}
+    for name in ("bc2gm", "ebm-pico", "gad"):
+        assert bind(tasks.get(name), {"tagging": "io"}).scheme == (None if name == "gad" else "io")
 
 
 # Tokens
@@ -71,6 +73,43 @@ def test_pico_trains_on_bio_and_keeps_its_own_tags_as_gold() -> None:
     assert isinstance(targets, Ragged)
     assert [formulation.labels[i] for i in targets[0]] == ["B-PAR", "I-PAR", "O", "B-INT", "B-OUT"]
     assert formulation.gold(row) == row["tags"]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "expected"),
+    [
+        ("io", "I-GENE I-GENE I-GENE O I-GENE I-GENE I-GENE"),
+        ("bio", "B-GENE B-GENE I-GENE O B-GENE I-GENE I-GENE"),
+        ("bioul", "U-GENE B-GENE L-GENE O B-GENE I-GENE L-GENE"),
+    ],
+)
+def test_the_scheme_decides_the_targets_alone(scheme: str, expected: str) -> None:
+    formulation = bind(tasks.get("bc2gm"), {"tagging": scheme})
+    row = _words("a b c d e f g", "B-GENE B-GENE I-GENE O B-GENE I-GENE I-GENE")
+    targets = formulation.targets([row])
+    assert isinstance(targets, Ragged)
+    assert [formulation.labels[i] for i in targets[0]] == expected.split(" ")
+    assert formulation.gold(row) == row["tags"]
+    assert formulation.constants([row]) == bind(tasks.get("bc2gm")).constants([row])
+
+
+@pytest.mark.parametrize(
+    ("scheme", "predicted", "stored"),
+    [
+        ("io", "I-INT I-INT O I-PAR I-OUT", "B-INT I-INT O B-PAR B-OUT"),
+        ("bio", "I-INT B-INT O I-PAR I-OUT", "I-INT B-INT O I-PAR I-OUT"),  # as predicted
+        ("bioul", "B-INT L-INT O U-PAR L-OUT", "B-INT I-INT O B-PAR B-OUT"),
+    ],
+)
+def test_predictions_are_handed_out_in_bio(tokenizer: Tokenizer, scheme: str, predicted: str, stored: str) -> None:
+    formulation = bind(tasks.get("ebm-pico"), {"tagging": scheme})
+    rows = [_words("kalo mi tra nex vor", "O O O O O")]
+    features = formulation.features(rows, tokenizer, 64)
+    tags = np.array([formulation.labels.index(tag) for tag in predicted.split(" ")])
+    names, sure = formulation.output(rows, features, [tags], [np.full(5, 0.5)])
+    assert (names, sure) == ([stored.split(" ")], [[0.5] * 5])
+    expected = metrics.token_macro_f1([predicted.split(" ")], [predicted.split(" ")])
+    assert formulation.score([predicted.split(" ")], names, [None]) == expected  # by word: the prefix does not matter
 
 
 def test_predictions_of_windows_are_put_together_and_words_without_sub_token_are_outside(tokenizer: Tokenizer) -> None:

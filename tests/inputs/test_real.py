@@ -10,6 +10,7 @@ import pytest
 
 from blurb import formulations, tasks
 from blurb.data.schema import Row
+from blurb.inputs.tagging import SCHEMES, convert
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models.loading import load_tokenizer
 from blurb.tasks import SPLITS, Split
@@ -100,3 +101,27 @@ def test_every_word_of_the_test_sets_has_a_sub_token(real_rows: Rows, tokenizer:
     features = formulations.bind(tasks.get("jnlpba")).features(rows, tokenizer, 512)
     assert features.words is not None
     assert len(features.words.values) == sum(len(row["tokens"]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "ceiling"),
+    [
+        ("bc5-chem", "test", 99.69), ("bc5-disease", "test", 99.08), ("ncbi-disease", "test", 99.22),
+        ("bc2gm", "test", 98.17), ("jnlpba", "test", 98.35), ("jnlpba", "dev", 96.22),
+    ],
+)  # fmt: skip
+def test_the_ceilings_of_tagging_schemes(real_rows: Rows, name: str, split: Split, ceiling: float) -> None:
+    """What perfect predictions get against the gold, by scheme: IO loses the borders of adjacent entities."""
+    rows = real_rows(name, split)
+    gold = [row["tags"] for row in rows]
+    for scheme, expected in (("io", ceiling), ("bio", 100), ("bioul", 100)):
+        predicted = [convert(convert(tags, "bio", scheme), scheme, "bio") for tags in gold]
+        figures = formulations.bind(tasks.get(name), {"tagging": scheme}).score(gold, predicted, [None] * len(gold))
+        assert round(100 * figures["f1"], 2) == expected
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_pico_has_no_ceiling_in_any_scheme(real_rows: Rows, scheme: str) -> None:
+    gold = [row["tags"] for row in real_rows("ebm-pico", "test")]
+    predicted = [convert(convert(tags, "bio", scheme), scheme, "bio") for tags in gold]
+    assert formulations.bind(tasks.get("ebm-pico")).score(gold, predicted, [None] * len(gold))["macro_f1"] == 1

@@ -1,61 +1,247 @@
-"""Spans and tags. Oracle: seqeval's `get_entities`."""
+"""Tagging schemes. Oracles: seqeval's readings, `blurb.metrics.entity_f1`, and the rules of each scheme as patterns."""
 
 from __future__ import annotations
+
+import doctest
+import itertools
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
+from seqeval.scheme import BILOU, IOB2, IOBES, Entities, Token
 
-from blurb.inputs.tagging import Span, bio_labels, bio_tags, spans
+from blurb import metrics
+from blurb.errors import UnknownName
+from blurb.inputs import tagging
+from blurb.inputs.tagging import SCHEMES, Span, convert, labels, rules, scheme_name, spans, tags
 
-TAGS = st.lists(st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B"]), max_size=12)
+LEGAL = {"io": "(O|I+)*", "bio": "(O|BI*)*", "bioul": "(O|U|BI*L)*"}
+"""The legal sequences of one type."""
+NAMES = st.sampled_from(sorted(SCHEMES))
+
+
+@st.composite
+def anything(draw: st.DrawFn, scheme: str | None = None) -> tuple[str, list[str]]:
+    """A scheme, and any sequence of its tags."""
+    name = scheme or draw(NAMES)
+    return name, draw(st.lists(st.sampled_from(labels("AB", name)), max_size=12))
+
+
+@st.composite
+def entities(draw: st.DrawFn, least_gap: int = 0) -> tuple[list[Span], int]:
+    """Disjoint entities and the length of their sentence."""
+    found, place = [], 0
+    for gap, size, kind in draw(
+        st.lists(st.tuples(st.integers(least_gap, 2), st.integers(1, 4), st.sampled_from("AB")), max_size=5)
+    ):
+        found.append(Span(place + gap, place + gap + size, kind))
+        place += gap + size
+    return found, place + draw(st.integers(0, 2))
+
+
+def is_legal(sequence: list[str], scheme: str) -> bool:
+    """By the rules alone."""
+    known = labels("AB", scheme)
+    found, numbers = rules(known, scheme), [known.index(tag) for tag in sequence]
+    if not numbers:
+        return True
+    return bool(
+        found.starts[numbers[0]]
+        and found.ends[numbers[-1]]
+        and all(found.transitions[a, b] for a, b in itertools.pairwise(numbers))
+    )
+
+
+def test_the_examples_of_the_docstrings() -> None:
+    assert doctest.testmod(tagging).failed == 0
+
+
+# Round trips
+
+
+@settings(deadline=None)
+@given(entities(), st.sampled_from(["bio", "bioul"]))
+def test_any_entities_come_back_from_bio_and_bioul(given_: tuple[list[Span], int], scheme: str) -> None:
+    found, length = given_
+    assert spans(tags(found, length, scheme), scheme) == found
+
+
+@settings(deadline=None)
+@given(entities(least_gap=1))
+def test_entities_apart_come_back_from_io(given_: tuple[list[Span], int]) -> None:
+    found, length = given_
+    assert spans(tags(found, length, "io"), "io") == found
+
+
+@settings(deadline=None)
+@given(entities(), NAMES)
+def test_what_is_written_is_legal_and_marks_the_words_of_the_entities(
+    given_: tuple[list[Span], int], scheme: str
+) -> None:
+    found, length = given_
+    written = tags(found, length, scheme)
+    assert is_legal(written, scheme)
+    inside = {word for span in found for word in range(span.start, span.end)}
+    assert [tag != "O" for tag in written] == [word in inside for word in range(length)]
 
 
 @settings(max_examples=400, deadline=None)
-@given(TAGS)
-def test_spans_are_those_of_seqeval(tags: list[str]) -> None:
-    expected = [Span(start, last + 1, kind) for kind, start, last in get_entities(tags)]
-    assert spans(tags) == expected
+@given(anything())
+def test_a_sequence_comes_back_if_and_only_if_it_is_legal(given_: tuple[str, list[str]]) -> None:
+    scheme, sequence = given_
+    assert (convert(sequence, scheme, scheme) == sequence) == is_legal(sequence, scheme)
 
 
-@settings(max_examples=200, deadline=None)
-@given(TAGS)
-def test_bio_tags_of_the_spans_have_the_same_spans(tags: list[str]) -> None:
-    written = bio_tags(spans(tags), len(tags))
-    assert len(written) == len(tags)
-    assert spans(written) == spans(tags)
-    assert bio_tags(spans(written), len(tags)) == written
-    assert [tag == "O" for tag in written] == [tag == "O" for tag in tags]
-    for before, tag in zip(["O", *written], written, strict=False):
-        assert not tag.startswith("I") or before[1:] == tag[1:]
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_all_short_sequences_come_back_if_and_only_if_they_are_legal(scheme: str) -> None:
+    """Exhaustive where hypothesis seldom finds a legal one."""
+    for length in range(5):
+        for sequence in map(list, itertools.product(labels("AB", scheme), repeat=length)):
+            assert (convert(sequence, scheme, scheme) == sequence) == is_legal(sequence, scheme)
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from("AB")), max_size=5))
-def test_any_disjoint_entities_come_back(parts: list[tuple[int, int, str]]) -> None:
-    entities, place = [], 0
-    for gap, size, kind in parts:
-        entities.append(Span(place + gap, place + gap + size, kind))
-        place += gap + size
-    assert spans(bio_tags(entities, place + 1)) == entities
+@settings(deadline=None)
+@given(entities(), st.sampled_from(["bio", "bioul"]), st.sampled_from(["bio", "bioul"]))
+def test_legal_sequences_survive_another_scheme(given_: tuple[list[Span], int], source: str, target: str) -> None:
+    written = tags(*given_, source)
+    assert convert(convert(written, source, target), target, source) == written
+
+
+# Illegal sequences
+
+
+@settings(max_examples=400, deadline=None)
+@given(anything())
+def test_illegal_sequences_are_read_as_the_metric_reads_them(given_: tuple[str, list[str]]) -> None:
+    scheme, sequence = given_
+    repaired = convert(sequence, scheme, "bio")
+    assert is_legal(repaired, "bio")
+    found = metrics.entity_f1([repaired], [sequence])
+    assert found["gold"] == found["predicted"] == found["true_positives"] == len(spans(sequence, scheme))
+
+
+@settings(max_examples=400, deadline=None)
+@given(anything())
+def test_repair_keeps_the_type_of_every_word(given_: tuple[str, list[str]]) -> None:
+    scheme, sequence = given_
+    for target in SCHEMES:
+        assert [tag[1:] for tag in convert(sequence, scheme, target)] == [tag[1:] for tag in sequence]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(["io", "bio"]).flatmap(anything))
+def test_io_and_bio_are_read_as_by_the_default_of_seqeval(given_: tuple[str, list[str]]) -> None:
+    scheme, sequence = given_
+    assert spans(sequence, scheme) == [Span(start, last + 1, kind) for kind, start, last in get_entities(sequence)]
+
+
+@settings(max_examples=400, deadline=None)
+@given(anything("bioul"))
+def test_bioul_is_read_as_iobes_by_the_default_of_seqeval(given_: tuple[str, list[str]]) -> None:
+    """seqeval's default mode knows the letters of IOBES only."""
+    iobes = [tag.translate(str.maketrans("LU", "ES")) for tag in given_[1]]
+    expected = [Span(start, last + 1, kind) for kind, start, last in get_entities(iobes)]
+    assert spans(given_[1], "bioul") == spans(iobes, "iobes") == expected
+
+
+@settings(deadline=None)
+@given(entities())
+def test_what_is_written_is_read_by_the_strict_mode_of_seqeval(given_: tuple[list[Span], int]) -> None:
+    found, length = given_
+    oracles: list[tuple[str, type[Token]]] = [("bio", IOB2), ("bioul", BILOU), ("iobes", IOBES)]
+    for scheme, oracle in oracles:
+        written = tags(found, length, scheme)
+        if oracle is IOBES:
+            written = [tag.translate(str.maketrans("LU", "ES")) for tag in written]
+        (read,) = Entities([written], oracle).entities
+        assert [Span(entity.start, entity.end, entity.tag) for entity in read] == found
 
 
 @pytest.mark.parametrize(
-    ("tags", "expected"),
+    ("scheme", "sequence", "expected"),
     [
-        ([], []),
-        (["I-A", "I-A"], [Span(0, 2, "A")]),
-        (["I-A", "I-B"], [Span(0, 1, "A"), Span(1, 2, "B")]),
-        (["B-A", "I-B"], [Span(0, 1, "A"), Span(1, 2, "B")]),
-        (["B-A", "B-A"], [Span(0, 1, "A"), Span(1, 2, "A")]),
-        (["I-A", "O", "I-A"], [Span(0, 1, "A"), Span(2, 3, "A")]),
-        (["B-A-1", "I-A-1"], [Span(0, 2, "A-1")]),
+        ("bio", [], []),
+        ("bio", ["I-A", "I-A"], [(0, 2, "A")]),
+        ("bio", ["I-A", "I-B"], [(0, 1, "A"), (1, 2, "B")]),
+        ("bio", ["B-A", "I-B"], [(0, 1, "A"), (1, 2, "B")]),
+        ("bio", ["B-A", "B-A"], [(0, 1, "A"), (1, 2, "A")]),
+        ("bio", ["I-A", "O", "I-A"], [(0, 1, "A"), (2, 3, "A")]),
+        ("bio", ["B-A-1", "I-A-1"], [(0, 2, "A-1")]),
+        ("bio", ["B", "I", "B"], [(0, 2, ""), (2, 3, "")]),
+        ("io", ["I-A", "I-A", "I-B"], [(0, 2, "A"), (2, 3, "B")]),
+        ("bioul", ["B-A", "O"], [(0, 1, "A")]),
+        ("bioul", ["B-A", "U-A"], [(0, 1, "A"), (1, 2, "A")]),
+        ("bioul", ["B-A", "B-A", "L-A"], [(0, 1, "A"), (1, 3, "A")]),
+        ("bioul", ["I-A", "L-A", "L-A"], [(0, 2, "A"), (2, 3, "A")]),
+        ("bioul", ["U-A", "I-A"], [(0, 1, "A"), (1, 2, "A")]),
+        ("bioul", ["B-A", "I-B", "L-A"], [(0, 1, "A"), (1, 2, "B"), (2, 3, "A")]),
     ],
 )
-def test_worked_examples(tags: list[str], expected: list[Span]) -> None:
-    assert spans(tags) == expected
+def test_worked_examples(scheme: str, sequence: list[str], expected: list[tuple[int, int, str]]) -> None:
+    assert spans(sequence, scheme) == [Span(*span) for span in expected]
 
 
-def test_outside_is_the_first_label() -> None:
-    assert bio_labels(["PAR", "INT"]) == ("O", "B-PAR", "I-PAR", "B-INT", "I-INT")
+# Rules
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_rules_of_one_type_are_those_of_a_pattern(scheme: str) -> None:
+    known = labels([""], scheme)
+    for length in range(6):
+        for sequence in itertools.product(known, repeat=length):
+            found, numbers = rules(known, scheme), [known.index(tag) for tag in sequence]
+            allowed = not numbers or (
+                bool(found.starts[numbers[0]] and found.ends[numbers[-1]])
+                and all(found.transitions[a, b] for a, b in itertools.pairwise(numbers))
+            )
+            assert allowed == bool(re.fullmatch(LEGAL[scheme], "".join(sequence)))
+
+
+def test_no_entity_goes_on_in_another_type() -> None:
+    known = labels("AB", "bioul")
+    found = rules(known, "bioul")
+    follows = {tag: {after for j, after in enumerate(known) if found.transitions[i, j]} for i, tag in enumerate(known)}
+    free = {"O", "B-A", "U-A", "B-B", "U-B"}
+    assert follows == {
+        "O": free, "B-A": {"I-A", "L-A"}, "I-A": {"I-A", "L-A"}, "L-A": free, "U-A": free,
+        "B-B": {"I-B", "L-B"}, "I-B": {"I-B", "L-B"}, "L-B": free, "U-B": free,
+    }  # fmt: skip
+
+
+def test_rules_follow_the_order_of_the_tags() -> None:
+    found = rules(["I-A", "O", "B-A"], "bio")
+    assert found.starts.tolist() == [False, True, True]
+    assert found.transitions.tolist() == [[True] * 3, [False, True, True], [True] * 3]
+
+
+# Names
+
+
+def test_labels_begin_with_outside() -> None:
+    assert labels(["PAR", "INT"], "io") == ("O", "I-PAR", "I-INT")
+    assert labels(["PAR", "INT"], "bio") == ("O", "B-PAR", "I-PAR", "B-INT", "I-INT")
+    assert labels(["PAR"], "bilou") == ("O", "B-PAR", "I-PAR", "L-PAR", "U-PAR")
+
+
+@pytest.mark.parametrize(("name", "known"), [("BIO", "bio"), ("BILOU", "bioul"), ("IOBES", "bioul"), ("io", "io")])
+def test_other_names_of_a_scheme(name: str, known: str) -> None:
+    assert scheme_name(name) == known
+
+
+def test_an_unknown_scheme_suggests_what_was_meant() -> None:
+    with pytest.raises(UnknownName, match=r"no tagging scheme called 'biolu'. Did you mean 'bioul'"):
+        spans(["O"], "BIOLU")
+
+
+@pytest.mark.parametrize(("scheme", "tag"), [("io", "B-A"), ("bio", "L-A"), ("bio", "E-A"), ("bioul", "X-A")])
+def test_a_tag_of_another_scheme_is_refused(scheme: str, tag: str) -> None:
+    with pytest.raises(ValueError, match=f"'{tag}' is not a tag of {scheme.upper()}"):
+        spans(["O", tag], scheme)
+
+
+@pytest.mark.parametrize("found", [[Span(0, 2, "A"), Span(1, 3, "A")], [Span(2, 4, "A")], [Span(1, 1, "A")]])
+def test_entities_that_have_no_place_are_refused(found: list[Span]) -> None:
+    with pytest.raises(ValueError, match="not free"):
+        tags(found, 3, "bio")

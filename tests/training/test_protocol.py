@@ -17,7 +17,7 @@ NAMES = [task.name for task in tasks.all()]
 COMMON = {
     "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.0, "clip_norm": 1.0, "head_dropout": 0.1,
     "warmup": 0.1, "select": "best", "max_train": 0, "max_eval": 0, "head": "linear", "pooling": "cls",
-    "document_unit": "sentence",
+    "tagging": "bio", "document_unit": "sentence",
 }  # fmt: skip
 
 # Section I: task: (learning rate, batch size, epochs, max length).
@@ -138,6 +138,20 @@ def test_overrides_of_the_wrong_type_are_refused(name: str, text: str, expected:
 def test_unknown_overrides_suggest_what_was_meant() -> None:
     with pytest.raises(UnknownName, match=r"no setting \(in --set\) called 'epoch'. Did you mean 'epochs'\?"):
         parse_overrides({"epoch": "3"})
+
+
+def test_other_names_of_a_tagging_scheme_are_no_other_setting(tmp_path: Path) -> None:
+    assert parse_overrides({"tagging": "BILOU"}) == parse_overrides({"tagging": "iobes"}) == {"tagging": "bioul"}
+    mine = _load(tmp_path, '[all]\ntagging = "BIOUL"\n[search]\ntagging = ["IO", "IOBES"]\n')
+    assert mine.settings(tasks.get("bc2gm"), {}, 0).tagging == "bioul"
+    assert mine.grid({}) == [{"tagging": "io"}, {"tagging": "bioul"}]
+
+
+def test_an_unknown_tagging_scheme_suggests_what_was_meant() -> None:
+    with pytest.raises(UnknownName, match=r"no tagging scheme called 'bioull'. Did you mean 'bioul'\?"):
+        parse_overrides({"tagging": "bioull"})
+    with pytest.raises(UnknownName, match=r"no tagging scheme called 'boi'"):
+        _settings("standard", "gad", tagging="boi")
 
 
 @pytest.mark.parametrize(
