@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from torch import Tensor, nn
 
+from blurb.inputs.tagging import Rules, rules
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -20,21 +22,33 @@ class Problem:
 
     :param kind: "tokens": a tag a word; "single": one class; "multi": any of the classes; "regression": a number
     :param labels: tags or classes in the order of the outputs; one name for regression
+    :param scheme: tagging scheme of the labels (`blurb.inputs.tagging`); None if they are no tags of one
     """
 
     kind: Kind
     labels: Sequence[str]
+    scheme: str | None = None
+
+    @property
+    def rules(self) -> Rules | None:
+        """Which tag may stand where; None where everything may."""
+        return None if self.scheme is None else rules(self.labels, self.scheme)
 
 
 class Head(nn.Module, ABC):
     """Base of the heads, which work in float32 outside autocast.
 
     Shapes: token problems have features (batch, words, size), targets (batch, words) and a mask (batch, words); the
-    others have features (batch, size), targets (batch,) or, for several labels, (batch, labels), and mask None.
+    others have features (batch, size), targets (batch,) or, for several labels, (batch, labels), and mask None. A head
+    that `reads_sequence` gets all sub-tokens of these, (batch, pieces, size), and their mask (batch, pieces).
+
+    Parameters of the constructor after `dropout`, all with defaults, are options: `--head name,option=value`.
     """
 
     kinds: tuple[Kind, ...] = ("tokens", "single", "multi", "regression")
     """The problems that a head can serve."""
+    reads_sequence = False
+    """Takes all sub-tokens of an input where there are no words; the pooling is then out of use."""
 
     def __init__(self, size: int, problem: Problem, dropout: float) -> None:
         super().__init__()

@@ -10,6 +10,7 @@ from blurb.errors import SettingsError
 from blurb.formulations._base import Formulation, Output
 from blurb.heads import heads, poolings
 from blurb.heads._base import Head, Problem
+from blurb.heads._spec import parse
 from blurb.inputs.cache import cached
 from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Units
@@ -24,13 +25,13 @@ from blurb.training.settings import Settings
 
 def check(source: Source, formulation: Formulation, settings: Settings) -> None:
     """SettingsError if head, pooling, task and tokenizer cannot work together; costs no training."""
-    head = heads.get(settings.head)
-    if not (isinstance(head, type) and issubclass(head, Head)):
+    head, _ = parse(heads, settings.head)
+    if not issubclass(head, Head):
         raise SettingsError(f"{settings.head} is not a subclass of blurb.heads.Head.")
     if formulation.kind not in head.kinds:
         raise SettingsError(f"The head '{settings.head}' does not serve {formulation.task.name} ({formulation.kind}).")
-    if formulation.pooled:
-        pooling = poolings.get(settings.pooling)
+    if formulation.pooled and not head.reads_sequence:
+        pooling, _ = parse(poolings, settings.pooling)
         if pooling.needs_cls and load_tokenizer(source.location, source.remote_code).frame.cls is None:
             possible = [name for name in poolings.names() if not poolings.get(name).needs_cls]
             raise SettingsError(
@@ -99,13 +100,13 @@ class EncoderLearner(Learner):
         most = capacity(encoder)
         pooling, use_pooler = None, False
         size = int(encoder.config.hidden_size)
-        if self.formulation.pooled:
-            pooling = poolings.get(settings.pooling)(size, self.tokenizer.frame.cls)
+        head, options = parse(heads, settings.head)
+        if self.formulation.pooled and not head.reads_sequence:
+            pooling_class, choices = parse(poolings, settings.pooling)
+            pooling = pooling_class(size, self.tokenizer.frame.cls, **choices)
             use_pooler = pooling.uses_pooler and trained_pooler
             size = pooling.size
         if not use_pooler and getattr(encoder, "pooler", None) is not None:
             encoder.pooler = None  # nothing reads it; without it there are no idle parameters
-        problem = Problem(self.formulation.kind, self.formulation.labels)
-        return Network(
-            encoder, pooling, heads.get(settings.head)(size, problem, settings.head_dropout), use_pooler
-        ), most
+        problem = Problem(self.formulation.kind, self.formulation.labels, self.formulation.scheme)
+        return Network(encoder, pooling, head(size, problem, settings.head_dropout, **options), use_pooler), most

@@ -15,7 +15,8 @@ class Network(nn.Module):
     """The steps of Gu et al., section 2.4: encoder, featurizer, prediction.
 
     :param encoder: a transformers model with `last_hidden_state`; it alone runs under autocast
-    :param pooling: for sequence tasks; None means the first sub-token of every word
+    :param pooling: for sequence tasks; None where there is none: token tasks take the first sub-token of every word,
+        heads that read sequences take all sub-tokens
     :param use_pooler: the checkpoint has a trained pooler and the pooling wants it
     """
 
@@ -27,26 +28,33 @@ class Network(nn.Module):
         self.use_pooler = use_pooler
 
     def features(self, batch: Batch) -> Tensor:
-        """(batch, words, size) for token tasks, (batch, size) for the others; float32."""
+        """(batch, words, size) for token tasks, (batch, size) for the others, (batch, pieces, size) without pooling."""
         inputs: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask}
         if batch.types is not None:
             inputs["token_type_ids"] = batch.types
         output = self.encoder(**inputs)
-        hidden = output.last_hidden_state.float()  # (batch, pieces, size)
-        if self.pooling is None:
-            assert batch.positions is not None
+        hidden: Tensor = output.last_hidden_state.float()  # (batch, pieces, size)
+        if batch.positions is not None:
             places = batch.positions.unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
             words: Tensor = hidden.gather(1, places)  # (batch, words, size)
             return words
-        pooled: Tensor = self.pooling(hidden, batch.mask, output.pooler_output.float() if self.use_pooler else None)
+        if self.pooling is None:
+            return hidden
+        pooled: Tensor = self.pooling(
+            hidden, batch.mask, output.pooler_output.float() if self.use_pooler else None, batch.entities
+        )
         return pooled
 
     def loss(self, batch: Batch) -> Tensor:
         """Sum of the losses of a batch."""
         assert batch.targets is not None
-        total: Tensor = self.head.loss(self.features(batch), batch.targets, batch.word_mask)
+        total: Tensor = self.head.loss(self.features(batch), batch.targets, self._mask(batch))
         return total
 
     def predict(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Predictions and scores of a batch."""
-        return self.head.predict(self.features(batch), batch.word_mask)
+        return self.head.predict(self.features(batch), self._mask(batch))
+
+    def _mask(self, batch: Batch) -> Tensor | None:
+        """Which of the features are real, where an input has several."""
+        return batch.mask.bool() if self.pooling is None and batch.word_mask is None else batch.word_mask

@@ -13,16 +13,20 @@ from blurb.training.settings import Settings
 def adamw(network: nn.Module, settings: Settings) -> torch.optim.AdamW:
     """AdamW over all parameters that learn; no decay on biases and norms, as is usual for BERT.
 
-    Every group has a `scale` of the learning rate.
+    Every group has a `scale` of the learning rate; a module asks for one by `learning_rate_scale`.
     """
-    groups = []
-    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    for decay, chosen in (
-        (settings.weight_decay, [parameter for parameter in parameters if parameter.ndim > 1]),
-        (0.0, [parameter for parameter in parameters if parameter.ndim <= 1]),
-    ):
-        if chosen:
-            groups.append({"params": chosen, "weight_decay": decay, "scale": 1.0})
+    scales = {
+        parameter: float(module.learning_rate_scale)  # type: ignore[arg-type]
+        for module in network.modules()  # parents first
+        if hasattr(module, "learning_rate_scale")
+        for parameter in module.parameters()
+    }
+    found: dict[tuple[float, float], list[nn.Parameter]] = {}
+    for parameter in network.parameters():
+        if parameter.requires_grad:
+            decay = settings.weight_decay if parameter.ndim > 1 else 0.0
+            found.setdefault((decay, scales.get(parameter, 1.0)), []).append(parameter)
+    groups = [{"params": chosen, "weight_decay": decay, "scale": scale} for (decay, scale), chosen in found.items()]
     return torch.optim.AdamW(
         groups, lr=settings.lr, betas=(settings.beta1, settings.beta2), eps=settings.epsilon, fused=True
     )

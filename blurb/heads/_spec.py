@@ -1,0 +1,67 @@
+"""Plug-ins with options as one setting: `bilstm,size=256,layers=2`.
+
+The options of a head or pooling are the parameters with defaults that its own constructor adds.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from blurb.errors import SettingsError, UnknownName
+
+if TYPE_CHECKING:
+    from blurb.registry import Registry
+
+WORDS = {"true": True, "false": False}
+
+
+def options(plugin: type) -> dict[str, Any]:
+    """Name and default of every option of a class; SettingsError if a default is no number, bool or text."""
+    found = {}
+    for parameter in inspect.signature(plugin).parameters.values():
+        if parameter.default is not parameter.empty:
+            if not isinstance(parameter.default, bool | int | float | str):
+                raise SettingsError(
+                    f"{plugin.__qualname__}: the default of '{parameter.name}' must be a number, bool or text."
+                )
+            found[parameter.name] = parameter.default
+    return found
+
+
+def parse(registry: Registry[Any], text: str) -> tuple[Any, dict[str, Any]]:
+    """The class that `name,key=value,...` names, and the options that differ from their defaults.
+
+    :raises UnknownName: no such plug-in or option
+    :raises SettingsError: a value of another type than the option's default, an option twice or without a value
+    """
+    name, *pairs = text.split(",")
+    plugin = registry.get(name.strip())
+    if not inspect.isclass(plugin):
+        raise SettingsError(f"The {registry.kind} '{name}' is not a class.")
+    defaults = options(plugin) if pairs else {}
+    chosen: dict[str, Any] = {}
+    for pair in pairs:
+        key, separator, value = (part.strip() for part in pair.partition("="))
+        if not separator or not value or key in chosen:
+            raise SettingsError(f"{registry.kind} '{text}': options are written once each, as key=value, not '{pair}'.")
+        if key not in defaults:
+            raise UnknownName(f"option of the {registry.kind} '{name}'", key, defaults)
+        chosen[key] = _typed(value, defaults[key], f"{registry.kind} '{text}': {key}")
+    return plugin, {key: value for key, value in chosen.items() if value != defaults[key]}
+
+
+def canonical(registry: Registry[Any], text: str) -> str:
+    """The one way to write it: options sorted, defaults left out. Equal heads so have equal trials."""
+    _, chosen = parse(registry, text)
+    words = [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in chosen.items()]
+    return ",".join([text.split(",")[0].strip(), *sorted(words)])
+
+
+def _typed(text: str, default: Any, where: str) -> Any:
+    """`text` as the type of `default`."""
+    try:
+        return WORDS[text.lower()] if isinstance(default, bool) else type(default)(text)
+    except (ValueError, KeyError):
+        kind = {bool: "true or false", int: "a whole number", float: "a number"}[type(default)]
+        raise SettingsError(f"{where} must be {kind}, not '{text}'.") from None

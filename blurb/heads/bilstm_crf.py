@@ -1,0 +1,48 @@
+"""`bilstm-crf`: the chain above the BiLSTM (Huang et al., 2015)."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from blurb.heads._base import Head, Problem
+from blurb.heads._lstm import BiLstm
+from blurb.heads.crf import Crf
+
+
+class BiLstmCrf(Head):
+    """A BiLSTM whose outputs are the features of a CRF.
+
+    :param hidden: units of each direction
+    :param layers: stacked, with `dropout` between them
+    :param constrained: training obeys the tagging scheme as well; decoding always does
+    """
+
+    kinds = ("tokens",)
+
+    def __init__(
+        self,
+        size: int,
+        problem: Problem,
+        dropout: float,
+        hidden: int = 256,
+        layers: int = 1,
+        constrained: bool = False,
+    ) -> None:
+        super().__init__(size, problem, dropout)
+        self.lstm = BiLstm(size, hidden, layers, dropout)
+        self.crf = Crf(self.lstm.size, problem, dropout, constrained)
+
+    def forward(self, features: Tensor, mask: Tensor | None) -> Tensor:
+        """(batch, words, size) to (batch, words, 2 * hidden)."""
+        assert mask is not None
+        words: Tensor = self.lstm(self.dropout(features), mask)[0]
+        return words
+
+    def loss(self, features: Tensor, targets: Tensor, mask: Tensor | None) -> Tensor:
+        return self.crf.loss(self(features, mask), targets, mask)
+
+    def predict(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        return self.crf.predict(self(features, mask), mask)
+
+
+HEAD = BiLstmCrf
