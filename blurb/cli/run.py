@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 )
 @click.option("--protocol", help="Name or TOML file.  [default: standard; demo for --suite demo]")
 @click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1..N instead of the protocol's.")
-@click.option("--head", help="Head; shorthand for --set head=NAME.")
-@click.option("--pooling", help="Featurizer of sequence tasks; shorthand for --set pooling=NAME.")
+@click.option("--head", help="Head, with options as in bilstm,hidden=128 (see blurb heads); shorthand for --set head=...")
+@click.option("--pooling", help="Featurizer of sequence tasks; shorthand for --set pooling=...")
 @click.option("--tagging", help="Tagging scheme of NER and PICO; shorthand for --set tagging=NAME.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the protocol.")
 @click.option(
@@ -71,6 +71,7 @@ def command(
     from blurb import heads, tasks
     from blurb.cli._progress import Display
     from blurb.errors import BlurbError, SettingsError, UnknownName
+    from blurb.heads._spec import canonical
     from blurb.leaderboard import tables
     from blurb.runs import plan
     from blurb.runs.engine import ENGINES
@@ -83,7 +84,7 @@ def command(
     changes = settings.parse_overrides({**_pairs(overrides), **_given(head=head, pooling=pooling, tagging=tagging)})
     for kind, registry in (("head", heads.heads), ("pooling", heads.poolings)):
         if kind in changes:
-            registry.get(changes[kind])
+            changes[kind] = canonical(registry, changes[kind])
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
     if name and len(models) > 1:

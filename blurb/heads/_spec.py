@@ -54,8 +54,12 @@ def parse(registry: Registry[Any], text: str) -> tuple[Any, dict[str, Any]]:
 def canonical(registry: Registry[Any], text: str) -> str:
     """The one way to write it: options sorted, defaults left out. Equal heads so have equal trials."""
     _, chosen = parse(registry, text)
-    words = [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in chosen.items()]
-    return ",".join([text.split(",")[0].strip(), *sorted(words)])
+    return ",".join([text.split(",")[0].strip(), *written(chosen)])
+
+
+def written(chosen: dict[str, Any]) -> list[str]:
+    """Options as `key=value`, sorted."""
+    return sorted(f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in chosen.items())
 
 
 def _typed(text: str, default: Any, where: str) -> Any:

@@ -11,6 +11,8 @@ from filelock import FileLock
 
 from blurb import formulations
 from blurb.errors import SettingsError
+from blurb.heads import heads, poolings
+from blurb.heads._spec import canonical, parse
 from blurb.models import Source
 from blurb.runs.engine import Engine
 from blurb.runs.spec import Configuration, Trial
@@ -86,7 +88,9 @@ def relevant(settings: Settings, formulation: formulations.Formulation, source: 
             name: values[name] for name in BASELINE_SETTINGS if name in ("max_train", "max_eval", *formulation.settings)
         }
     foreign = {"document_unit", "tagging"} - set(formulation.settings)
-    if not formulation.pooled:
+    values["head"] = canonical(heads, settings.head)
+    values["pooling"] = canonical(poolings, settings.pooling)
+    if not formulation.pooled or parse(heads, settings.head)[0].reads_sequence:
         foreign.add("pooling")
     return {name: value for name, value in values.items() if name not in foreign}
 

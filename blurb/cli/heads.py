@@ -1,0 +1,32 @@
+"""`blurb heads`: what can stand above an encoder."""
+
+from __future__ import annotations
+
+import click
+
+from blurb.cli._output import FORMATS, show
+
+
+@click.command(name="heads")
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def command(form: str) -> None:
+    """List heads and poolings with their options, defaults and the file and line they come from.
+
+    Options are written behind the name: --head bilstm,hidden=128,layers=2
+    """
+    from blurb import heads
+    from blurb.errors import SettingsError
+    from blurb.heads._spec import options, written
+
+    rows: list[tuple[object, ...]] = []
+    for registry in (heads.heads, heads.poolings):
+        for name in registry.names():
+            try:
+                plugin = registry.get(name)
+                serves = ", ".join(getattr(plugin, "kinds", ("single", "multi", "regression")))
+                choices = options(plugin)
+                shown: object = choices if form == "json" else " ".join(written(choices))
+                rows.append((registry.kind, name, serves, shown, registry.origin(name)))
+            except SettingsError as error:  # a broken plug-in must not hide the others
+                rows.append((registry.kind, name, "", {} if form == "json" else "", str(error)))
+    show(("kind", "name", "serves", "options", "origin"), rows, form)
