@@ -31,6 +31,17 @@ if TYPE_CHECKING:
 @click.option("--head", help="Head, with options as in bilstm,hidden=128 (see blurb heads); shorthand for --set head=...")
 @click.option("--pooling", help="Featurizer of sequence tasks; shorthand for --set pooling=...")
 @click.option("--tagging", help="Tagging scheme of NER and PICO; shorthand for --set tagging=NAME.")
+@click.option(
+    "--relation-input",
+    metavar="NAME",
+    help="Entities of relation tasks: dummify, dummy-tokens, original, markers or typed-markers.",
+)
+@click.option("--dummy-tokens", is_flag=True, help="Shorthand for --relation-input dummy-tokens.")
+@click.option(
+    "--raw",
+    type=click.Path(path_type=Path),
+    help="Folder of the original releases, for the inputs that need them (ChemProt and DDI without dummies).",
+)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the protocol.")
 @click.option(
     "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of the trials."
@@ -59,8 +70,8 @@ if TYPE_CHECKING:
 def command(
     models: tuple[str, ...], data: Path | None, selection: str, suite: str, protocol: str | None, seeds: int | None,
     head: str | None, pooling: str | None, tagging: str | None, overrides: tuple[str, ...], output: Path,
-    leaderboard: Path, name: str | None, revision: str | None, trust_remote_code: bool, device: str, precision: str,
-    jobs: int, engine: str, dry_run: bool,
+    relation_input: str | None, dummy_tokens: bool, raw: Path | None, leaderboard: Path, name: str | None,
+    revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int, engine: str, dry_run: bool,
 ) -> None:  # fmt: skip
     """Fine-tune MODEL... on the tasks and write the rows of the leaderboard.
 
@@ -81,7 +92,12 @@ def command(
 
     chosen = tasks.select(selection)
     loaded = protocols.load(protocol or ("demo" if suite == "demo" else "standard"))
-    changes = settings.parse_overrides({**_pairs(overrides), **_given(head=head, pooling=pooling, tagging=tagging)})
+    if dummy_tokens:
+        if relation_input not in (None, "dummify", "dummy-tokens"):
+            raise SettingsError(f"--dummy-tokens is for dummies; not for --relation-input {relation_input}.")
+        relation_input = "dummy-tokens"
+    given = _given(head=head, pooling=pooling, tagging=tagging, relation_input=relation_input)
+    changes = settings.parse_overrides({**_pairs(overrides), **given})
     for kind, registry in (("head", heads.heads), ("pooling", heads.poolings)):
         if kind in changes:
             changes[kind] = canonical(registry, changes[kind])
@@ -97,6 +113,7 @@ def command(
     request = plan.Request(
         sources=sources, tasks=chosen, protocol=loaded, data=folder, store=output, device=device, overrides=changes,
         precision=hardware.choose_precision(precision, hardware.choose_device(device)), seeds=seeds, suite=suite,
+        raw=raw,
     )  # fmt: skip
     if dry_run:
         _list_trials(request)

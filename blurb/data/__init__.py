@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.data.load import TaskData, load
+from blurb.data.load import TaskData, load, load_original
 from blurb.data.read import read_split
 
-__all__ = ["TaskData", "load", "read_split"]
+__all__ = ["TaskData", "load", "load_original", "read_split"]

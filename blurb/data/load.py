@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.data.read import read_split
-from blurb.data.schema import hash_rows, hash_splits, to_dataset
+from blurb.data.schema import Row, hash_rows, hash_splits, to_dataset
 from blurb.data.verify import Verdict, count, verdict
 from blurb.errors import DataError
+from blurb.inputs.relations import dummified
 from blurb.tasks import SPLITS, Split, Task
 
 if TYPE_CHECKING:
@@ -36,7 +38,24 @@ def load(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData
     """All splits of a task, hashed and compared with the release that its declaration describes."""
     if not folder.is_dir():
         raise DataError("the data folder does not exist; give it with --data.", folder)
-    rows = {split: read_split(task, folder, split) for split in splits}
+    return _task_data(task, {split: read_split(task, folder, split) for split in splits})
+
+
+def load_original(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData:
+    """All splits of a relation task from its original release: the text as it was, with the spans of the entities.
+
+    The hash is that of these examples; the verdict is that of their dummified form, which is what BLURB publishes.
+    """
+    if not folder.is_dir():
+        raise DataError("the folder of the original releases does not exist; give it with --raw.", folder)
+    module, _, function = task.original.partition(":")
+    read = getattr(importlib.import_module(module), function)
+    rows = {split: list(read(folder, task, split)) for split in splits}
+    published = {split: [dummified(row) for row in examples] for split, examples in rows.items()}
+    return replace(_task_data(task, rows), verdict=_task_data(task, published).verdict)
+
+
+def _task_data(task: Task, rows: dict[Split, list[Row]]) -> TaskData:
     hashes = {split: hash_rows(examples) for split, examples in rows.items()}
     counts = {split: count(task, examples) for split, examples in rows.items()}
     datasets = {split: to_dataset(examples, task.type) for split, examples in rows.items()}

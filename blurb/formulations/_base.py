@@ -38,6 +38,8 @@ class Formulation(ABC):
     """Names of the settings that concern this task type and not every other."""
     pooled: ClassVar[bool] = True
     """Whether the encoder's output is pooled to one vector an input."""
+    has_entities: ClassVar[bool] = False
+    """Whether the features say where two entities are."""
 
     def __init__(self, task: Task, options: Mapping[str, Any] | None = None) -> None:
         self.task = task
@@ -52,6 +54,20 @@ class Formulation(ABC):
     def scheme(self) -> str | None:
         """The tagging scheme of the labels; None if they are no tags."""
         return None
+
+    @property
+    def has_markers(self) -> bool:
+        """Whether the entities stand between markers."""
+        return False
+
+    @property
+    def needs_original(self) -> bool:
+        """Whether the examples must come from the original release; SettingsError if that could not serve either."""
+        return False
+
+    def special_tokens(self, units: Sequence[Row]) -> list[str]:
+        """What the tokenizer must learn to read these units."""
+        return []
 
     def units(self, examples: Iterable[Row]) -> list[Row]:
         """The units of a split."""

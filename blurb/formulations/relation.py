@@ -1,22 +1,51 @@
-"""Relations of two entities in a sentence, which arrive dummified: classification of the whole text."""
+"""Relations of two entities in a sentence: classification of the whole text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from blurb.data.schema import Row
+from blurb.errors import SettingsError
 from blurb.formulations._base import Classification
+from blurb.inputs import relations
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_relations
 from blurb.inputs.tokenizer import Tokenizer
 
 
 class Relation(Classification):
-    """The text with its dummies; what is too long is cut so that both entities stay."""
+    """The text with its entities as the setting `relation_input` wants them; what is too long is cut around them."""
+
+    settings = ("relation_input",)
+    has_entities = True
+
+    @property
+    def strategy(self) -> str:
+        """One of `blurb.inputs.relations.STRATEGIES`."""
+        return str(self.options.get("relation_input", "dummify"))
+
+    @property
+    def has_markers(self) -> bool:
+        return self.strategy in relations.MARKERS
+
+    @property
+    def needs_original(self) -> bool:
+        """Whether the names of the entities are needed, which the BLURB files of some tasks do not hold."""
+        if self.strategy == "original" and not self.task.original:
+            possible = ", ".join(name for name in relations.STRATEGIES if name != "original")
+            raise SettingsError(
+                f"{self.task.name} is released with dummies in the place of its entities, so there is no original "
+                f"text. Possible: --relation-input {possible}."
+            )
+        return self.strategy not in relations.DUMMIES and bool(self.task.original)
+
+    def special_tokens(self, units: Sequence[Row]) -> list[str]:
+        return relations.special_tokens(units, self.strategy)
 
     def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
-        heads, tails = ([(unit[role]["start"], unit[role]["end"]) for unit in units] for role in ("head", "tail"))
-        return encode_relations([unit["text"] for unit in units], heads, tails, tokenizer, max_length)
+        marked = [relations.mark(unit, self.strategy) for unit in units]
+        texts, heads, tails = ([getattr(one, name) for one in marked] for name in ("text", "head", "tail"))
+        return encode_relations(texts, heads, tails, tokenizer, max_length)
 
 
 FORMULATION = Relation

@@ -6,6 +6,7 @@ The same sentence, `aspirin inhibits COX-1 strongly`, with the chemical and the 
 |---|---|
 | `original` | aspirin inhibits COX-1 strongly |
 | `dummify` | @CHEMICAL$ inhibits @GENE$ strongly |
+| `dummy-tokens` | the same; `@CHEMICAL$` and `@GENE$` are tokens of their own |
 | `markers` | [E1] aspirin [/E1] inhibits [E2] COX-1 [/E2] strongly |
 | `typed-markers` | [CHEMICAL] aspirin [/CHEMICAL] inhibits [GENE] COX-1 [/GENE] strongly |
 
@@ -14,12 +15,14 @@ Every strategy takes and returns a `Marked`: the text and the character spans of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from blurb.errors import SettingsError
 
-STRATEGIES = ("dummify", "original", "markers", "typed-markers")
+STRATEGIES = ("dummify", "dummy-tokens", "original", "markers", "typed-markers")
+DUMMIES = STRATEGIES[:2]
+MARKERS = STRATEGIES[3:]
 SHORT = {"CHEMICAL": "CHEM"}
 """In the dummy of two overlapping entities: `@CHEM-GENE$`."""
 Span = tuple[int, int]
@@ -58,13 +61,20 @@ def mark(row: Mapping[str, Any], strategy: str) -> Marked:
             raise SettingsError("the entities are dummies already, so there is no original text.")
         case "original":
             return Marked(text, head, tail)
-        case "dummify":
+        case "dummify" | "dummy-tokens":
             return Marked(text, head, tail) if dummies else dummify(text, head, tail, types)
         case "markers":
             return insert(text, head, tail, ("E1", "E2"))
         case "typed-markers":
             return insert(text, head, tail, types)
     raise SettingsError(f"the relation input is one of {', '.join(STRATEGIES)}, not '{strategy}'.")
+
+
+def dummified(row: Mapping[str, Any]) -> dict[str, Any]:
+    """An original row as BLURB publishes it: dummies in the text, their spans and names for the entities."""
+    text, *spans = mark(row, "dummify")
+    head, tail = ({"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in spans)
+    return {**row, "text": text, "head": head, "tail": tail}
 
 
 def dummify(text: str, head: Span, tail: Span, types: Sequence[str]) -> Marked:
@@ -121,7 +131,17 @@ def insert(text: str, head: Span, tail: Span, names: Sequence[str]) -> Marked:
     return Marked(written + text[done:], (found[0][0], found[0][1]), (found[1][0], found[1][1]))
 
 
-def markers(strategy: str, types: Sequence[str]) -> list[str]:
-    """The special tokens that a strategy adds to the tokenizer, in one order for all rows."""
-    names = {"markers": ("E1", "E2"), "typed-markers": tuple(dict.fromkeys(sorted(types)))}.get(strategy, ())
+def special_tokens(rows: Iterable[Mapping[str, Any]], strategy: str) -> list[str]:
+    """What a strategy adds to the tokenizer, in an order that does not depend on that of the rows.
+
+    >>> row = {"text": "AB", "head": {"start": 0, "end": 1, "type": "X"}, "tail": {"start": 1, "end": 2, "type": "Y"}}
+    >>> special_tokens([row], "typed-markers"), special_tokens([row], "dummy-tokens"), special_tokens([row], "dummify")
+    (['[X]', '[/X]', '[Y]', '[/Y]'], ['@X$', '@Y$'], [])
+    """
+    if strategy == "dummy-tokens":
+        marked = (mark(row, strategy) for row in rows)
+        return sorted({one.text[slice(*span)] for one in marked for span in (one.head, one.tail)})
+    names = {"markers": ["E1", "E2"]}.get(strategy, [])
+    if strategy == "typed-markers":
+        names = sorted({row[role]["type"] for row in rows for role in ("head", "tail")})
     return [f"[{slash}{name}]" for name in names for slash in ("", "/")]

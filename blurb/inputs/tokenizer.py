@@ -6,6 +6,7 @@ SentencePiece and tokenizers without a fast version go the same way.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
@@ -81,6 +82,16 @@ class Tokenizer:
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
+
+    def extended(self, tokens: Sequence[str]) -> Tokenizer:
+        """A tokenizer that also knows these special tokens, which it neither splits nor lower-cases."""
+        if not tokens:
+            return self
+        from tokenizers import AddedToken
+
+        inner = copy.deepcopy(self.inner)
+        inner.add_tokens([AddedToken(token, special=True, normalized=False) for token in tokens], special_tokens=True)
+        return Tokenizer(inner)
 
     @cached_property
     def pad_id(self) -> int:

@@ -26,7 +26,7 @@ from blurb.tasks import TYPES
 SCHEMA = 2
 RESULTS = (
     "schema", "suite", "model", "weights", "protocol", "overrides", "precision", "head", "pooling", "tagging",
-    "task", "type", "seed", "split", "metric", "value", "majority", "data", "trial",
+    "relation_input", "task", "type", "seed", "split", "metric", "value", "majority", "data", "trial",
 )  # fmt: skip
 NAMES = tuple(task.name for task in tasks.all() if task.row)
 LEADERBOARD = (
@@ -145,6 +145,7 @@ def _result_lines(row: Result) -> list[dict[str, str]]:
                         "head": str(record.trial.settings.get("head", "")),
                         "pooling": str(record.trial.settings.get("pooling", "")),
                         "tagging": str(record.trial.settings.get("tagging", "")),
+                        "relation_input": str(record.trial.settings.get("relation_input", "")),
                         "task": task,
                         "type": TASK_TYPES.get(task, ""),
                         "seed": str(seed),

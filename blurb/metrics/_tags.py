@@ -106,7 +106,7 @@ def join_letters(sentences: Sequence[Sequence[str]]) -> tuple[str | None, str]:
 
 
 def _without(text: str, name: str) -> str:
-    """`text.replace(name, "")`; by deleting the characters of the name where that is the same, as it is much quicker."""
+    """`text.replace(name, "")`; by deleting the characters of the name where that is the same, as it is quicker."""
     if text.isascii():
         letters = text.encode().translate(None, delete=name.encode()).decode()
         if len(text) - len(letters) == text.count(name) * len(name):  # none of them stands anywhere else

@@ -11,6 +11,7 @@ from blurb.formulations._base import Formulation, Output
 from blurb.heads import heads, poolings
 from blurb.heads._base import Head, Problem
 from blurb.heads._spec import parse
+from blurb.heads.pooling._base import Pooling
 from blurb.inputs.cache import cached
 from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Units
@@ -31,13 +32,25 @@ def check(source: Source, formulation: Formulation, settings: Settings) -> None:
     if formulation.kind not in head.kinds:
         raise SettingsError(f"The head '{settings.head}' does not serve {formulation.task.name} ({formulation.kind}).")
     if formulation.pooled and not head.reads_sequence:
-        pooling, _ = parse(poolings, settings.pooling)
-        if pooling.needs_cls and load_tokenizer(source.location, source.remote_code).frame.cls is None:
-            possible = [name for name in poolings.names() if not poolings.get(name).needs_cls]
+        cls = load_tokenizer(source.location, source.remote_code).frame.cls
+        reason = _unfit(parse(poolings, settings.pooling)[0], formulation, cls)
+        if reason:
+            fit = [name for name in poolings.names() if not _unfit(poolings.get(name), formulation, cls)]
             raise SettingsError(
-                f"The tokenizer of {source.name} adds no classification token, so pooling '{settings.pooling}' cannot "
-                f"work on {formulation.task.name}. Possible: --pooling {' or '.join(possible)}."
+                f"The pooling '{settings.pooling}' cannot work on {formulation.task.name} with {source.name}: "
+                f"{reason}. Possible: --pooling {' or '.join(fit)}."
             )
+
+
+def _unfit(pooling: type[Pooling], formulation: Formulation, cls: int | None) -> str:
+    """Why a pooling cannot serve, or nothing."""
+    if pooling.needs_cls and cls is None:
+        return "its tokenizer adds no classification token"
+    if pooling.needs_entities and not formulation.has_entities:
+        return "its inputs have no two entities"
+    if pooling.needs_markers and not formulation.has_markers:
+        return "its inputs have no markers (--relation-input markers or typed-markers)"
+    return ""
 
 
 class EncoderLearner(Learner):
@@ -62,6 +75,8 @@ class EncoderLearner(Learner):
         chosen = complete(settings)
         check(self.source, self.formulation, chosen)
         seed_everything(seed)
+        plain = load_tokenizer(self.source.location, self.source.remote_code)
+        self.tokenizer = plain.extended(self.formulation.special_tokens(train.rows))
         network, most = self._network(chosen)
         self.limit = min(chosen.max_length, most or chosen.max_length)
         self.trainer = Trainer(network, self.tokenizer.pad_id, self.device, self.precision, progress)
@@ -98,6 +113,8 @@ class EncoderLearner(Learner):
         """A fresh network, and the most sub-tokens that fit its encoder."""
         encoder, trained_pooler = load_encoder(self.source.location, self.source.remote_code)
         most = capacity(encoder)
+        if len(self.tokenizer.inner) > encoder.get_input_embeddings().num_embeddings:
+            encoder.resize_token_embeddings(len(self.tokenizer.inner))
         pooling, use_pooler = None, False
         size = int(encoder.config.hidden_size)
         head, options = parse(heads, settings.head)

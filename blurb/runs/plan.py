@@ -17,7 +17,7 @@ from blurb.models import Source
 from blurb.runs.engine import Engine
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Row, Store
-from blurb.runs.worker import Job, Outcome, Progress, data_hash
+from blurb.runs.worker import Job, Origin, Outcome, Progress, data_hash
 from blurb.tasks import Task
 from blurb.training.protocol import Protocol
 from blurb.training.settings import Settings
@@ -33,6 +33,7 @@ class Request:
     :param overrides: settings from the command line
     :param seeds: number of seeds, None for the protocol's
     :param precision: resolved
+    :param raw: folder of the original releases, for the inputs that need them
     :param suite: "blurb" or "demo": rows of the two never mix
     """
 
@@ -46,6 +47,7 @@ class Request:
     overrides: Mapping[str, Any] = field(default_factory=dict)
     seeds: int | None = None
     suite: str = "blurb"
+    raw: Path | None = None
 
     def configuration(self, source: Source) -> Configuration:
         """What makes the row of a model besides the model."""
@@ -68,16 +70,24 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
         from blurb.models.encoder import check
 
         check(source, formulation, settings)
+    origin = Origin(task.name, request.data)
+    if formulation.needs_original:
+        if request.raw is None:
+            raise SettingsError(
+                f"The BLURB files of {task.name} hold dummies in the place of the entities; the relation input "
+                f"'{settings.relation_input}' needs their names: give the folder of the original release with --raw."
+            )
+        origin = Origin(task.name, request.raw, original=True)
     trial = Trial(
         task=task.name,
         weights=source.weights,
         tokenizer=source.tokenizer,
-        data=data_hash(task.name, request.data),
+        data=data_hash(origin),
         settings=relevant(settings, formulation, source),
         seed=seed,
         precision=request.precision if source.kind == "encoder" else "fp32",
     )
-    return Job(trial, source, request.configuration(source), request.data, request.store, request.device)
+    return Job(trial, source, request.configuration(source), origin, request.store, request.device)
 
 
 def relevant(settings: Settings, formulation: formulations.Formulation, source: Source) -> dict[str, Any]:
@@ -87,7 +97,7 @@ def relevant(settings: Settings, formulation: formulations.Formulation, source: 
         return {
             name: values[name] for name in BASELINE_SETTINGS if name in ("max_train", "max_eval", *formulation.settings)
         }
-    foreign = {"document_unit", "tagging"} - set(formulation.settings)
+    foreign = {"document_unit", "tagging", "relation_input"} - set(formulation.settings)
     values["head"] = canonical(heads, settings.head)
     values["pooling"] = canonical(poolings, settings.pooling)
     if not formulation.pooled or parse(heads, settings.head)[0].reads_sequence:

@@ -33,13 +33,22 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where the examples of a task come from: a folder in the BLURB layout, or of the original releases."""
+
+    task: str
+    folder: Path
+    original: bool = False
+
+
+@dataclass(frozen=True)
 class Job:
     """A trial with all that is needed to run it on this machine."""
 
     trial: Trial
     source: Source
     configuration: Configuration
-    data: Path
+    data: Origin
     store: Path
     device: str
 
@@ -83,15 +92,16 @@ def execute(job: Job, progress: Progress = lambda done, total: None) -> Outcome:
 
 
 @lru_cache(maxsize=1)
-def load_data(task: str, folder: Path) -> TaskData:
+def load_data(origin: Origin) -> TaskData:
     """The data of a task; kept, as the seeds of a task follow one another."""
-    return data.load(tasks.get(task), folder)
+    load = data.load_original if origin.original else data.load
+    return load(tasks.get(origin.task), origin.folder)
 
 
 @cache
-def data_hash(task: str, folder: Path) -> str:
+def data_hash(origin: Origin) -> str:
     """The data hash of a task, for planning; all of them fit into memory, all the data may not."""
-    return load_data(task, folder).hash
+    return load_data(origin).hash
 
 
 def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) -> tuple[list[dict[str, Any]], str]:
@@ -101,9 +111,9 @@ def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) ->
 
 def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
     trial = job.trial
-    content = load_data(trial.task, job.data)
+    content = load_data(job.data)
     if content.hash != trial.data:
-        raise DataError("the data changed since the trials were planned; run the command again.", job.data)
+        raise DataError("the data changed since the trials were planned; run the command again.", job.data.folder)
     formulation = formulations.bind(content.task, trial.settings)
     with store.writing(path) as aside:
         handler = logging.FileHandler(aside / "log.txt", encoding="utf-8")

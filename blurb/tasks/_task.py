@@ -33,6 +33,7 @@ class Task:
     :param sizes: Table 3 of the paper as printed
     :param released: counts of the files that BLURB's kit makes, where they differ from `sizes`
     :param explanation: why they differ
+    :param original: `module:function` that reads a split of the original release, where that says more than `files` do
     :param hashes: hash of the canonical examples of each split, where it is known
     """
 
@@ -54,6 +55,7 @@ class Task:
     sizes: Mapping[Split, int] = field(default_factory=dict)
     released: Mapping[Split, int] = field(default_factory=dict)
     explanation: str = ""
+    original: str = ""
     hashes: Mapping[Split, str] = field(default_factory=dict)
 
     def expected(self, split: Split) -> int | None:

@@ -11,6 +11,7 @@ TASK = Task(
     row=7,
     files=tsv_files("chemprot"),
     reader="blurb.data.relations:read_chemprot",
+    original="blurb.data.originals.chemprot:read",
     labels=("CPR:3", "CPR:4", "CPR:5", "CPR:6", "CPR:9", "false"),
     metric="micro_f1_without",
     metric_options={"negative": "false"},

@@ -11,6 +11,7 @@ TASK = Task(
     row=8,
     files=tsv_files("DDI"),
     reader="blurb.data.relations:read_ddi",
+    original="blurb.data.originals.ddi:read",
     labels=("DDI-advise", "DDI-effect", "DDI-int", "DDI-mechanism", "DDI-false"),
     metric="micro_f1_without",
     metric_options={"negative": "DDI-false"},

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blurb.errors import SettingsError, UnknownName
-from blurb.inputs import tagging
+from blurb.inputs import relations, tagging
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Settings:
     head: str
     pooling: str
     tagging: str
+    relation_input: str
     document_unit: str
 
     def __post_init__(self) -> None:
@@ -50,6 +51,8 @@ class Settings:
         for name, choices in (("select", ("best", "last")), ("document_unit", ("sentence", "abstract"))):
             if getattr(self, name) not in choices:
                 raise SettingsError(f"{name} is one of {', '.join(choices)}, not '{getattr(self, name)}'.")
+        if self.relation_input not in relations.STRATEGIES:
+            raise UnknownName("relation input", self.relation_input, relations.STRATEGIES)
         if self.tagging not in tagging.SCHEMES:  # `typed` has replaced other names of a scheme
             raise UnknownName("tagging scheme", self.tagging, tagging.SCHEMES)
 

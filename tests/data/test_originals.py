@@ -13,21 +13,13 @@ from blurb import tasks
 from blurb.data.originals import chemprot, ddi
 from blurb.data.schema import Row
 from blurb.errors import DataError
-from blurb.inputs.relations import mark
+from blurb.inputs.relations import dummified
 from blurb.tasks import SPLITS, Split
 
 XML = """<document id="D.d1"><sentence id="D.d1.s0" text="{text}">
 <entity id="D.d1.s0.e0" charOffset="0-3" type="drug" text="aaaa"/>
 <entity id="D.d1.s0.e1" charOffset="5-6;10-12" type="brand" text="bb"/>
 <pair id="D.d1.s0.p0" e1="D.d1.s0.e1" e2="D.d1.s0.e0" ddi="{ddi}" {type}/></sentence></document>"""
-
-
-def as_blurb(row: Row) -> Row:
-    """A row with dummies, as BLURB's reader gives it."""
-    marked = mark(row, "dummify")
-    names = [marked.text[start + 1 : end - 1] for start, end in (marked.head, marked.tail)]
-    spans = [{"start": s, "end": e, "type": n} for (s, e), n in zip((marked.head, marked.tail), names, strict=True)]
-    return {**row, "text": marked.text, "head": spans[0], "tail": spans[1]}
 
 
 @pytest.mark.real
@@ -43,7 +35,7 @@ def test_dummified_originals_are_blurbs_rows_in_their_order(
     pytest.importorskip("nltk")
     monkeypatch.setenv("NLTK_DATA", str(test_data / "nltk_data"))
     reader = {"chemprot": chemprot, "ddi": ddi}[name]
-    rows = [as_blurb(row) for row in reader.read(test_data / "raw_data", tasks.get(name), split)]
+    rows = [dummified(row) for row in reader.read(test_data / "raw_data", tasks.get(name), split)]
     assert rows == real_rows(name, split)
 
 

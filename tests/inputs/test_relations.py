@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from blurb.errors import SettingsError
 from blurb.inputs import relations
-from blurb.inputs.relations import dummify, insert, mark, markers
+from blurb.inputs.relations import dummify, insert, mark, special_tokens
 
 E = ("E1", "E2")
 
@@ -81,11 +81,15 @@ def test_the_original_of_a_dummified_text_is_refused() -> None:
 
 
 def test_special_tokens() -> None:
-    assert markers("markers", ("B", "A")) == ["[E1]", "[/E1]", "[E2]", "[/E2]"]
-    assert markers("typed-markers", ("B", "A", "A")) == ["[A]", "[/A]", "[B]", "[/B]"]
-    assert markers("dummify", ("A",)) == []
+    rows = [row("aspirin inhibits COX-1", (0, 7), (17, 22)), row("insulin", (0, 7), (0, 7))]
+    assert special_tokens(rows, "markers") == ["[E1]", "[/E1]", "[E2]", "[/E2]"]
+    assert special_tokens(rows, "typed-markers") == ["[CHEMICAL]", "[/CHEMICAL]", "[GENE]", "[/GENE]"]
+    assert special_tokens(rows, "dummy-tokens") == ["@CHEM-GENE$", "@CHEMICAL$", "@GENE$"]
+    assert special_tokens(rows, "dummify") == special_tokens(rows, "original") == []
 
 
 def test_every_strategy_is_known() -> None:
     plain = row("aspirin inhibits COX-1", (0, 7), (17, 22))
-    assert len({mark(plain, strategy).text for strategy in relations.STRATEGIES}) == len(relations.STRATEGIES)
+    assert len({mark(plain, strategy).text for strategy in relations.STRATEGIES}) == 4  # two differ in their tokens
+    with pytest.raises(SettingsError, match="original, markers"):
+        mark(plain, "marker")
