@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 @click.option("--protocol", help="Name or TOML file.  [default: standard; demo for --suite demo]")
 @click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1..N instead of the protocol's.")
-@click.option("--head", help="Head, with options as in bilstm,hidden=128 (see blurb heads); shorthand for --set head=...")
+@click.option("--head", help="Head, as in crf or bilstm,hidden=128 (see blurb heads); shorthand for --set head=...")
 @click.option("--pooling", help="Featurizer of sequence tasks; shorthand for --set pooling=...")
 @click.option("--tagging", help="Tagging scheme of NER and PICO; shorthand for --set tagging=NAME.")
 @click.option(
