@@ -1,0 +1,252 @@
+"""The linear chain. Oracles: all paths one by one, pytorch-crf, finite differences in float64."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torchcrf import CRF
+
+from blurb.heads.chain import model
+from blurb.heads.chain.model import Chain
+from blurb.heads.chain.partition import prefers_tree, sequential
+from blurb.heads.chain.tree import tree
+from blurb.inputs.tagging import rules
+
+ALGORITHMS = {"sequential": sequential, "tree": tree}
+BIO = ("O", "B-X", "I-X")
+
+
+@pytest.fixture(params=sorted(ALGORITHMS))
+def algorithm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Either algorithm, whatever the size."""
+    monkeypatch.setattr(model, "log_partition", ALGORITHMS[request.param])
+
+
+def _chain(tags: int, seed: int, **options: Any) -> Chain:
+    torch.manual_seed(seed)
+    chain = Chain(tags, **options)
+    for parameter in chain.parameters():
+        torch.nn.init.normal_(parameter)
+    return chain
+
+
+def _case(seed: int, most: int = 12) -> tuple[Tensor, Tensor, Tensor]:
+    """Emissions, tags and mask of ragged sequences; the padding is NaN and out of range."""
+    rng = np.random.default_rng(seed)
+    batch, words, tags = rng.integers(1, 6), rng.integers(1, most), rng.integers(1, 6)
+    lengths = torch.from_numpy(rng.integers(1, words + 1, size=batch))
+    mask = torch.arange(words) < lengths[:, None]
+    emissions = torch.from_numpy(rng.normal(size=(batch, words, tags)) * 3).float()
+    gold = torch.from_numpy(rng.integers(0, tags, size=(batch, words)))
+    return emissions.masked_fill(~mask[..., None], math.nan), gold.masked_fill(~mask, -100), mask
+
+
+def _all_paths(chain: Chain, emissions: Tensor, allowed: Any = None) -> dict[tuple[int, ...], float]:
+    """Score of every (allowed) path of one sequence (words, tags)."""
+    starts, transitions, ends = (value.tolist() for value in (chain.starts, chain.transitions, chain.ends))
+    scores = emissions.tolist()
+    found = {}
+    for path in itertools.product(range(len(starts)), repeat=len(scores)):
+        pairs = list(itertools.pairwise(path))
+        if allowed is not None and not (
+            allowed.starts[path[0]] and allowed.ends[path[-1]] and all(allowed.transitions[a, b] for a, b in pairs)
+        ):
+            continue
+        found[path] = (
+            starts[path[0]] + ends[path[-1]] + sum(row[tag] for row, tag in zip(scores, path, strict=True))
+            + sum(transitions[a][b] for a, b in pairs)
+        )  # fmt: skip
+    return found
+
+
+def _log_sum(values: Any) -> float:
+    return math.log(math.fsum(math.exp(value) for value in values))
+
+
+@pytest.mark.usefixtures("algorithm")
+@pytest.mark.parametrize("seed", range(40))
+def test_all_paths_one_by_one(seed: int) -> None:
+    emissions, gold, mask = _case(seed, most=6)
+    chain = _chain(emissions.shape[-1], seed)
+    found = chain.log_likelihood(emissions, gold, mask)
+    best, shares = chain.decode(emissions, mask), chain.marginals(emissions, mask)
+    for row, length in enumerate(mask.sum(1).tolist()):
+        paths = _all_paths(chain, emissions[row, :length])
+        total = _log_sum(paths.values())
+        assert found[row].item() == pytest.approx(paths[tuple(gold[row, :length].tolist())] - total, abs=1e-4)
+        assert paths[tuple(best[row, :length].tolist())] == pytest.approx(max(paths.values()), abs=1e-4)
+        assert best[row, length:].tolist() == [0] * (mask.shape[1] - length)
+        for word, tag in itertools.product(range(length), range(emissions.shape[-1])):
+            expected = math.fsum(math.exp(score - total) for path, score in paths.items() if path[word] == tag)
+            assert shares[row, word, tag].item() == pytest.approx(expected, abs=1e-4)
+        assert not shares[row, length:].any()
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("labels", [BIO, ("O", "B-X", "I-X", "B-Y", "I-Y")])
+def test_rules_are_obeyed_in_decoding_and_marginals(labels: tuple[str, ...], seed: int) -> None:
+    allowed = rules(labels, "bio")
+    chain = _chain(len(labels), seed, rules=allowed)
+    emissions = torch.randn(3, 5, len(labels)) * 5
+    mask = torch.arange(5) < torch.tensor([5, 1, 4])[:, None]
+    best, shares = chain.decode(emissions, mask), chain.marginals(emissions, mask)
+    for row, length in enumerate((5, 1, 4)):
+        paths = _all_paths(chain, emissions[row, :length], allowed)
+        assert paths[tuple(best[row, :length].tolist())] == pytest.approx(max(paths.values()), abs=1e-4)
+        total = _log_sum(paths.values())
+        first = math.fsum(math.exp(score - total) for path, score in paths.items() if path[0] == 0)
+        assert shares[row, 0, 0].item() == pytest.approx(first, abs=1e-4)
+        assert shares[row, 0, 2].item() == 0.0  # I-X cannot be first
+
+
+@pytest.mark.usefixtures("algorithm")
+def test_constrained_training_gives_no_weight_to_forbidden_transitions() -> None:
+    allowed = rules(BIO, "bio")
+    inner = SimpleNamespace(starts=np.ones(3, bool), ends=np.ones(3, bool), transitions=allowed.transitions)
+    chain = _chain(3, 0, rules=allowed, constrained=True)
+    emissions = torch.randn(1, 6, 3, requires_grad=True)
+    gold, mask = torch.tensor([[2, 2, 0, 1, 2, 0]]), torch.ones(1, 6, dtype=torch.bool)  # a window may start inside
+    paths = _all_paths(chain, emissions[0], inner)
+    found = chain.log_likelihood(emissions, gold, mask)
+    assert found.item() == pytest.approx(paths[tuple(gold[0].tolist())] - _log_sum(paths.values()), abs=1e-4)
+    found.sum().backward()
+    assert chain.transitions.grad is not None
+    assert chain.transitions.grad[0, 2] == 0.0
+    assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in chain.parameters())
+    with pytest.raises(ValueError, match=r"tags of sequence 0 break the rules.*\[0, 2"):
+        chain.log_likelihood(emissions, torch.tensor([[0, 2, 0, 0, 0, 0]]), mask)
+
+
+@pytest.mark.usefixtures("algorithm")
+@pytest.mark.parametrize("seed", range(300))
+def test_pytorch_crf(seed: int) -> None:
+    emissions, gold, mask = _case(seed)
+    chain, theirs = _chain(emissions.shape[-1], seed), CRF(emissions.shape[-1], batch_first=True)
+    pairs = (
+        (chain.starts, theirs.start_transitions), (chain.transitions, theirs.transitions),
+        (chain.ends, theirs.end_transitions),
+    )  # fmt: skip
+    for one, other in pairs:
+        other.data.copy_(one.data)
+    ours = emissions.clone().requires_grad_()
+    clean = emissions.nan_to_num(0.0).requires_grad_()
+    likelihood = chain.log_likelihood(ours, gold, mask)
+    expected = theirs(clean, gold.clamp(min=0), mask=mask, reduction="none")
+    assert torch.allclose(likelihood, expected, atol=1e-3)
+    weights = torch.rand(len(mask))
+    (likelihood * weights).sum().backward()
+    (expected * weights).sum().backward()
+    assert ours.grad is not None
+    assert torch.allclose(ours.grad, clean.grad, atol=1e-4)
+    for one, other in pairs:
+        assert one.grad is not None
+        wanted = torch.zeros_like(one) if other.grad is None else other.grad  # one word has no transitions
+        assert torch.allclose(one.grad, wanted, atol=1e-3)
+    best = chain.decode(emissions, mask)
+    assert [row[real].tolist() for row, real in zip(best, mask, strict=True)] == theirs.decode(clean, mask)
+
+
+@pytest.mark.usefixtures("algorithm")
+@pytest.mark.parametrize("words", [1, 2, 3, 8, 9])
+@pytest.mark.parametrize("constrained", [False, True])
+def test_gradients_by_finite_differences(words: int, constrained: bool) -> None:
+    chain = _chain(3, words, rules=rules(BIO, "bio"), constrained=constrained).double()
+    mask = torch.arange(words) < torch.tensor([words, max(1, words // 2)])[:, None]
+    gold = torch.zeros(2, words, dtype=torch.int64)
+    emissions = torch.randn(2, words, 3, dtype=torch.float64, requires_grad=True)
+    names = [name for name, _ in chain.named_parameters()]
+
+    def likelihood(scores: Tensor, *values: Tensor) -> Tensor:
+        found: Tensor = torch.func.functional_call(
+            _Likelihood(chain), {f"chain.{name}": value for name, value in zip(names, values, strict=True)},
+            (scores, gold, mask),
+        )  # fmt: skip
+        return found
+
+    assert torch.autograd.gradcheck(likelihood, (emissions, *chain.parameters()))
+
+
+class _Likelihood(torch.nn.Module):
+    def __init__(self, chain: Chain) -> None:
+        super().__init__()
+        self.chain = chain
+
+    def forward(self, *values: Tensor) -> Tensor:
+        return self.chain.log_likelihood(*values)
+
+
+def test_long_inputs_keep_their_digits() -> None:
+    chain, emissions = _chain(5, 0), torch.randn(2, 512, 5) * 20 + 300
+    gold, mask = torch.zeros(2, 512, dtype=torch.int64), torch.ones(2, 512, dtype=torch.bool)
+    exact = _chain(5, 0).double().log_likelihood(emissions.double(), gold, mask)
+    assert torch.allclose(chain.log_likelihood(emissions, gold, mask).double(), exact, rtol=1e-5)
+
+
+def test_float32_whatever_the_surroundings() -> None:
+    chain, emissions = _chain(3, 0), torch.randn(2, 9, 3)
+    gold, mask = torch.zeros(2, 9, dtype=torch.int64), torch.ones(2, 9, dtype=torch.bool)
+    expected = chain.log_likelihood(emissions, gold, mask)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(chain.log_likelihood(emissions, gold, mask), expected)
+    assert chain.log_likelihood(emissions.bfloat16(), gold, mask).dtype == torch.float32
+
+
+def test_few_tags_and_long_inputs_take_the_tree() -> None:
+    assert prefers_tree(32, 128, 3, "cpu")
+    assert not prefers_tree(32, 128, 11, "cpu")
+    assert not prefers_tree(32, 8, 3, "cpu")
+
+
+def _bad(name: str) -> tuple[Tensor, Tensor, Tensor]:
+    emissions, tags, mask = torch.zeros(2, 4, 3), torch.zeros(2, 4, dtype=torch.int64), torch.ones(2, 4).bool()
+    if name == "hole":
+        mask[1, 2] = False
+    elif name == "tag":
+        tags[1, 3] = 3
+    elif name == "empty":
+        mask[1] = False
+    elif name == "no words":
+        emissions, tags, mask = emissions[:, :0], tags[:, :0], mask[:, :0]
+    elif name == "nan":
+        emissions[0, 2, 1] = math.nan
+    elif name == "shape":
+        mask = mask[:, :3]
+    elif name == "dtype":
+        return emissions, tags, mask.long()
+    return emissions, tags, mask
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("hole", r"hole before \[sequence, word\] \[1, 3\]: emissions \(2, 4, 3\), mask \(2, 4\)"),
+        ("tag", r"tag at \[sequence, word\] \[1, 3\] is not in 0\.\.2.*tags \(2, 4\)"),
+        ("empty", r"sequence \[1\] is empty"),
+        ("no words", r"empty.*emissions \(2, 0, 3\)"),
+        ("nan", r"not finite at \[sequence, word, tag\] \[0, 2, 1\]"),
+        ("shape", r"emissions \(2, 4, 3\), mask \(2, 3\)"),
+        ("dtype", r"torch\.int64, not torch\.bool"),
+    ],
+)
+def test_bad_input_is_refused_with_its_place(name: str, message: str) -> None:
+    chain, (emissions, tags, mask) = Chain(3), _bad(name)
+    with pytest.raises(ValueError, match=message):
+        chain.log_likelihood(emissions, tags, mask)
+    if name != "tag":
+        for method in (chain.decode, chain.marginals):
+            with pytest.raises(ValueError, match=r"mask \("):
+                method(emissions, mask)
+
+
+def test_rules_that_allow_nothing_are_told() -> None:
+    with pytest.raises(ValueError, match="allow no tags for sequence 0 of 1 words"):
+        Chain(2, rules(("B-X", "L-X"), "bioul")).decode(torch.zeros(1, 1, 2), torch.ones(1, 1).bool())
+    with pytest.raises(ValueError, match=r"rules for \(3,\) starts"):
+        Chain(2, rules(BIO, "bio"))
