@@ -84,7 +84,7 @@ class Chain(nn.Module):
         """The most probable tags that the rules allow, (batch, words); 0 in the padding."""
         check(emissions, mask)
         with torch.autocast(emissions.device.type, enabled=False):
-            tags, possible = viterbi(_clean(emissions, mask), self._potentials(), mask)
+            tags, possible = viterbi(_clean(emissions, mask, shift=False), self._potentials(), mask)
         if not possible.all():
             row = int((~possible).nonzero()[0])
             raise ValueError(f"the rules allow no tags for sequence {row} of {int(mask[row].sum())} words.")
@@ -112,13 +112,14 @@ class Chain(nn.Module):
         ))  # fmt: skip
 
 
-def _clean(emissions: Tensor, mask: Tensor) -> Tensor:
+def _clean(emissions: Tensor, mask: Tensor, shift: bool = True) -> Tensor:
     """At least float32, and 0 in the padding.
 
     A number added to all tags of a word changes no probability; near 0 the sums lose less to rounding.
     """
     wide = emissions if emissions.dtype == torch.float64 else emissions.float()
-    wide = wide - wide.detach().logsumexp(-1, keepdim=True)
+    if shift:
+        wide = wide - wide.detach().logsumexp(-1, keepdim=True)
     return wide.masked_fill(~mask.unsqueeze(-1), 0)
 
 
