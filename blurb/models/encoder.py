@@ -22,6 +22,7 @@ from blurb.training.loop import Trainer
 from blurb.training.network import Network
 from blurb.training.protocol import complete
 from blurb.training.settings import Settings
+from blurb.training.stability import prepare
 
 
 def check(source: Source, formulation: Formulation, settings: Settings) -> None:
@@ -113,6 +114,7 @@ class EncoderLearner(Learner):
         """A fresh network, and the most sub-tokens that fit its encoder."""
         encoder, trained_pooler = load_encoder(self.source.location, self.source.remote_code)
         most = capacity(encoder)
+        prepare(encoder, settings)
         if len(self.tokenizer.inner) > encoder.get_input_embeddings().num_embeddings:
             encoder.resize_token_embeddings(len(self.tokenizer.inner))
         pooling, use_pooler = None, False

@@ -59,4 +59,7 @@ def train_used_rows(encoder: Any, used: Tensor) -> None:
     """Restricts the input embedding of a transformers encoder to the ids given; unusual tables are left alone."""
     table = encoder.get_input_embeddings()
     if type(table) is nn.Embedding and table.max_norm is None and not table.scale_grad_by_freq:
-        encoder.set_input_embeddings(UsedRows(table, used))
+        rows: Any = UsedRows(table, used)
+        if hasattr(table, "learning_rate_scale"):
+            rows.learning_rate_scale = table.learning_rate_scale
+        encoder.set_input_embeddings(rows)

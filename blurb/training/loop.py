@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,9 +90,10 @@ class Trainer:
         per_epoch = math.ceil(len(features) / settings.batch_size)
         total = per_epoch * settings.epochs
         factor = learning_rate_factor(settings.warmup, total)
-        if settings.weight_decay == 0:
+        encoder: Any = self.network.encoder
+        if settings.weight_decay == 0 and encoder.get_input_embeddings().weight.requires_grad:
             used = np.union1d(features.ids.values, [self.pad_id])
-            train_used_rows(self.network.encoder, torch.from_numpy(used).to(self.device))
+            train_used_rows(encoder, torch.from_numpy(used).to(self.device))
         optimizer = self.accelerator.prepare_optimizer(adamw(self.network, settings), device_placement=False)
         history: list[Epoch] = []
         best: tuple[float, dict[str, torch.Tensor]] | None = None

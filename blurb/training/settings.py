@@ -26,6 +26,9 @@ class Settings:
     epsilon: float
     clip_norm: float
     head_dropout: float
+    layer_decay: float
+    freeze_layers: int
+    reinit_layers: int
     select: str
     max_length: int
     max_train: int
@@ -40,12 +43,23 @@ class Settings:
         for name in ("batch_size", "epochs", "max_length"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be at least 1, not {getattr(self, name)}.")
-        for name in ("lr", "warmup", "weight_decay", "clip_norm", "max_train", "max_eval"):
+        for name in (
+            "lr",
+            "warmup",
+            "weight_decay",
+            "clip_norm",
+            "max_train",
+            "max_eval",
+            "freeze_layers",
+            "reinit_layers",
+        ):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise SettingsError(f"{name} must be 0 or more, not {getattr(self, name)}.")
         for name in ("beta1", "beta2", "head_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be from 0 to below 1, not {getattr(self, name)}.")
+        if not 0 < self.layer_decay <= 1:
+            raise SettingsError(f"layer_decay must be above 0 and at most 1, not {self.layer_decay}.")
         if not 0 < self.epsilon < float("inf"):
             raise SettingsError(f"epsilon must be above 0, not {self.epsilon}.")
         for name, choices in (("select", ("best", "last")), ("document_unit", ("sentence", "abstract"))):
