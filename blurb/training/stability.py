@@ -53,7 +53,7 @@ def prepare(encoder: Any, settings: Settings) -> None:
             part.learning_rate_scale = settings.layer_decay ** len(found)
 
 
-def _below(encoder: Any, found: list[Any]) -> list[nn.Module]:
+def _below(encoder: Any, found: list[Any]) -> list[Any]:
     """The modules that hold the input embeddings and no layer: word, position and segment tables and their norm."""
     table = encoder.get_input_embeddings()
     inside = [module for module in encoder.modules() if any(child is table for child in module.modules())]
