@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from blurb.models import Source
     from blurb.runs.plan import Request
     from blurb.runs.worker import Outcome
 
@@ -79,15 +78,15 @@ def command(
     ...), scratch:tiny or baseline:majority. Trials that are done are not run again, so the same command resumes.
     Exit code: 0 all trials done, 1 some failed, 2 the command cannot start.
     """
-    from blurb import heads, tasks
+    from blurb import tasks
     from blurb.cli._progress import Display
+    from blurb.cli._request import changes, check_files, source
     from blurb.errors import BlurbError, SettingsError, UnknownName
-    from blurb.heads._spec import canonical
     from blurb.leaderboard import tables
     from blurb.runs import plan
     from blurb.runs.engine import ENGINES
     from blurb.runs.store import Store
-    from blurb.training import hardware, settings
+    from blurb.training import hardware
     from blurb.training import protocol as protocols
 
     chosen = tasks.select(selection)
@@ -96,22 +95,18 @@ def command(
         if relation_input not in (None, "dummify", "dummy-tokens"):
             raise SettingsError(f"--dummy-tokens is for dummies; not for --relation-input {relation_input}.")
         relation_input = "dummy-tokens"
-    given = _given(head=head, pooling=pooling, tagging=tagging, relation_input=relation_input)
-    changes = settings.parse_overrides({**_pairs(overrides), **given})
-    for kind, registry in (("head", heads.heads), ("pooling", heads.poolings)):
-        if kind in changes:
-            changes[kind] = canonical(registry, changes[kind])
+    changed = changes(overrides, head=head, pooling=pooling, tagging=tagging, relation_input=relation_input)
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
     if name and len(models) > 1:
         raise SettingsError("--name is for one model.")
     tables.check(Store(output), leaderboard)
     folder = _data_folder(suite, data)
-    _check_files(chosen, folder)
-    sources = [_source(model, name, revision, trust_remote_code, folder) for model in models]
+    check_files(chosen, folder)
+    sources = [source(model, name, revision, trust_remote_code, folder) for model in models]
     plan.check_names(sources)
     request = plan.Request(
-        sources=sources, tasks=chosen, protocol=loaded, data=folder, store=output, device=device, overrides=changes,
+        sources=sources, tasks=chosen, protocol=loaded, data=folder, store=output, device=device, overrides=changed,
         precision=hardware.choose_precision(precision, hardware.choose_device(device)), seeds=seeds, suite=suite,
         raw=raw,
     )  # fmt: skip
@@ -138,22 +133,6 @@ def command(
         raise SystemExit(1)
 
 
-def _pairs(overrides: tuple[str, ...]) -> dict[str, str]:
-    from blurb.errors import SettingsError
-
-    found = {}
-    for text in overrides:
-        key, separator, value = text.partition("=")
-        if not separator or not value:
-            raise SettingsError(f"--set wants KEY=VALUE, not '{text}'.")
-        found[key.strip()] = value.strip()
-    return found
-
-
-def _given(**options: str | None) -> dict[str, str]:
-    return {key: value for key, value in options.items() if value is not None}
-
-
 def _data_folder(suite: str, data: Path | None) -> Path:
     from blurb.errors import SettingsError
 
@@ -166,28 +145,6 @@ def _data_folder(suite: str, data: Path | None) -> Path:
     if data is None:
         raise SettingsError("Give the folder of the datasets with --data (or try --suite demo, which needs none).")
     return data
-
-
-def _check_files(chosen: list, folder: Path) -> None:  # type: ignore[type-arg]
-    """DataError that lists every dataset that is not there, before anything is trained."""
-    from blurb.errors import DataError
-
-    if not folder.is_dir():
-        raise DataError("the data folder does not exist.", folder)
-    missing = {task.name: [path for path in task.files.values() if not (folder / path).is_file()] for task in chosen}
-    missing = {task: paths for task, paths in missing.items() if paths}
-    if missing:
-        there = ",".join(task.name for task in chosen if task.name not in missing)
-        lost = "; ".join(f"{task} ({', '.join(paths)})" for task, paths in missing.items())
-        raise DataError(f"not there: {lost}." + (f" To run the others: --tasks {there}" if there else ""), folder)
-
-
-def _source(reference: str, name: str | None, revision: str | None, remote_code: bool, folder: Path) -> Source:
-    from blurb.models import resolve, scratch
-
-    if reference.startswith(scratch.PREFIX):
-        return resolve(str(scratch.build(reference, folder)), name=name or reference)
-    return resolve(reference, name, revision, remote_code)
 
 
 def _list_trials(request: Request) -> None:

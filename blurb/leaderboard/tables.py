@@ -47,9 +47,9 @@ def rebuild(store: Store, leaderboard: Path) -> list[Result]:
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".blurb-tables.lock"):
         rows, published_rows = check(store, leaderboard)
-        _write(folder / "results.csv", RESULTS, [line for row in rows for line in _result_lines(row)])
+        write_csv(folder / "results.csv", RESULTS, [line for row in rows for line in _result_lines(row)])
         lines = [leaderboard_line(row) for row in rows] + [_external_line(row) for row in published_rows]
-        _write(leaderboard, LEADERBOARD, lines)
+        write_csv(leaderboard, LEADERBOARD, lines)
     return rows
 
 
@@ -87,7 +87,7 @@ def leaderboard_line(row: Result) -> dict[str, str]:
         "schema": str(SCHEMA),
         "suite": row.configuration.suite,
         "model": row.model,
-        **_configuration(row),
+        **configuration(row),
         "weights": row.weights[:12],
         **_numbers(row.means()),
         "seeds": _seeds(row),
@@ -111,7 +111,8 @@ def _numbers(means: dict[str, float]) -> dict[str, str]:
     return {name: f"{value:.2f}" for name, value in numbers.items()}
 
 
-def _configuration(row: Result) -> dict[str, str]:
+def configuration(row: Result) -> dict[str, str]:
+    """Protocol, overrides and precision of a row, as columns."""
     overrides = row.configuration.overrides
     return {
         "protocol": row.configuration.protocol,
@@ -141,7 +142,7 @@ def _result_lines(row: Result) -> list[dict[str, str]]:
                         "suite": row.configuration.suite,
                         "model": row.model,
                         "weights": row.weights[:12],
-                        **_configuration(row),
+                        **configuration(row),
                         "head": str(record.trial.settings.get("head", "")),
                         "pooling": str(record.trial.settings.get("pooling", "")),
                         "tagging": str(record.trial.settings.get("tagging", "")),
@@ -177,7 +178,7 @@ def _external_line(row: published.PublishedRow) -> dict[str, str]:
     }
 
 
-def _write(path: Path, columns: Sequence[str], lines: list[dict[str, str]]) -> None:
+def write_csv(path: Path, columns: Sequence[str], lines: list[dict[str, str]]) -> None:
     """Aside and renamed, so that a reader never sees half a file."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")

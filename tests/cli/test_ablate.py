@@ -1,0 +1,81 @@
+"""`blurb ablate` on the files of the demo suite."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blurb.cli import cli
+from blurb.data import demo
+from blurb.errors import BlurbError
+
+
+def ablate(axis: str, folder: Path, *arguments: str) -> Result:
+    command = ["ablate", "scratch:tiny", "--axis", axis, "--data", str(demo.prepare()), "--protocol", "smoke"]
+    places = ["--output", str(folder / "runs"), "--out", str(folder / "tables")]
+    return CliRunner().invoke(cli, [*command, *places, "--device", "cpu", "--precision", "fp32", *arguments])
+
+
+def test_both_tables_are_written_and_nothing_is_trained_twice(tmp_path: Path) -> None:
+    arguments = ("--tasks", "bc5-chem", "--seeds", "2")
+    first = ablate("tagging", tmp_path, *arguments)
+    assert first.exit_code == 0, first.output
+    assert first.stderr.count("done in") == 6
+    with (tmp_path / "tables" / "tagging.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert [line["cell"] for line in lines] == ["tagging=bio", "tagging=bioul", "tagging=io"]
+    assert [line["published"] for line in lines] == ["93.33", "93.37", "93.11"]
+    assert {line["seeds"] for line in lines} == {"2"}
+    assert lines[0]["verdict"] == "default"
+    assert all(line["verdict"] in ("significant", "not significant") and line["p"] for line in lines[1:])
+    page = (tmp_path / "tables" / "tagging.md").read_text()
+    assert "scratch:tiny, protocol smoke" in page
+    assert f"| tagging=io | bc5-chem | {lines[2]['mean']} | {lines[2]['sd']} | 2 | {lines[2]['difference']} |" in page
+    tables = {path: path.read_bytes() for path in (tmp_path / "tables").iterdir()}
+    second = ablate("tagging", tmp_path, *arguments)
+    assert second.exit_code == 0
+    assert second.stderr.count("already done") == 6
+    assert {path: path.read_bytes() for path in (tmp_path / "tables").iterdir()} == tables
+
+
+def test_the_numbers_are_those_of_plain_runs(tmp_path: Path) -> None:
+    common = ["--tasks", "gad", "--seeds", "2"]
+    run = [
+        "run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--device", "cpu", "--precision", "fp32",
+        "--output", str(tmp_path / "runs"), "--leaderboard", str(tmp_path / "leaderboard.csv"), *common,
+    ]  # fmt: skip
+    assert CliRunner().invoke(cli, run).exit_code == 0
+    result = ablate("head", tmp_path, *common)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("already done") == 2
+    with (tmp_path / "results.csv").open() as file:
+        values = [
+            float(line["value"]) for line in csv.DictReader(file) if (line["split"], line["metric"]) == ("test", "f1")
+        ]
+    with (tmp_path / "tables" / "head.csv").open() as file:
+        default, bilstm = csv.DictReader(file)
+    assert default["mean"] == f"{statistics.fmean(values):.2f}"
+    assert default["sd"] == f"{statistics.stdev(values):.2f}"
+    assert (bilstm["cell"], bilstm["published_difference"]) == ("head=bilstm", "-0.54")
+
+
+@pytest.mark.parametrize(
+    ("axis", "arguments", "message"),
+    [
+        ("relation", ["--tasks", "gad"], "no original text"),
+        ("pooling", ["--tasks", "chemprot"], "--raw"),
+        ("tagging", ["--tasks", "gad"], "do not differ on gad"),
+        ("tagging", ["--set", "tagging=io"], "fixes it in every cell"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_training(
+    axis: str, arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    result = ablate(axis, tmp_path, *arguments)
+    assert isinstance(result.exception, BlurbError)
+    assert message in str(result.exception)
+    assert not (tmp_path / "runs").exists()
