@@ -98,17 +98,20 @@ def join_letters(sentences: Sequence[Sequence[str]]) -> tuple[str | None, str]:
     if len(text) == words:
         return text, ""
     name = next((tag[1:] for sentence in sentences for tag in sentence if len(tag) > 1), "")
-    letters = _without(text, name)
-    named = text.count(name)
+    letters, named = _without(text, name)
     if name.startswith("-") and len(letters) == words and letters.count("O") + named == words:
         return letters, name
     return None, ""
 
 
-def _without(text: str, name: str) -> str:
-    """`text.replace(name, "")`; by deleting the characters of the name where that is the same, as it is quicker."""
+def _without(text: str, name: str) -> tuple[str, int]:
+    """`text.replace(name, "")`, and how often it was there.
+
+    By deleting the characters of the name where that is the same, as it is quicker.
+    """
+    named = text.count(name)
     if text.isascii():
         letters = text.encode().translate(None, delete=name.encode()).decode()
-        if len(text) - len(letters) == text.count(name) * len(name):  # none of them stands anywhere else
-            return letters
-    return text.replace(name, "")
+        if len(text) - len(letters) == named * len(name):  # none of them stands anywhere else
+            return letters, named
+    return text.replace(name, ""), named
