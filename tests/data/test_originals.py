@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb import tasks
+from blurb import data, tasks
 from blurb.data.originals import chemprot, ddi
 from blurb.data.schema import Row
 from blurb.errors import DataError
@@ -97,3 +97,17 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
         list(ddi.read(tmp_path, tasks.get("ddi"), "train"))
     with pytest.raises(DataError, match="chemprot_training_abstracts"):
         list(chemprot.read(tmp_path, tasks.get("chemprot"), "train"))
+
+
+@pytest.mark.real
+def test_an_original_has_a_hash_of_its_own_and_the_verdict_of_its_dummified_form(test_data: Path) -> None:
+    task = tasks.get("ddi")
+    original, published = data.load_original(task, test_data / "raw_data"), data.load(task, test_data / "blurb")
+    assert original.verdict == published.verdict == "identical"
+    assert original.hash != published.hash
+    assert len(original.splits["train"]) == 25_296
+
+
+def test_a_missing_folder_of_originals_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="give it with --raw"):
+        data.load_original(tasks.get("ddi"), tmp_path / "gone")
