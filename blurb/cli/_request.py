@@ -1,13 +1,38 @@
-"""What the commands that train have in common: how they read their arguments."""
+"""What the commands that train have in common: options, and how they read their arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
 
 if TYPE_CHECKING:
     from blurb.models import Source
     from blurb.tasks import Task
+
+F = TypeVar("F", bound=Callable[..., Any])
+MACHINE = (
+    click.option("--revision", help="Revision of a model on the Hub."),
+    click.option("--trust-remote-code", is_flag=True, help="Let code that comes with a checkpoint run."),
+    click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:N or mps."),
+    click.option(
+        "--precision",
+        type=click.Choice(["auto", "fp32", "bf16", "fp16"]),
+        default="auto",
+        show_default=True,
+        help="Of the encoder; auto is bf16 where the hardware has it.",
+    ),
+    click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Trials at a time."),
+)
+
+
+def machine_options(command: F) -> F:
+    """Adds the options on loading and running a model."""
+    for option in reversed(MACHINE):
+        command = option(command)
+    return command
 
 
 def changes(overrides: tuple[str, ...], **given: str | None) -> dict[str, Any]:

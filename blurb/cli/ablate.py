@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli._request import machine_options
+
 if TYPE_CHECKING:
     from blurb.leaderboard.ablations import Grid
     from blurb.leaderboard.rows import Result
@@ -36,17 +38,7 @@ if TYPE_CHECKING:
     "--out", type=click.Path(path_type=Path), default="ablations", show_default=True, help="Folder of the tables."
 )
 @click.option("--name", help="Name of the model in the tables.  [default: last part of MODEL]")
-@click.option("--revision", help="Revision of a model on the Hub.")
-@click.option("--trust-remote-code", is_flag=True, help="Let code that comes with a checkpoint run.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:N or mps.")
-@click.option(
-    "--precision",
-    type=click.Choice(["auto", "fp32", "bf16", "fp16"]),
-    default="auto",
-    show_default=True,
-    help="Of the encoder; auto is bf16 where the hardware has it.",
-)
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Trials at a time.")
+@machine_options
 def command(
     model: str, axis: str, data: Path, selection: str | None, protocol: str, seeds: int | None, raw: Path | None,
     overrides: tuple[str, ...], output: Path, out: Path, name: str | None, revision: str | None,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli._request import machine_options
+
 if TYPE_CHECKING:
     from blurb.runs.plan import Request
     from blurb.runs.worker import Outcome
@@ -53,17 +55,7 @@ if TYPE_CHECKING:
     help="Table to write; results.csv is written beside it.",
 )
 @click.option("--name", help="Name of the row (one model only).  [default: last part of MODEL]")
-@click.option("--revision", help="Revision of a model on the Hub.")
-@click.option("--trust-remote-code", is_flag=True, help="Let code that comes with a checkpoint run.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:N or mps.")
-@click.option(
-    "--precision",
-    type=click.Choice(["auto", "fp32", "bf16", "fp16"]),
-    default="auto",
-    show_default=True,
-    help="Of the encoder; auto is bf16 where the hardware has it.",
-)
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Trials at a time.")
+@machine_options
 @click.option("--engine", default="local", show_default=True, help="What runs the trials.")
 @click.option("--dry-run", is_flag=True, help="List the trials and stop.")
 def command(
