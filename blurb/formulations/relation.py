@@ -35,7 +35,7 @@ class Relation(Classification):
             possible = ", ".join(name for name in relations.STRATEGIES if name != "original")
             raise SettingsError(
                 f"{self.task.name} is released with dummies in the place of its entities, so there is no original "
-                f"text. Possible: --relation-input {possible}."
+                f"text. Possible for relation_input: {possible}."
             )
         return self.strategy not in relations.DUMMIES and bool(self.task.original)
 

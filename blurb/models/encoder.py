@@ -39,7 +39,7 @@ def check(source: Source, formulation: Formulation, settings: Settings) -> None:
             fit = [name for name in poolings.names() if not _unfit(poolings.get(name), formulation, cls)]
             raise SettingsError(
                 f"The pooling '{settings.pooling}' cannot work on {formulation.task.name} with {source.name}: "
-                f"{reason}. Possible: --pooling {' or '.join(fit)}."
+                f"{reason}. Possible for pooling: {' or '.join(fit)}."
             )
 
 
@@ -50,7 +50,7 @@ def _unfit(pooling: type[Pooling], formulation: Formulation, cls: int | None) ->
     if pooling.needs_entities and not formulation.has_entities:
         return "its inputs have no two entities"
     if pooling.needs_markers and not formulation.has_markers:
-        return "its inputs have no markers (--relation-input markers or typed-markers)"
+        return "its inputs have no markers (relation_input markers or typed-markers)"
     return ""
 
 

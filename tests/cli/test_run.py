@@ -200,7 +200,7 @@ def test_two_jobs_at_a_time_give_the_same_results(finished: Path, tmp_path: Path
         (["scratch:tiny", "--suite", "demo", "--tasks", "ddi", "--relation-input", "original"], "with --raw"),
         (["scratch:tiny", "--suite", "demo", "--tasks", "gad", "--relation-input", "original"], "no original"),
         (["scratch:tiny", "--suite", "demo", "--relation-input", "markers", "--dummy-tokens"], "not for"),
-        (["scratch:tiny", "--suite", "demo", "--tasks", "gad", "--pooling", "entity-start"], "Possible: --pooling"),
+        (["scratch:tiny", "--suite", "demo", "--tasks", "gad", "--pooling", "entity-start"], "Possible for pooling"),
         (["scratch:tiny", "--suite", "demo", "--tasks", "hoc", "--pooling", "mention"], "no two entities"),
         (["scratch:tiny", "--suite", "demo", "--set", "epoch=3"], "Did you mean 'epochs'"),
         (["scratch:tiny", "--suite", "demo", "--set", "epochs=many"], "must be a whole number"),

@@ -49,7 +49,7 @@ def fit(folder: Path, pooling: str, strategy: str) -> EncoderLearner:
 @pytest.mark.parametrize("pooling", poolings.names())
 def test_one_step(pooling: str, strategy: str, checkpoint: Callable[[str], Path]) -> None:
     if poolings.get(pooling).needs_markers and strategy not in MARKERS:
-        with pytest.raises(SettingsError, match=r"no markers.*Possible: --pooling attention or cls"):
+        with pytest.raises(SettingsError, match=r"no markers.*Possible for pooling: attention or cls"):
             fit(checkpoint("bert_uncased"), pooling, strategy)
         return
     fit(checkpoint("bert_uncased"), pooling, strategy)
@@ -73,7 +73,7 @@ def test_poolings_of_entities_are_for_relations() -> None:
 
 
 def test_gad_has_no_original() -> None:
-    with pytest.raises(SettingsError, match=r"no original text\. Possible: --relation-input dummify"):
+    with pytest.raises(SettingsError, match=r"no original text\. Possible for relation_input: dummify"):
         _ = Relation(tasks.get("gad"), {"relation_input": "original"}).needs_original
     assert not Relation(tasks.get("gad"), {"relation_input": "markers"}).needs_original
     assert Relation(tasks.get("ddi"), {"relation_input": "markers"}).needs_original
