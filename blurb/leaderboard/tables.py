@@ -179,11 +179,16 @@ def _external_line(row: published.PublishedRow) -> dict[str, str]:
 
 
 def write_csv(path: Path, columns: Sequence[str], lines: list[dict[str, str]]) -> None:
-    """Aside and renamed, so that a reader never sees half a file."""
+    """Lines by column name; what a line lacks is an empty cell."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(lines)
+    write_whole(path, text.getvalue().encode())
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Aside and renamed, so that a reader never sees half a file."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(text.getvalue(), encoding="utf-8")
+    aside.write_bytes(content)
     aside.replace(path)
