@@ -12,11 +12,13 @@ from blurb.cli._output import FORMATS, show
 def command(form: str) -> None:
     """List heads and poolings with their options, defaults and the file and line they come from.
 
-    Options are written behind the name: --head bilstm,hidden=128,layers=2
+    Options are written behind the name: --head bilstm,hidden=128,layers=2. A word pooling says which sub-tokens stand
+    for a word of NER and PICO: --set word_pooling=mean
     """
     from blurb import heads
     from blurb.errors import SettingsError
     from blurb.heads._spec import options, written
+    from blurb.inputs import words
 
     rows: list[tuple[object, ...]] = []
     for registry in (heads.heads, heads.poolings):
@@ -29,4 +31,5 @@ def command(form: str) -> None:
                 rows.append((registry.kind, name, serves, shown, registry.origin(name)))
             except SettingsError as error:  # a broken plug-in must not hide the others
                 rows.append((registry.kind, name, "", {} if form == "json" else "", str(error)))
+    rows += [("word pooling", name, "tokens", {} if form == "json" else "", words.__file__) for name in words.POOLINGS]
     show(("kind", "name", "serves", "options", "origin"), rows, form)

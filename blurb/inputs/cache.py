@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from blurb.cache import home
 from blurb.inputs.features import Features
 
-VERSION = 3
+VERSION = 4
 """Raised by hand whenever a transform gives other ids for the same input."""
 DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile)
 """What numpy and zipfile raise for a file that was cut or overwritten."""

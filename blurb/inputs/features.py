@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
+RAGGED = ("ids", "types", "words", "positions", "ends")
+"""The ragged fields of `Features`."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Features:
     :param words: token tasks: the words of the unit that this row predicts, in order; each word of a unit that has any
         sub-token is in exactly one row
     :param positions: token tasks: where the first sub-token of each of these words is in `ids`
+    :param ends: token tasks: the place after the last sub-token of each of these words
     :param entities: relation tasks: (rows, 2, 2) first place and place after the last of head and tail in `ids`
     :param truncated: units of which some text was cut off
     :param windowed: units that were too long and cut into windows, or to a window around their entities
@@ -67,6 +70,7 @@ class Features:
     types: Ragged | None = None
     words: Ragged | None = None
     positions: Ragged | None = None
+    ends: Ragged | None = None
     entities: Ints | None = None
     truncated: int = 0
     windowed: int = 0
@@ -89,6 +93,7 @@ class Features:
             types=take(self.types),
             words=take(self.words),
             positions=take(self.positions),
+            ends=take(self.ends),
             entities=None if self.entities is None else self.entities[rows],
             truncated=self.truncated,
             windowed=self.windowed,
@@ -97,7 +102,7 @@ class Features:
     def save(self, path: Path) -> None:
         """Writes an uncompressed `.npz`."""
         arrays = {"unit": self.unit}
-        for name in ("ids", "types", "words", "positions"):
+        for name in RAGGED:
             ragged: Ragged | None = getattr(self, name)
             if ragged is not None:
                 arrays[f"{name}.values"] = ragged.values.astype(np.int32)
@@ -114,7 +119,7 @@ class Features:
         with np.load(path) as arrays:
             ragged = {
                 name: Ragged(arrays[f"{name}.values"].astype(np.int64), arrays[f"{name}.offsets"])
-                for name in ("ids", "types", "words", "positions")
+                for name in RAGGED
                 if f"{name}.values" in arrays
             }
             entities = arrays.get("entities")

@@ -1,4 +1,4 @@
-"""Sentences of words as encoder inputs: first sub-tokens, and windows for sentences that are too long."""
+"""Sentences of words as encoder inputs: the sub-tokens of each word, and windows for sentences that are too long."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ import numpy as np
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Pieces, Tokenizer
 
+POOLINGS = ("first", "mean", "last")
+"""Which sub-tokens stand for a word: its first (as Gu et al. do), the mean of all, its last."""
 
-def first_pieces(words: Sequence[str], pieces: Pieces) -> list[int]:
-    """For each word the piece that stands for it, or -1 if the tokenizer left nothing of the word.
 
-    The pieces are those of the words joined by single blanks. The first piece that begins inside a word stands for it;
-    where a piece began earlier and runs into the word, that one does.
+def word_pieces(words: Sequence[str], pieces: Pieces) -> list[tuple[int, int]]:
+    """For each word its first piece and the place after its last, or (-1, -1) if the tokenizer left nothing of it.
+
+    The pieces are those of the words joined by single blanks. The first piece of a word is the first that begins inside
+    it; where a piece began earlier and runs into the word, that one is.
     """
     starts, place = [], 0
     for word in words:
         starts.append(place)
         place += len(word) + 1
-    found = [-1] * len(words)
+    found = [(-1, -1)] * len(words)
     for index, (start, end) in enumerate(zip(pieces.starts, pieces.ends, strict=True)):
         if start == end:  # blanks alone, or nothing at all
             continue
         at = bisect_right(starts, start) - 1
-        if found[at] < 0:
-            found[at] = index
+        found[at] = (index if found[at][0] < 0 else found[at][0], index + 1)
         for covered in range(at + 1, bisect_right(starts, end - 1)):
-            found[covered] = index
+            found[covered] = (index, index + 1)
     return found
 
 
@@ -56,12 +58,12 @@ def encode_words(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, max_l
     """
     frame = tokenizer.frame
     room = max(1, max_length - len(frame.prefix) - len(frame.suffix))
-    ids, types, unit, words, positions = [], [], [], [], []
+    ids, types, unit, words, positions, ends = [], [], [], [], [], []
     windowed = 0
     for index, (sentence, pieces) in enumerate(
         zip(sentences, tokenizer.pieces([" ".join(words) for words in sentences]), strict=True)
     ):
-        first = np.array(first_pieces(sentence, pieces))
+        first, after = np.array(word_pieces(sentence, pieces), dtype=np.int64).reshape(-1, 2).T
         cuts = windows(len(pieces.ids), room)
         windowed += len(cuts) > 1
         for start, end, own_start, own_end in cuts:
@@ -71,11 +73,13 @@ def encode_words(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, max_l
             unit.append(index)
             words.append(own)
             positions.append(first[own] - start + len(frame.prefix))
+            ends.append(np.minimum(after[own], end) - start + len(frame.prefix))
     return Features(
         ids=Ragged.of(ids),
         types=None if frame.types is None else Ragged.of(row for row in types if row is not None),
         unit=np.array(unit, dtype=np.int64),
         words=Ragged.of(words),
         positions=Ragged.of(positions),
+        ends=Ragged.of(ends),
         windowed=windowed,
     )

@@ -24,9 +24,11 @@ from blurb.runs.store import Store
 from blurb.tasks import TYPES
 
 SCHEMA = 2
+AXES = ("head", "pooling", "word_pooling", "tagging", "relation_input")
+"""What stands around the encoder; empty where it does not concern a trial."""
 RESULTS = (
-    "schema", "suite", "model", "weights", "protocol", "overrides", "precision", "head", "pooling", "tagging",
-    "relation_input", "task", "type", "seed", "split", "metric", "value", "majority", "data", "trial",
+    "schema", "suite", "model", "weights", "protocol", "overrides", "precision", *AXES,
+    "task", "type", "seed", "split", "metric", "value", "majority", "data", "trial",
 )  # fmt: skip
 NAMES = tuple(task.name for task in tasks.all() if task.row)
 LEADERBOARD = (
@@ -143,10 +145,7 @@ def _result_lines(row: Result) -> list[dict[str, str]]:
                         "model": row.model,
                         "weights": row.weights[:12],
                         **configuration(row),
-                        "head": str(record.trial.settings.get("head", "")),
-                        "pooling": str(record.trial.settings.get("pooling", "")),
-                        "tagging": str(record.trial.settings.get("tagging", "")),
-                        "relation_input": str(record.trial.settings.get("relation_input", "")),
+                        **{axis: str(record.trial.settings.get(axis, "")) for axis in AXES},
                         "task": task,
                         "type": TASK_TYPES.get(task, ""),
                         "seed": str(seed),

@@ -128,4 +128,5 @@ class EncoderLearner(Learner):
         if not use_pooler and getattr(encoder, "pooler", None) is not None:
             encoder.pooler = None  # nothing reads it; without it there are no idle parameters
         problem = Problem(self.formulation.kind, self.formulation.labels, self.formulation.scheme)
-        return Network(encoder, pooling, head(size, problem, settings.head_dropout, **options), use_pooler), most
+        top = head(size, problem, settings.head_dropout, **options)
+        return Network(encoder, pooling, top, use_pooler, settings.word_pooling), most

@@ -100,6 +100,8 @@ def relevant(settings: Settings, formulation: formulations.Formulation, source: 
     foreign = {"document_unit", "tagging", "relation_input"} - set(formulation.settings)
     values["head"] = canonical(heads, settings.head)
     values["pooling"] = canonical(poolings, settings.pooling)
+    if formulation.pooled:
+        foreign.add("word_pooling")
     if not formulation.pooled or parse(heads, settings.head)[0].reads_sequence:
         foreign.add("pooling")
     return {name: value for name, value in values.items() if name not in foreign}

@@ -25,6 +25,7 @@ class Batch:
     :param mask: (batch, pieces), 1 for sub-tokens
     :param types: (batch, pieces) segment ids, or None
     :param positions: token tasks: (batch, words), place of each word's first sub-token
+    :param ends: token tasks: (batch, words), place after each word's last sub-token
     :param word_mask: token tasks: (batch, words), True for words
     :param entities: relation tasks: (batch, 2, 2), places of head and tail
     :param targets: (batch,), (batch, labels) or (batch, words); None for prediction
@@ -37,6 +38,7 @@ class Batch:
     word_mask: Tensor | None
     targets: Tensor | None
     entities: Tensor | None = None
+    ends: Tensor | None = None
 
     def to(self, device: torch.device) -> Batch:
         """The batch on a device."""
@@ -78,10 +80,13 @@ def collate(
     :param targets: of all units, as a formulation gives them
     """
     ids = [features.ids[row] for row in rows]
-    positions = word_mask = answers = None
-    if features.words is not None and features.positions is not None:
+    positions = ends = word_mask = answers = None
+    if features.words is not None:
+        assert features.positions is not None
+        assert features.ends is not None
         places = [features.positions[row] for row in rows]
         positions = _pad(places, 0)
+        ends = _pad([features.ends[row] for row in rows], 1)  # words of padding have one sub-token: a mean needs some
         word_mask = _pad([np.ones_like(place) for place in places], 0).bool()
         if isinstance(targets, Ragged):
             answers = _pad([targets[features.unit[row]][features.words[row]] for row in rows], 0)
@@ -92,6 +97,7 @@ def collate(
         mask=_pad([np.ones_like(row) for row in ids], 0),
         types=None if features.types is None else _pad([features.types[row] for row in rows], 0),
         positions=positions,
+        ends=ends,
         word_mask=word_mask,
         targets=answers,
         entities=None if features.entities is None else torch.from_numpy(features.entities[rows]),

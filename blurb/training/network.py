@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from blurb.heads._base import Head
 from blurb.heads.pooling._base import Pooling
+from blurb.heads.pooling._words import word_vectors
 from blurb.training.batches import Batch
 
 
@@ -15,17 +16,21 @@ class Network(nn.Module):
     """The steps of Gu et al., section 2.4: encoder, featurizer, prediction.
 
     :param encoder: a transformers model with `last_hidden_state`; it alone runs under autocast
-    :param pooling: for sequence tasks; None where there is none: token tasks take the first sub-token of every word,
-        heads that read sequences take all sub-tokens
+    :param pooling: for sequence tasks; None where there is none: token tasks have `word_pooling`, heads that read
+        sequences take all sub-tokens
     :param use_pooler: the checkpoint has a trained pooler and the pooling wants it
+    :param word_pooling: which sub-tokens stand for a word (`blurb.inputs.words.POOLINGS`)
     """
 
-    def __init__(self, encoder: nn.Module, pooling: Pooling | None, head: Head, use_pooler: bool) -> None:
+    def __init__(
+        self, encoder: nn.Module, pooling: Pooling | None, head: Head, use_pooler: bool, word_pooling: str = "first"
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.pooling = pooling
         self.head = head
         self.use_pooler = use_pooler
+        self.word_pooling = word_pooling
 
     def features(self, batch: Batch) -> Tensor:
         """(batch, words, size) for token tasks, (batch, size) for the others, (batch, pieces, size) without pooling."""
@@ -34,10 +39,8 @@ class Network(nn.Module):
             inputs["token_type_ids"] = batch.types
         output = self.encoder(**inputs)
         hidden: Tensor = output.last_hidden_state.float()  # (batch, pieces, size)
-        if batch.positions is not None:
-            places = batch.positions.unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
-            words: Tensor = hidden.gather(1, places)  # (batch, words, size)
-            return words
+        if batch.positions is not None and batch.ends is not None:
+            return word_vectors(hidden, batch.positions, batch.ends, self.word_pooling)
         if self.pooling is None:
             return hidden
         pooled: Tensor = self.pooling(

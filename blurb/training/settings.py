@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blurb.errors import SettingsError, UnknownName
-from blurb.inputs import relations, tagging
+from blurb.inputs import relations, tagging, words
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Settings:
     max_eval: int
     head: str
     pooling: str
+    word_pooling: str
     tagging: str
     relation_input: str
     document_unit: str
@@ -65,6 +66,8 @@ class Settings:
         for name, choices in (("select", ("best", "last")), ("document_unit", ("sentence", "abstract"))):
             if getattr(self, name) not in choices:
                 raise SettingsError(f"{name} is one of {', '.join(choices)}, not '{getattr(self, name)}'.")
+        if self.word_pooling not in words.POOLINGS:
+            raise UnknownName("word pooling", self.word_pooling, words.POOLINGS)
         if self.relation_input not in relations.STRATEGIES:
             raise UnknownName("relation input", self.relation_input, relations.STRATEGIES)
         if self.tagging not in tagging.SCHEMES:  # `typed` has replaced other names of a scheme

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blurb.inputs.tokenizer import Pieces, Tokenizer
-from blurb.inputs.words import encode_words, first_pieces
+from blurb.inputs.words import encode_words, word_pieces
 from blurb.models.loading import load_tokenizer
 from tests import checkpoints
 
@@ -64,7 +64,7 @@ def _by_characters(inner: Any, words: list[str]) -> list[int]:
 
 
 def _first(tokenizer: Tokenizer, words: list[str]) -> list[int]:
-    return first_pieces(words, tokenizer.pieces([" ".join(words)])[0])
+    return [first for first, _ in word_pieces(words, tokenizer.pieces([" ".join(words)])[0])]
 
 
 def test_every_word_gets_the_piece_where_it_begins(tokenizer: Tokenizer) -> None:
@@ -110,11 +110,26 @@ def test_a_word_that_bert_drops_has_no_piece_and_the_others_keep_theirs(checkpoi
 
 
 def test_a_piece_that_runs_over_two_words_stands_for_both() -> None:
-    assert first_pieces(["ab", "cd", "e"], Pieces([1, 2], [0, 4], [4, 7])) == [0, 0, 1]
+    assert word_pieces(["ab", "cd", "e"], Pieces([1, 2], [0, 4], [4, 7])) == [(0, 1), (0, 2), (1, 2)]
 
 
 def test_pieces_of_blanks_alone_stand_for_no_word() -> None:
-    assert first_pieces(["a", "b"], Pieces([1, 2, 3], [0, 2, 2], [1, 2, 3])) == [0, 2]
+    assert word_pieces(["a", "b"], Pieces([1, 2, 3], [0, 2, 2], [1, 2, 3])) == [(0, 1), (2, 3)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8))
+def test_the_pieces_of_a_word_are_all_that_have_characters_of_it(tokenizer: Tokenizer, words: list[str]) -> None:
+    pieces = tokenizer.pieces([" ".join(words)])[0]
+    place = 0
+    for word, (first, after) in zip(words, word_pieces(words, pieces), strict=True):
+        mine = [
+            index
+            for index, (start, end) in enumerate(zip(pieces.starts, pieces.ends, strict=True))
+            if start < end and start < place + len(word) and end > place
+        ]
+        assert [index for index in range(first, after) if pieces.starts[index] < pieces.ends[index]] == mine
+        place += len(word) + 1
 
 
 def test_several_pieces_of_one_character_give_the_first(checkpoint: Checkpoint) -> None:
@@ -162,13 +177,18 @@ def test_windows_keep_every_word_once_with_its_own_piece(tokenizer: Tokenizer, l
     assert int(cut.ids.lengths.max()) <= length
     assert cut.words is not None
     assert cut.positions is not None
+    assert cut.ends is not None
     assert whole.words is not None
     assert whole.positions is not None
+    assert whole.ends is not None
     for unit in range(len(sentences)):
         rows = [row for row in range(len(cut)) if cut.unit[row] == unit]
         words = [int(word) for row in rows for word in cut.words[row]]
         assert words == list(whole.words[unit])
         pieces = [int(cut.ids[row][position]) for row in rows for position in cut.positions[row]]
         assert pieces == [int(whole.ids[unit][position]) for position in whole.positions[unit]]
+        sizes = [size for row in rows for size in cut.ends[row] - cut.positions[row]]
+        for size, most in zip(sizes, whole.ends[unit] - whole.positions[unit], strict=True):
+            assert 1 <= size <= most  # a long word may run out of its window
     assert cut.windowed == sum(int(size) > length for size in whole.ids.lengths)
     assert cut.truncated == 0

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blurb.inputs import cache
-from blurb.inputs.features import Features, Ragged
+from blurb.inputs.features import RAGGED, Features, Ragged
 
 ROWS = st.lists(st.lists(st.integers(0, 9), max_size=4), max_size=5)
 
@@ -25,13 +25,14 @@ def _features(seed: int = 0) -> Features:
         unit=np.array([0, 1, 1, 2]),
         words=Ragged.of([[0, 1], [0], [1, 2], []]),
         positions=Ragged.of([[1, 2], [1], [1, 3], []]),
+        ends=Ragged.of([[2, 3], [2], [2, 5], []]),
         truncated=1,
         windowed=2,
     )
 
 
 def _equal(a: Features, b: Features) -> bool:
-    for name in ("ids", "types", "words", "positions"):
+    for name in RAGGED:
         one, other = getattr(a, name), getattr(b, name)
         if (one is None) != (other is None):
             return False

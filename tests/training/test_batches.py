@@ -107,6 +107,7 @@ def test_collate_takes_the_targets_of_the_words_of_each_window() -> None:
         unit=np.array([0, 0, 1]),
         words=Ragged.of([[0, 1], [3], []]),
         positions=Ragged.of([[0, 2], [1], []]),
+        ends=Ragged.of([[2, 3], [2], []]),
     )
     batch = collate(features, np.arange(3), 0, Ragged.of([[10, 11, 12, 13], [20]]))
     assert batch.types is None
@@ -114,6 +115,8 @@ def test_collate_takes_the_targets_of_the_words_of_each_window() -> None:
     assert batch.word_mask is not None
     assert batch.targets is not None
     assert batch.positions.tolist() == [[0, 2], [1, 0], [0, 0]]
+    assert batch.ends is not None
+    assert batch.ends.tolist() == [[2, 3], [2, 1], [1, 1]]
     assert batch.word_mask.tolist() == [[True, True], [True, False], [False, False]]
     assert batch.targets.tolist() == [[10, 11], [13, 0], [0, 0]]
 

@@ -18,7 +18,7 @@ COMMON = {
     "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.0, "clip_norm": 1.0, "head_dropout": 0.1,
     "warmup": 0.1, "select": "best", "max_train": 0, "max_eval": 0, "head": "linear", "pooling": "cls",
     "tagging": "bio", "layer_decay": 1.0, "freeze_layers": 0, "reinit_layers": 0,
-    "relation_input": "dummify", "document_unit": "sentence",
+    "word_pooling": "first", "relation_input": "dummify", "document_unit": "sentence",
 }  # fmt: skip
 
 # Section I: task: (learning rate, batch size, epochs, max length).

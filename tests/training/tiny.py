@@ -51,6 +51,9 @@ def features(rows: int, seed: int = 0, ids: tuple[int, int] = (5, 40), words: bo
         unit=np.arange(rows),
         words=Ragged.of([np.arange(len(row)) for row in positions]) if words else None,
         positions=Ragged.of(positions) if words else None,
+        ends=Ragged.of(np.minimum(row + 2, len(piece)) for row, piece in zip(positions, pieces, strict=True))
+        if words
+        else None,
     )
 
 

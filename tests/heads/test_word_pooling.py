@@ -1,0 +1,47 @@
+"""One vector a word: first, mean and last sub-token against a plain loop, and which trials know the setting."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+import torch
+
+from blurb import formulations, models, tasks
+from blurb.errors import UnknownName
+from blurb.heads.pooling._words import word_vectors
+from blurb.inputs.words import POOLINGS
+from blurb.runs.plan import relevant
+from blurb.training import protocol
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_against_a_loop(pooling: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(50):
+        batch, pieces, words = (int(torch.randint(1, 9, (), generator=generator)) for _ in range(3))
+        hidden = torch.randn(batch, pieces, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+        starts = torch.randint(0, pieces, (batch, words), generator=generator)
+        ends = starts + 1 + (torch.rand(batch, words, generator=generator) * (pieces - starts)).long()
+        found = word_vectors(hidden, starts, ends, pooling)
+        for row in range(batch):
+            for word in range(words):
+                mine = hidden[row, starts[row, word] : ends[row, word]]
+                expected = {"first": mine[0], "mean": mine.mean(0), "last": mine[-1]}[pooling]
+                assert torch.allclose(found[row, word], expected)
+        assert torch.autograd.gradcheck(lambda x, s=starts, e=ends: word_vectors(x, s, e, pooling), (hidden,))
+
+
+def test_only_token_tasks_have_it_in_their_identity() -> None:
+    source = models.resolve("baseline:majority")
+    source = type(source)(**{**vars(source), "kind": "encoder"})
+    for name, expected in (("bc5-chem", True), ("ebm-pico", True), ("gad", False), ("hoc", False)):
+        settings = protocol.load("standard").settings(tasks.get(name), {}, 1)
+        values = relevant(settings, formulations.bind(tasks.get(name), asdict(settings)), source)
+        assert ("word_pooling" in values) is expected
+        assert ("pooling" in values) is not expected
+
+
+def test_another_name_is_refused() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'mean'"):
+        protocol.load("standard").settings(tasks.get("bc5-chem"), {"word_pooling": "means"}, 1)
