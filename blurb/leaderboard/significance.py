@@ -6,8 +6,10 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
 LEVEL = 0.05
 NODES = 200
@@ -57,6 +59,30 @@ def compare(values: Sequence[float], default: Sequence[float]) -> Comparison:
     return Comparison(difference, two_sided(difference / math.sqrt(sum(errors)), freedom))
 
 
+def half_width(values: Sequence[float]) -> float | None:
+    """Half of the 95 % confidence interval of the mean by Student's t; None with fewer than two values.
+
+    >>> round(half_width([79.0, 80.0, 81.0]), 2)
+    2.48
+    """
+    if len(values) < 2:
+        return None
+    return critical(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def critical(freedom: float) -> float:
+    """The t that Student's t passes on either side with probability 5 %, by bisection of `two_sided`.
+
+    >>> round(critical(1), 3), round(critical(10), 3)
+    (12.706, 2.228)
+    """
+    low, high = 0.0, 13.0  # one degree of freedom has the largest, 12.7
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if two_sided(middle, freedom) > LEVEL else (low, middle)
+    return high
+
+
 def two_sided(t: float, freedom: float) -> float:
     """Probability that Student's t, of at least one degree of freedom, is farther from 0 than `t`.
 
@@ -67,8 +93,14 @@ def two_sided(t: float, freedom: float) -> float:
     (0.05, 0.05)
     """
     limit = math.atan2(math.sqrt(freedom), abs(t))
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    nodes, weights = _rule()
     roots = (nodes + 1) / 2
     tail = limit * float(np.sum(weights * roots * np.sin(limit * roots**2) ** (freedom - 1)))
     half = math.lgamma(freedom / 2) - math.lgamma((freedom + 1) / 2)
     return min(1.0, 2 * tail / (math.sqrt(math.pi) * math.exp(half)))
+
+
+@cache
+def _rule() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Nodes and weights of Gauss-Legendre, which take longer to find than to use."""
+    return np.polynomial.legendre.leggauss(NODES)

@@ -1,4 +1,4 @@
-"""Welch's t-test, against SciPy."""
+"""Welch's t-test and the interval of a mean, against SciPy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import pytest
 from scipy import stats
 
-from blurb.leaderboard.significance import compare, two_sided
+from blurb.leaderboard.significance import compare, critical, half_width, two_sided
 
 
 def test_agrees_with_scipy() -> None:
@@ -40,3 +40,15 @@ def test_variance_between_seeds_counts() -> None:
     assert compare([81.0, 81.1, 80.9], [80.0, 80.1, 79.9]).verdict == "significant"
     assert compare([84.0, 78.1, 80.9], [80.0, 83.1, 76.9]).verdict == "not significant"
     assert compare([80.0, 80.2], [80.0, 80.2]).p == pytest.approx(1)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 4, 9, 7.3, 200])
+def test_the_critical_value_of_student(freedom: float) -> None:
+    assert critical(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-6)
+
+
+def test_the_interval_of_a_mean() -> None:
+    values = [80.1, 81.3, 79.9, 80.6]
+    low, high = stats.t.interval(0.95, 3, loc=0, scale=stats.sem(values))
+    assert half_width(values) == pytest.approx((high - low) / 2)
+    assert half_width([80.1]) is half_width([]) is None
