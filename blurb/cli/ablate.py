@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from blurb.leaderboard.ablations import Grid
     from blurb.leaderboard.rows import Result
     from blurb.runs.plan import Request
-    from blurb.runs.worker import Job
+    from blurb.runs.worker import Job, Outcome
 
 
 @click.command(name="ablate")
@@ -35,31 +37,46 @@ if TYPE_CHECKING:
     "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of the trials."
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), default="ablations", show_default=True, help="Folder of the tables."
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="ablations",
+    show_default=True,
+    help="Folder of the tables.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also draw the cells: a .png, .svg or .pdf (needs the extra 'plots').",
 )
 @click.option("--name", help="Name of the model in the tables.  [default: last part of MODEL]")
 @machine_options
+@click.option("--dry-run", is_flag=True, help="List the trials of all cells and stop.")
 def command(
     model: str, axis: str, data: Path, selection: str | None, protocol: str, seeds: int | None, raw: Path | None,
-    overrides: tuple[str, ...], output: Path, out: Path, name: str | None, revision: str | None,
-    trust_remote_code: bool, device: str, precision: str, jobs: int,
+    overrides: tuple[str, ...], output: Path, out: Path, plot: Path | None, name: str | None,
+    revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int, dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the grid of Table 12, 13 or 14 of Gu et al. for MODEL and set it beside the published one.
 
     AXIS.csv and AXIS.md are written into --out: mean and sd over seeds of each cell and task, and whether the
-    difference to the first cell is significant. Trials that are in the store are not run again. Exit codes as of run.
+    difference to the first cell is significant. Trials that are in the store are not run again, so the same command
+    resumes, and with --plot it draws what is there. Exit codes as of run.
     """
     from blurb import tasks
+    from blurb.cli._dry_run import list_trials
     from blurb.cli._output import show
     from blurb.cli._progress import Display
     from blurb.cli._request import changes, check_files, source
-    from blurb.errors import SettingsError
-    from blurb.leaderboard import ablation_tables, ablations
+    from blurb.errors import BlurbError, SettingsError
+    from blurb.leaderboard import ablation_plot, ablation_tables, ablations
     from blurb.runs import plan
     from blurb.runs.engine import ENGINES
     from blurb.training import hardware
     from blurb.training import protocol as protocols
 
+    if plot is not None:
+        ablation_plot.check(plot)
     grid = ablations.grid(axis)
     chosen = tasks.select(grid.datasets if selection is None else selection)
     common = changes(overrides)
@@ -78,16 +95,33 @@ def command(
     ]  # fmt: skip
     finals = [plan.final_jobs(request) for request in requests]  # refuses an impossible cell before any training
     _check_cells_differ(grid, finals)
+    if dry_run:
+        list_trials(requests, [cell.text for cell in grid.cells])
+        return
+    title = f"{learner.name}, protocol {requests[0].protocol.name}{_settings(common)}"
+    one_at_a_time = threading.Lock()  # with several jobs, trials end in several threads
+
     outcomes = []
     with Display(*map(plan.search_jobs, requests), *finals) as display:
+
+        def finished(outcome: Outcome) -> None:
+            display.finished(outcome)
+            if outcome.status == "done":  # an interrupted run leaves the tables of what it finished
+                with one_at_a_time, contextlib.suppress(BlurbError, OSError):  # the last writing tells; trials go on
+                    _write_tables(grid, requests, out, title)
+
         for request in requests:
-            outcomes += plan.run(request, ENGINES["local"](jobs), display.finished, display.step)
-    lines = ablation_tables.lines(grid, _results(requests), [task.name for task in chosen])
-    caption = f"{learner.name}, protocol {requests[0].protocol.name}{_settings(common)}. {requests[0].protocol.note}"
-    files = ablation_tables.write(grid, lines, out, caption.strip())
+            outcomes += plan.run(request, ENGINES["local"](jobs), finished, display.step)
+    lines, files = _write_tables(grid, requests, out, title)
     rows = [[line.get(column, "") for column in ablation_tables.SHOWN] for line in lines]
     show(ablation_tables.SHOWN, rows, "table", numbers=ablation_tables.NUMBERS)
-    click.echo(f"Tables: {', '.join(map(str, files))}   trials: {output}")
+    drawn = ""
+    if plot is not None:
+        names = [task.name for task in chosen]
+        scores = [{name: found.values(name) for name in names} if found else {} for found in _results(requests)]
+        ablation_plot.write(grid, scores, names, plot, title)
+        drawn = f"   plot: {plot}"
+    click.echo(f"Tables: {', '.join(map(str, files))}{drawn}   trials: {output}")
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]
     for outcome in failed:
         trial = outcome.job.trial
@@ -106,6 +140,17 @@ def _check_cells_differ(grid: Grid, finals: list[list[Job]]) -> None:
             raise SettingsError(
                 f"The axis '{grid.axis}' has cells that do not differ on {first.trial.task} with {first.source.name}."
             )
+
+
+def _write_tables(
+    grid: Grid, requests: list[Request], out: Path, title: str
+) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
+    """The lines of the tables as the store has them now, and the files they are in."""
+    from blurb.leaderboard import ablation_tables
+
+    lines = ablation_tables.lines(grid, _results(requests), [task.name for task in requests[0].tasks])
+    caption = f"{title}. {requests[0].protocol.note}".strip()
+    return lines, ablation_tables.write(grid, lines, out, caption)
 
 
 def _results(requests: list[Request]) -> list[Result | None]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from blurb.leaderboard.ablations import Grid
 from blurb.leaderboard.rows import Result
 from blurb.leaderboard.significance import compare
-from blurb.leaderboard.tables import configuration, write_csv
+from blurb.leaderboard.tables import configuration, write_csv, write_whole
 
 SCHEMA = 1
 SHOWN = (
@@ -59,7 +59,7 @@ def write(grid: Grid, found: list[dict[str, str]], folder: Path, caption: str) -
     folder.mkdir(parents=True, exist_ok=True)
     table, page = folder / f"{grid.axis}.csv", folder / f"{grid.axis}.md"
     write_csv(table, COLUMNS, found)
-    page.write_text(_markdown(grid, found, caption), encoding="utf-8")
+    write_whole(page, _markdown(grid, found, caption).encode())
     return table, page
 
 

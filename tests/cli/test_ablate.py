@@ -10,8 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
+from blurb.cli._progress import Display
 from blurb.data import demo
 from blurb.errors import BlurbError
+from blurb.leaderboard import ablation_plot
+from blurb.runs.worker import Outcome
 
 
 def ablate(axis: str, folder: Path, *arguments: str) -> Result:
@@ -36,9 +39,13 @@ def test_both_tables_are_written_and_nothing_is_trained_twice(tmp_path: Path) ->
     assert "scratch:tiny, protocol smoke" in page
     assert f"| tagging=io | bc5-chem | {lines[2]['mean']} | {lines[2]['sd']} | 2 | {lines[2]['difference']} |" in page
     tables = {path: path.read_bytes() for path in (tmp_path / "tables").iterdir()}
-    second = ablate("tagging", tmp_path, *arguments)
+    assert sorted(path.name for path in tables) == ["tagging.csv", "tagging.md"]  # nothing is left aside
+    picture = tmp_path / "figures" / "tagging.png"
+    second = ablate("tagging", tmp_path, *arguments, "--plot", str(picture))
     assert second.exit_code == 0
     assert second.stderr.count("already done") == 6
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert f"plot: {picture}" in second.stdout
     assert {path: path.read_bytes() for path in (tmp_path / "tables").iterdir()} == tables
 
 
@@ -63,6 +70,53 @@ def test_the_numbers_are_those_of_plain_runs(tmp_path: Path) -> None:
     assert (bilstm["cell"], bilstm["published_difference"]) == ("head=bilstm", "-0.54")
 
 
+def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("--tasks", "gad", "--seeds", "2")
+    dry = ablate("head", tmp_path, *arguments, "--dry-run")
+    assert dry.exit_code == 0, dry.output
+    assert dry.stdout.count("to run") == 4
+    assert "4 trials. Nothing was run or written." in dry.stdout
+    assert list(tmp_path.iterdir()) == []
+    show, count = Display.finished, 0
+
+    def finished(self: Display, outcome: Outcome) -> None:
+        nonlocal count
+        show(self, outcome)
+        count += 1
+        if count == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Display, "finished", finished)
+    assert ablate("head", tmp_path, *arguments).exit_code != 0
+    with (tmp_path / "tables" / "head.csv").open() as file:
+        assert [(line["cell"], line["seeds"]) for line in csv.DictReader(file)] == [
+            ("head=linear", "2"), ("head=bilstm", "1"),
+        ]  # fmt: skip
+    assert (tmp_path / "tables" / "head.md").exists()
+    dry = ablate("head", tmp_path, *arguments, "--dry-run")
+    lines = [line.split() for line in dry.stdout.splitlines() if "head=" in line]
+    assert [(line[1], line[3], "done" in line) for line in lines] == [
+        ("head=linear", "1", True), ("head=linear", "2", True), ("head=bilstm", "1", True), ("head=bilstm", "2", True),
+    ]  # fmt: skip
+
+
+def test_where_trials_fail_the_tables_are_written_all_the_same(tmp_path: Path) -> None:
+    result = ablate("head", tmp_path, "--tasks", "gad", "--seeds", "1", "--set", "lr=1e30")
+    assert result.exit_code == 1
+    assert result.stderr.count("Failed: gad, seed 1: The loss is not a number") == 2
+    with (tmp_path / "tables" / "head.csv").open() as file:
+        assert [line["seeds"] for line in csv.DictReader(file)] == ["0", "0"]
+
+
+def test_a_plot_without_matplotlib_is_refused_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ablation_plot, "find_spec", lambda name: None)
+    result = ablate("head", tmp_path, "--tasks", "gad", "--plot", str(tmp_path / "head.png"))
+    assert "blurb-bench[plots]" in str(result.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("axis", "arguments", "message"),
     [
@@ -70,6 +124,7 @@ def test_the_numbers_are_those_of_plain_runs(tmp_path: Path) -> None:
         ("pooling", ["--tasks", "chemprot"], "--raw"),
         ("tagging", ["--tasks", "gad"], "do not differ on gad"),
         ("tagging", ["--set", "tagging=io"], "fixes it in every cell"),
+        ("tagging", ["--plot", "tagging.jpg"], "not 'tagging.jpg'"),
     ],
 )
 def test_what_cannot_be_is_refused_before_training(

@@ -1,0 +1,46 @@
+"""`--dry-run` of the commands that train."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from blurb.runs.plan import Request
+
+
+def list_trials(requests: Sequence[Request], cells: Sequence[str] = ()) -> None:
+    """Prints the trials of the requests and which of them are done.
+
+    :param cells: names of the requests, where they are cells of one model
+    """
+    from blurb.cli._output import show
+
+    rows = [row for at, request in enumerate(requests) for row in _rows(request, cells[at] if cells else None)]
+    columns = ("kind", "cell" if cells else "model", "task", "seed", "lr", "batch", "epochs", "max length", "state",
+               "trial")  # fmt: skip
+    show(columns, rows, "table", numbers=columns[3:8])
+    click.echo(f"{len(rows)} trials. Nothing was run or written.")
+
+
+def _rows(request: Request, cell: str | None) -> list[tuple[object, ...]]:
+    from blurb.runs import plan
+    from blurb.runs.store import Store
+
+    store = Store(request.store)
+    searched, final = plan.search_jobs(request), plan.final_jobs(request)
+    rows = []
+    for kind, planned in (("search", searched), ("run", final)):
+        for job in planned:
+            settings = job.trial.settings
+            open_ = kind == "run" and searched and job.source.kind == "encoder"
+            rows.append((
+                kind, cell or job.source.name, job.trial.task, job.trial.seed,
+                *("by search" if open_ and key in request.protocol.search else settings.get(key, "")
+                  for key in ("lr", "batch_size", "epochs", "max_length")),
+                "by search" if open_ else "done" if store.is_done(job.path) else "to run",
+                "" if open_ else job.trial.hash,
+            ))  # fmt: skip
+    return rows
