@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blurb.data.originals import rows as prepared
 from blurb.data.read import read_split
 from blurb.data.schema import Row, hash_rows, hash_splits, to_dataset
 from blurb.data.verify import Verdict, count, verdict
@@ -42,17 +43,24 @@ def load(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData
 
 
 def load_original(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData:
-    """All splits of a relation task from its original release: the text as it was, with the spans of the entities.
+    """All splits of a relation task with the text as it was and the spans of the entities.
 
-    The hash is that of these examples; the verdict is that of their dummified form, which is what BLURB publishes.
+    They are read from prepared rows (`blurb.data.originals.rows`) if the folder has them for this task, else from the
+    original release as the task's own reader knows it. The hash is that of these examples; the verdict is that of their
+    dummified form, which is what BLURB publishes.
     """
     if not folder.is_dir():
         raise DataError("the folder of the original releases does not exist; give it with --raw.", folder)
-    module, _, function = task.original.partition(":")
-    read = getattr(importlib.import_module(module), function)
+    read = prepared.read if prepared.are_there(folder, task) else _function(task.original)
     rows = {split: list(read(folder, task, split)) for split in splits}
     published = {split: [dummified(row) for row in examples] for split, examples in rows.items()}
     return replace(_task_data(task, rows), verdict=_task_data(task, published).verdict)
+
+
+def _function(name: str) -> Callable[[Path, Task, Split], Iterable[Row]]:
+    module, _, function = name.partition(":")
+    read: Callable[[Path, Task, Split], Iterable[Row]] = getattr(importlib.import_module(module), function)
+    return read
 
 
 def _task_data(task: Task, rows: dict[Split, list[Row]]) -> TaskData:
