@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 @click.option(
     "--raw",
     type=click.Path(path_type=Path),
-    help="Folder of the original releases, for the inputs that need them (ChemProt and DDI without dummies).",
+    help="Folder of the original releases, for the inputs that need them (ChemProt and DDI without dummies; "
+    "not for --suite demo).",
 )
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the protocol.")
 @click.option(
@@ -93,7 +94,7 @@ def command(
     if name and len(models) > 1:
         raise SettingsError("--name is for one model.")
     tables.check(Store(output), leaderboard)
-    folder = _data_folder(suite, data)
+    folder, raw = _folders(suite, data, raw)
     check_files(chosen, folder)
     sources = [source(model, name, revision, trust_remote_code, folder) for model in models]
     plan.check_names(sources)
@@ -125,7 +126,8 @@ def command(
         raise SystemExit(1)
 
 
-def _data_folder(suite: str, data: Path | None) -> Path:
+def _folders(suite: str, data: Path | None, raw: Path | None) -> tuple[Path, Path | None]:
+    """Where the datasets and, if they are anywhere, the original releases are."""
     from blurb.errors import SettingsError
 
     if suite == "demo":
@@ -133,10 +135,13 @@ def _data_folder(suite: str, data: Path | None) -> Path:
 
         if data is not None:
             raise SettingsError("--suite demo makes its own data; leave --data out.")
-        return demo.prepare()
+        if raw is not None:
+            raise SettingsError("--suite demo makes its own originals; leave --raw out.")
+        folder = demo.prepare()
+        return folder, folder
     if data is None:
         raise SettingsError("Give the folder of the datasets with --data (or try --suite demo, which needs none).")
-    return data
+    return data, raw
 
 
 def _list_trials(request: Request) -> None:

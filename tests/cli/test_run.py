@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from blurb.data import demo
+from blurb.inputs.relations import STRATEGIES
 
 SMOKE = ["--suite", "demo", "--protocol", "smoke"]
 
@@ -128,6 +129,24 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_demo_suite_has_every_relation_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.testing import CliRunner
+
+    from blurb.cli import cli
+
+    monkeypatch.chdir(tmp_path)
+    common = ["run", "scratch:tiny", *SMOKE, "--device", "cpu", "--precision", "fp32"]
+    trials = set()
+    for strategy in STRATEGIES:
+        arguments = [*common, "--tasks", "chemprot,ddi", "--relation-input", strategy, "--dry-run"]
+        result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+        trials |= {line.split()[-1] for line in result.output.splitlines() if line.startswith(" run")}
+    assert len(trials) == 2 * len(STRATEGIES)
+    arguments = [*common, "--tasks", "ddi", "--relation-input", "typed-markers", "--pooling", "entity-start"]
+    assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
+    assert len(done(tmp_path)) == 1
+
+
 def test_the_search_of_the_paper_is_listed(tmp_path: Path) -> None:
     arguments = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "paper", "--tasks", "gad", "--dry-run"]
     _, out, _ = blurb(arguments, tmp_path)
@@ -197,7 +216,8 @@ def test_two_jobs_at_a_time_give_the_same_results(finished: Path, tmp_path: Path
         (["scratch:tiny", "--suite", "demo", "--pooling", "means"], "Did you mean 'mean'"),
         (["scratch:tiny", "--suite", "demo", "--tagging", "boi"], "no tagging scheme called 'boi'"),
         (["scratch:tiny", "--suite", "demo", "--relation-input", "marker"], "Did you mean 'markers'"),
-        (["scratch:tiny", "--suite", "demo", "--tasks", "ddi", "--relation-input", "original"], "with --raw"),
+        (["scratch:tiny", "--suite", "demo", "--data", "x"], "leave --data out"),
+        (["scratch:tiny", "--suite", "demo", "--raw", "x"], "leave --raw out"),
         (["scratch:tiny", "--suite", "demo", "--tasks", "gad", "--relation-input", "original"], "no original"),
         (["scratch:tiny", "--suite", "demo", "--relation-input", "markers", "--dummy-tokens"], "not for"),
         (["scratch:tiny", "--suite", "demo", "--tasks", "gad", "--pooling", "entity-start"], "Possible for pooling"),

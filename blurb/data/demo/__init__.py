@@ -17,7 +17,11 @@ from blurb.data.demo import document, lexicon, ner, pico, qa, relation, similari
 
 
 def files(seed: int = 0) -> dict[str, str]:
-    """Relative path -> content of every file of the suite; the same on every platform for the same seed."""
+    """Relative path -> content of every file of the suite; the same on every platform for the same seed.
+
+    The thirteen datasets as BLURB lays them out, and below `originals/` ChemProt and DDI with the names that BLURB
+    masks, so that the folder serves as `raw`, too.
+    """
     words = lexicon.build(seed)
     modules = (ner, pico, relation, similarity, document, qa)
     return {path: content for module in modules for path, content in module.files(seed, words)}

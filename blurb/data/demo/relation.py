@@ -3,15 +3,23 @@
 Learnable: each label has cue phrases of its own ("blunted", "is converted by"). Not trivial: some cues serve two labels
 and a second word decides; a sentence may hold the cue for another entity than the masked one, and makes one row for
 each; overlapping pairs are negative whatever is said of them; four labels in a hundred are wrong.
+
+ChemProt and DDI come a second time with the names that were masked (`originals`), as the real releases have them.
 """
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from blurb.data.demo import originals
 from blurb.data.demo.lexicon import Grammar, Lexicon, expand, fill, flip, plain, stream
+from blurb.data.schema import Row
+from blurb.tasks import SPLITS
 
 NOISE = 0.04  # share of rows with a wrong label
 RIVAL = 0.18  # share of sentences that name a second, unrelated entity and make two rows
@@ -94,22 +102,35 @@ CORPORA = (
 )  # fmt: skip
 
 
-def rows(rng: random.Random, corpus: Corpus, overlap: bool) -> list[tuple[str, str]]:
-    """The (sentence with masks, label) rows of one sentence; names beside the masks are still terminals."""
+class Sentence(NamedTuple):
+    """A frame with slots ({0}, {1}, ...) and its rows: what fills the slots (masks, terminals of names), the label."""
+
+    frame: str
+    rows: list[tuple[tuple[str, ...], str]]
+
+    def text(self, fillers: Sequence[str]) -> str:
+        """The running text with these words in the slots."""
+        return plain(" ".join(self.frame.format(*fillers).split()))
+
+    def order(self) -> list[int]:
+        """The slots in the order of the text."""
+        return [int(slot) for slot in re.findall(r"{(\d)}", self.frame)]
+
+
+def sentence(rng: random.Random, corpus: Corpus, overlap: bool) -> Sentence:
+    """A sentence with one row, or with one for each of two candidates."""
     labels = [*corpus.cues, corpus.negative]
     label = corpus.negative if rng.random() < corpus.negatives else rng.choice(list(corpus.cues))
     cue, none = rng.choice(corpus.cues.get(label, corpus.none)), rng.choice(corpus.none)
     rival = rng.random() < RIVAL and not overlap
-    frame = expand(rng, "<rival>" if rival else "<frame>", GRAMMAR)
-    (head, tail), (name, _) = corpus.masks, corpus.names
+    frame = expand(rng, "<rival>" if rival else "<frame>", GRAMMAR).format("{0}", "{1}", "{2}", cue=cue, none=none)
+    (head, tail), (name, other) = corpus.masks, corpus.names
+    made: list[tuple[tuple[str, ...], str]] = [((head, tail), label)]
     if rival:
-        made = [(frame.format(head, tail, name, cue=cue, none=none), label),
-                (frame.format(name, tail, head, cue=cue, none=none), corpus.negative)]  # fmt: skip
+        made = [((head, tail, name), label), ((name, tail, head), corpus.negative)]
     elif overlap and corpus.overlap:
-        made = [(frame.format(corpus.overlap, corpus.names[1], cue=cue), corpus.negative)]
-    else:
-        made = [(frame.format(head, tail, cue=cue), label)]
-    return [(text, flip(rng, label, labels, NOISE)) for text, label in made]
+        made = [((corpus.overlap, other), corpus.negative)]
+    return Sentence(frame, [(slots, flip(rng, label, labels, NOISE)) for slots, label in made])
 
 
 def identify(corpus: Corpus, document: int, place: int, text: str) -> str:
@@ -120,21 +141,37 @@ def identify(corpus: Corpus, document: int, place: int, text: str) -> str:
     return f"DDI-Demo.d{document % 100000}.s0.p{place}"
 
 
+def examples(seed: int, words: Lexicon, corpus: Corpus, part: int, seen: set[str]) -> list[tuple[Row, Row]]:
+    """The rows of a split, masked and unmasked; `seen` are the masked texts so far, of which none comes twice."""
+    split, size = SPLITS[part], corpus.sizes[part]
+    rng, own = stream(seed, corpus.name, split), stream(seed, corpus.name, split, "originals")
+    terminals, hidden = words.terminals(rng, split), words.terminals(own, split)
+    found, document = list[tuple[Row, Row]](), 90010000 + 10000 * part
+    while len(found) < size:
+        document += 1
+        made = sentence(rng, corpus, overlap=document % OVERLAP == 0)
+        filled = [[fill(slot, terminals) for slot in slots] for slots, _ in made.rows]
+        names = originals.names(filled, hidden)
+        for place, (slots, (_, label)) in enumerate(zip(filled, made.rows, strict=True)):
+            text = made.text(slots)
+            if text not in seen:
+                seen.add(text)
+                pair = str(len(found)) if corpus.name == "GAD" else identify(corpus, document, place, text)
+                row = {"id": pair, "doc_id": pair.rsplit(".", 2)[0], "text": text, "label": label}
+                surfaces = [names[slot] for slot in made.order() if slots[slot] in originals.BEHIND]
+                found.append((row, originals.unmask(row, surfaces)))
+    return found[:size]
+
+
 def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
-    """(relative path, content) of every file of this type."""
+    """(relative path, content) of every file of this type: BLURB's layout, and the originals of ChemProt and DDI."""
     for corpus in CORPORA:
         seen: set[str] = set()
-        for part, (split, size) in enumerate(zip(("train", "dev", "test"), corpus.sizes, strict=True), start=1):
-            rng, lines, document = stream(seed, corpus.name, split), list[str](), 90000000 + 10000 * part
-            terminals = words.terminals(rng, split)
-            while len(lines) < size:
-                document += 1
-                for place, (template, label) in enumerate(rows(rng, corpus, overlap=document % OVERLAP == 0)):
-                    text = plain(" ".join(fill(template, terminals).split()))
-                    if text in seen:
-                        continue
-                    seen.add(text)
-                    first = str(len(lines)) if corpus.name == "GAD" else identify(corpus, document, place, text)
-                    lines.append(f"{first}\t{text}\t{label}")
+        for part, split in enumerate(SPLITS):
+            rows = examples(seed, words, corpus, part, seen)
             header = ["index\tsentence\tlabel"] if corpus.name == "GAD" else []
-            yield f"{corpus.name}/{split}.tsv", "\n".join([*header, *lines[:size]]) + "\n"
+            lines = [f"{row['id']}\t{row['text']}\t{row['label']}" for row, _ in rows]
+            yield f"{corpus.name}/{split}.tsv", "\n".join([*header, *lines]) + "\n"
+            if corpus.name != "GAD":  # the real one was released masked
+                lines = [json.dumps(original) for _, original in rows]
+                yield f"originals/{corpus.name.lower()}/{split}.jsonl", "\n".join(lines) + "\n"
