@@ -77,7 +77,7 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
     names = [", ".join(cell.settings.values()) for cell in grid.cells]
     across = min(ACROSS, len(datasets))
     down = -(-len(datasets) // across)
-    width = 0.3 + 0.058 * max(map(len, names)) + across * (2.4 if across == 1 else 1.8)
+    width = max(3.1, 0.3 + 0.058 * max(map(len, names)) + 1.8 * across)  # inches; less would cut the legend
     heading = textwrap.wrap(title, int(width * 15))
     height = down * (0.5 + 0.28 * len(names)) + 0.3 + 0.14 * len(heading)
     figure = Figure(figsize=(width, height), layout="constrained")

@@ -70,11 +70,12 @@ def test_what_is_missing_is_left_out() -> None:
         assert marks(first, label) == marks(second, label) == []
 
 
+@pytest.mark.parametrize("grid", [TAGGING, RELATION], ids=["3 cells", "7 cells"])
 @pytest.mark.parametrize("count", range(1, 7))
-def test_panels_are_wrapped_at_three_and_nothing_runs_off_the_page(count: int) -> None:
+def test_panels_are_wrapped_at_three_and_nothing_runs_off_the_page(count: int, grid: ablations.Grid) -> None:
     datasets = ["bc5-chem", "bc5-disease", "jnlpba", "chemprot", "ddi", "gad"][:count]
-    scores = [{dataset: [80.0 + cell / 5, 80.3] for dataset in datasets} for cell in range(7)]
-    figure = ablation_plot.draw(RELATION, scores, datasets, "organisation/a-model-with-$-and-a-long-name " * 2)
+    scores = [{dataset: [80.0 + cell / 5, 80.3] for dataset in datasets} for cell in range(len(grid.cells))]
+    figure = ablation_plot.draw(grid, scores, datasets, "organisation/a-model-with-$-and-a-long-name " * 2)
     assert [axes.get_title() for axes in figure.axes] == datasets
     assert [bool(axes.get_yticks().size) for axes in figure.axes] == [True] * count
     named = [bool("".join(label.get_text() for label in axes.get_yticklabels())) for axes in figure.axes]
@@ -84,7 +85,7 @@ def test_panels_are_wrapped_at_three_and_nothing_runs_off_the_page(count: int) -
     width, height = figure.get_size_inches()
     assert -0.02 <= box.x0 < box.x1 <= width + 0.02
     assert -0.02 <= box.y0 < box.y1 <= height + 0.02
-    assert width < 7.5
+    assert width < (3.5 if count == 1 else 7)
 
 
 @pytest.mark.parametrize("ending", ablation_plot.FORMATS)
