@@ -1,0 +1,113 @@
+"""Head x tagging x word pooling x relation input x pooling: every legal combination takes a step, the rest is refused.
+
+What is legal is said here once more, apart from the code that decides it. One dataset stands for each kind of task; the
+demo suite brings the text.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from blurb import models, tasks
+from blurb.data import demo
+from blurb.errors import SettingsError
+from blurb.heads import heads, poolings
+from blurb.inputs.relations import STRATEGIES
+from blurb.inputs.tagging import SCHEMES
+from blurb.inputs.words import POOLINGS
+from blurb.runs import plan
+from blurb.runs.worker import Job, execute
+from blurb.training import protocol
+
+AXES = {
+    "head": heads.names(),
+    "tagging": SCHEMES,
+    "word_pooling": POOLINGS,
+    "relation_input": STRATEGIES,
+    "pooling": poolings.names(),
+}
+TAGGED = ("ncbi-disease", "ebm-pico")
+RELATIONS = ("chemprot", "ddi", "gad")
+OTHERS = ("biosses", "hoc", "pubmedqa")
+CHAINS = {"crf", "bilstm-crf"}
+MENTIONS = {"mention", "mention-mean"}
+ANYWHERE = {"cls", "cls-pooler", "mean", "attention"}
+Combination = dict[str, str]
+
+
+def everything() -> Iterator[Combination]:
+    for values in itertools.product(*AXES.values()):
+        yield dict(zip(AXES, values, strict=True))
+
+
+def concerns(task: str, combination: Combination) -> Combination | None:
+    """The part of a legal combination that is something to a task; None if it is not legal."""
+    if task in TAGGED:
+        return {axis: combination[axis] for axis in ("head", "tagging", "word_pooling")}
+    strategy, pooling = combination["relation_input"], combination["pooling"]
+    asked = {"head": combination["head"]} | ({"relation_input": strategy} if task in RELATIONS else {})
+    if combination["head"] in CHAINS or (task == "gad" and strategy == "original"):
+        return None
+    if combination["head"] == "bilstm":
+        return asked
+    fits = (
+        pooling in ANYWHERE
+        or (task in RELATIONS and pooling in MENTIONS)
+        or (task in RELATIONS and pooling == "entity-start" and strategy.endswith("markers"))
+    )
+    return {**asked, "pooling": pooling} if fits else None
+
+
+def legal() -> Iterator[tuple[str, Combination]]:
+    for task in (*TAGGED, *RELATIONS, *OTHERS):
+        found = (concerns(task, combination) for combination in everything())
+        for items in dict.fromkeys(tuple(part.items()) for part in found if part is not None):
+            yield task, dict(items)
+
+
+@pytest.fixture(scope="module")
+def planned(
+    checkpoint: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, Combination], Job]:
+    """The trial of one step that a combination asks for."""
+    source, folder = models.resolve(str(checkpoint("bert_uncased"))), demo.prepare()
+    store = tmp_path_factory.mktemp("runs")
+    small = {"epochs": 1, "batch_size": 2, "max_train": 2, "max_eval": 2, "max_length": 64}
+
+    def job(task: str, combination: Combination) -> Job:
+        request = plan.Request(
+            sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("smoke"), data=folder, store=store,
+            precision="fp32", device="cpu", overrides={**small, **combination}, seeds=1, suite="demo", raw=folder,
+        )  # fmt: skip
+        return plan.job(request, source, tasks.get(task), seed=1)
+
+    return job
+
+
+@pytest.mark.parametrize(
+    ("task", "combination"), [pytest.param(*pair, id=f"{pair[0]}-{'-'.join(pair[1].values())}") for pair in legal()]
+)
+def test_a_legal_combination_takes_a_step(
+    task: str, combination: Combination, planned: Callable[[str, Combination], Job]
+) -> None:
+    outcome = execute(planned(task, combination))
+    assert (outcome.status, outcome.message) == ("done", "")
+
+
+@pytest.mark.parametrize("task", [*TAGGED, *RELATIONS, *OTHERS])
+def test_the_rest_is_refused_with_a_reason_and_what_is_nothing_to_a_task_changes_no_trial(
+    task: str, planned: Callable[[str, Combination], Job]
+) -> None:
+    trials: dict[str, Combination] = {}
+    for combination in everything():
+        part = concerns(task, combination)
+        if part is None:
+            with pytest.raises(SettingsError, match=r"Possible|does not serve"):
+                planned(task, combination)
+        else:
+            assert trials.setdefault(planned(task, combination).trial.hash, part) == part
+    assert len(trials) == sum(one == task for one, _ in legal())
