@@ -1,0 +1,55 @@
+"""`blurb cache`: what blurb keeps on disk to save time."""
+
+from __future__ import annotations
+
+import click
+
+from blurb.cli._output import FORMATS, show
+
+
+@click.group(name="cache")
+def command() -> None:
+    """Show or empty the cache: tokenised data, the demo suite, scratch encoders, downloads."""
+
+
+@command.command()
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def info(form: str) -> None:
+    """Show where the cache is and what it takes.
+
+    It is the user's cache folder, or $BLURB_HOME. Results are never in it.
+    """
+    from blurb import cache
+
+    found = [(one.kind, cache.KINDS[one.kind], one.entries, one.size) for one in cache.usage()]
+    if form != "table":
+        show(("kind", "what", "entries", "bytes"), found, form)
+        return
+    rows = [(*rest, _megabytes(size)) for *rest, size in found]
+    show(("kind", "what", "entries", "MB"), rows, form, numbers=("entries", "MB"))
+    click.echo(f"{_megabytes(sum(size for *_, size in found))} MB in {cache.home()}")
+
+
+@command.command()
+@click.argument("kinds", nargs=-1)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def clear(kinds: tuple[str, ...], yes: bool) -> None:
+    """Empty the cache, or the KINDS named (see info). Everything in it can be made again.
+
+    Not while a run on the demo suite or a scratch encoder is going: it reads them from here.
+    """
+    from blurb import cache
+    from blurb.errors import UnknownName
+
+    for kind in kinds:
+        if kind not in cache.KINDS:
+            raise UnknownName("kind of cache", kind, cache.KINDS)
+    chosen = kinds or tuple(cache.KINDS)
+    if not yes:
+        click.confirm(f"Remove {', '.join(chosen)} from {cache.home()}?", abort=True)
+    for kind in chosen:
+        click.echo(f"{kind}: {_megabytes(cache.clear(kind))} MB freed")
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f}"
