@@ -11,8 +11,26 @@ import click
 if TYPE_CHECKING:
     from blurb.models import Source
     from blurb.tasks import Task
+    from blurb.training.protocol import Protocol
 
 F = TypeVar("F", bound=Callable[..., Any])
+DATA = (
+    click.option("--data", type=click.Path(path_type=Path), help="Folder in the BLURB layout (not for --suite demo)."),
+    click.option(
+        "--suite",
+        type=click.Choice(["blurb", "demo"]),
+        default="blurb",
+        show_default=True,
+        help="The real datasets, or a synthetic suite that is made on the spot.",
+    ),
+    click.option(
+        "--raw",
+        type=click.Path(path_type=Path),
+        help="Folder of the original releases, for the inputs that need them (ChemProt and DDI without dummies; "
+        "not for --suite demo).",
+    ),
+    click.option("--protocol", help="Name or TOML file.  [default: standard; demo for --suite demo]"),
+)
 MACHINE = (
     click.option("--revision", help="Revision of a model on the Hub."),
     click.option("--trust-remote-code", is_flag=True, help="Let code that comes with a checkpoint run."),
@@ -26,6 +44,13 @@ MACHINE = (
     ),
     click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Trials at a time."),
 )
+
+
+def data_options(command: F) -> F:
+    """Adds the options on what is run: the data, and the protocol, which goes with the suite."""
+    for option in reversed(DATA):
+        command = option(command)
+    return command
 
 
 def machine_options(command: F) -> F:
@@ -59,6 +84,31 @@ def _pairs(overrides: tuple[str, ...]) -> dict[str, str]:
             raise SettingsError(f"--set wants KEY=VALUE, not '{text}'.")
         found[key.strip()] = value.strip()
     return found
+
+
+def folders(suite: str, data: Path | None, raw: Path | None) -> tuple[Path, Path | None]:
+    """Where the datasets and, if they are anywhere, the original releases are."""
+    from blurb.errors import SettingsError
+
+    if suite == "demo":
+        from blurb.data import demo
+
+        if data is not None:
+            raise SettingsError("--suite demo makes its own data; leave --data out.")
+        if raw is not None:
+            raise SettingsError("--suite demo makes its own originals; leave --raw out.")
+        folder = demo.prepare()
+        return folder, folder
+    if data is None:
+        raise SettingsError("Give the folder of the datasets with --data (or try --suite demo, which needs none).")
+    return data, raw
+
+
+def load_protocol(protocol: str | None, suite: str) -> Protocol:
+    """The protocol that was named, else the suite's."""
+    from blurb.training.protocol import load
+
+    return load(protocol or ("demo" if suite == "demo" else "standard"))
 
 
 def check_files(chosen: list[Task], folder: Path) -> None:

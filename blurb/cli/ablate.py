@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blurb.cli._request import machine_options
+from blurb.cli._request import data_options, machine_options
 
 if TYPE_CHECKING:
     from blurb.leaderboard.ablations import Grid
@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     help="What varies: head (Table 12), tagging (13), relation (14: input x pooling), "
     "pooling (the cells of Table 14 with entity markers).",
 )
-@click.option("--data", type=click.Path(path_type=Path), required=True, help="Folder in the BLURB layout.")
+@data_options
 @click.option("--tasks", "selection", help="Names or types, separated by commas.  [default: those of the table]")
-@click.option("--protocol", default="standard", show_default=True, help="Name or TOML file.")
 @click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1..N instead of the protocol's.")
-@click.option("--raw", type=click.Path(path_type=Path), help="Folder of the original releases (relation, pooling).")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting in every cell.")
 @click.option(
     "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of the trials."
@@ -53,9 +51,10 @@ if TYPE_CHECKING:
 @machine_options
 @click.option("--dry-run", is_flag=True, help="List the trials of all cells and stop.")
 def command(
-    model: str, axis: str, data: Path, selection: str | None, protocol: str, seeds: int | None, raw: Path | None,
-    overrides: tuple[str, ...], output: Path, out: Path, plot: Path | None, name: str | None,
-    revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int, dry_run: bool,
+    model: str, axis: str, data: Path | None, suite: str, raw: Path | None, protocol: str | None,
+    selection: str | None, seeds: int | None, overrides: tuple[str, ...], output: Path, out: Path, plot: Path | None,
+    name: str | None, revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int,
+    dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the grid of Table 12, 13 or 14 of Gu et al. for MODEL and set it beside the published one.
 
@@ -67,13 +66,12 @@ def command(
     from blurb.cli._dry_run import list_trials
     from blurb.cli._output import show
     from blurb.cli._progress import Display
-    from blurb.cli._request import changes, check_files, source
+    from blurb.cli._request import changes, check_files, folders, load_protocol, source
     from blurb.errors import BlurbError, SettingsError
     from blurb.leaderboard import ablation_plot, ablation_tables, ablations
     from blurb.runs import plan
     from blurb.runs.engine import ENGINES
     from blurb.training import hardware
-    from blurb.training import protocol as protocols
 
     if plot is not None:
         ablation_plot.check(plot)
@@ -83,12 +81,16 @@ def command(
     for key in grid.cells[0].settings:
         if key in common:
             raise SettingsError(f"--set {key}: the axis '{axis}' fixes it in every cell.")
-    check_files(chosen, data)
-    learner = source(model, name, revision, trust_remote_code, data)
+    if suite == "demo":
+        grid = grid.unpublished()  # the paper's numbers are not of synthetic data
+    loaded = load_protocol(protocol, suite)
+    folder, raw = folders(suite, data, raw)
+    check_files(chosen, folder)
+    learner = source(model, name, revision, trust_remote_code, folder)
     requests = [
         plan.Request(
-            sources=[learner], tasks=chosen, protocol=protocols.load(protocol), data=data, store=output, device=device,
-            overrides={**common, **cell.settings}, seeds=seeds, raw=raw,
+            sources=[learner], tasks=chosen, protocol=loaded, data=folder, store=output, device=device,
+            overrides={**common, **cell.settings}, seeds=seeds, suite=suite, raw=raw,
             precision=hardware.choose_precision(precision, hardware.choose_device(device)),
         )
         for cell in grid.cells
@@ -98,7 +100,7 @@ def command(
     if dry_run:
         list_trials(requests, [cell.text for cell in grid.cells])
         return
-    title = f"{learner.name}, protocol {requests[0].protocol.name}{_settings(common)}"
+    title = f"{learner.name}, protocol {loaded.name}{_settings(common)}{', synthetic data' * (suite == 'demo')}"
     one_at_a_time = threading.Lock()  # with several jobs, trials end in several threads
 
     outcomes = []
@@ -149,7 +151,8 @@ def _write_tables(
     from blurb.leaderboard import ablation_tables
 
     lines = ablation_tables.lines(grid, _results(requests), [task.name for task in requests[0].tasks])
-    caption = f"{title}. {requests[0].protocol.note}".strip()
+    note = requests[0].protocol.note
+    caption = title if note in title else f"{title}. {note}"
     return lines, ablation_tables.write(grid, lines, out, caption)
 
 

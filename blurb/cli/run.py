@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blurb.cli._request import machine_options
+from blurb.cli._request import data_options, machine_options
 
 if TYPE_CHECKING:
     from blurb.runs.plan import Request
@@ -18,16 +18,8 @@ if TYPE_CHECKING:
 
 @click.command(name="run")
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...")
-@click.option("--data", type=click.Path(path_type=Path), help="Folder in the BLURB layout (not for --suite demo).")
+@data_options
 @click.option("--tasks", "selection", default="all", show_default=True, help="Names or types, separated by commas.")
-@click.option(
-    "--suite",
-    type=click.Choice(["blurb", "demo"]),
-    default="blurb",
-    show_default=True,
-    help="The real datasets, or a synthetic suite that is made on the spot.",
-)
-@click.option("--protocol", help="Name or TOML file.  [default: standard; demo for --suite demo]")
 @click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1..N instead of the protocol's.")
 @click.option("--head", help="Head, as in crf or bilstm,hidden=128 (see blurb heads); shorthand for --set head=...")
 @click.option("--pooling", help="Featurizer of sequence tasks; shorthand for --set pooling=...")
@@ -38,12 +30,6 @@ if TYPE_CHECKING:
     help="Entities of relation tasks: dummify, dummy-tokens, original, markers or typed-markers.",
 )
 @click.option("--dummy-tokens", is_flag=True, help="Shorthand for --relation-input dummy-tokens.")
-@click.option(
-    "--raw",
-    type=click.Path(path_type=Path),
-    help="Folder of the original releases, for the inputs that need them (ChemProt and DDI without dummies; "
-    "not for --suite demo).",
-)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the protocol.")
 @click.option(
     "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of the trials."
@@ -72,18 +58,18 @@ def command(
     Exit code: 0 all trials done, 1 some failed, 2 the command cannot start.
     """
     from blurb import tasks
+    from blurb.cli._dry_run import list_trials
     from blurb.cli._progress import Display
-    from blurb.cli._request import changes, check_files, source
+    from blurb.cli._request import changes, check_files, folders, load_protocol, source
     from blurb.errors import BlurbError, SettingsError, UnknownName
     from blurb.leaderboard import tables
     from blurb.runs import plan
     from blurb.runs.engine import ENGINES
     from blurb.runs.store import Store
     from blurb.training import hardware
-    from blurb.training import protocol as protocols
 
     chosen = tasks.select(selection)
-    loaded = protocols.load(protocol or ("demo" if suite == "demo" else "standard"))
+    loaded = load_protocol(protocol, suite)
     if dummy_tokens:
         if relation_input not in (None, "dummify", "dummy-tokens"):
             raise SettingsError(f"--dummy-tokens is for dummies; not for --relation-input {relation_input}.")
@@ -94,7 +80,7 @@ def command(
     if name and len(models) > 1:
         raise SettingsError("--name is for one model.")
     tables.check(Store(output), leaderboard)
-    folder, raw = _folders(suite, data, raw)
+    folder, raw = folders(suite, data, raw)
     check_files(chosen, folder)
     sources = [source(model, name, revision, trust_remote_code, folder) for model in models]
     plan.check_names(sources)
@@ -104,7 +90,7 @@ def command(
         raw=raw,
     )  # fmt: skip
     if dry_run:
-        _list_trials(request)
+        list_trials([request])
         return
     with Display(plan.search_jobs(request), plan.final_jobs(request)) as display:
 
@@ -124,48 +110,6 @@ def command(
                     fg="red", err=True)  # fmt: skip
     if failed:
         raise SystemExit(1)
-
-
-def _folders(suite: str, data: Path | None, raw: Path | None) -> tuple[Path, Path | None]:
-    """Where the datasets and, if they are anywhere, the original releases are."""
-    from blurb.errors import SettingsError
-
-    if suite == "demo":
-        from blurb.data import demo
-
-        if data is not None:
-            raise SettingsError("--suite demo makes its own data; leave --data out.")
-        if raw is not None:
-            raise SettingsError("--suite demo makes its own originals; leave --raw out.")
-        folder = demo.prepare()
-        return folder, folder
-    if data is None:
-        raise SettingsError("Give the folder of the datasets with --data (or try --suite demo, which needs none).")
-    return data, raw
-
-
-def _list_trials(request: Request) -> None:
-    from blurb.cli._output import show
-    from blurb.runs import plan
-    from blurb.runs.store import Store
-
-    store = Store(request.store)
-    searched, final = plan.search_jobs(request), plan.final_jobs(request)
-    rows = []
-    for kind, planned in (("search", searched), ("run", final)):
-        for job in planned:
-            settings = job.trial.settings
-            open_ = kind == "run" and searched and job.source.kind == "encoder"
-            rows.append((
-                kind, job.source.name, job.trial.task, job.trial.seed,
-                *("by search" if open_ and key in request.protocol.search else settings.get(key, "")
-                  for key in ("lr", "batch_size", "epochs", "max_length")),
-                "by search" if open_ else "done" if store.is_done(job.path) else "to run",
-                "" if open_ else job.trial.hash,
-            ))  # fmt: skip
-    columns = ("kind", "model", "task", "seed", "lr", "batch", "epochs", "max length", "state", "trial")
-    show(columns, rows, "table", numbers=columns[3:8])
-    click.echo(f"{len(rows)} trials. Nothing was run or written.")
 
 
 def _show_rows(request: Request, rows: list, leaderboard: Path) -> None:  # type: ignore[type-arg]

@@ -72,8 +72,9 @@ def _markdown(grid: Grid, found: list[dict[str, str]], caption: str) -> str:
     rows = [[line.get(column, "") for column in SHOWN] for line in found]
     titles = [column.replace("_", " ") for column in SHOWN]
     table = "\n".join(f"| {' | '.join(row)} |" for row in [titles, rules, *rows])
+    source = f"Published: PubMedBERT in {grid.source}. " if any("published" in line for line in found) else ""
     return (
         f"# Ablation: {grid.axis}\n\n{caption}\n\n{table}\n\n"
-        f"Published: PubMedBERT in {grid.source}. Differences are to the first cell; the verdict is Welch's t-test "
+        f"{source}Differences are to the first cell; the verdict is Welch's t-test "
         "over seeds at 5 %, which does not cover the choice of test units.\n"
     )

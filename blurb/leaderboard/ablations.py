@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -43,8 +43,12 @@ class Grid:
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The datasets of the published table, in its order."""
+        """The datasets of the published table, in its order; none once it is without the published scores."""
         return tuple(self.cells[0].published)
+
+    def unpublished(self) -> Grid:
+        """The same cells without the published scores, for data that they are not of."""
+        return replace(self, cells=tuple(replace(cell, published={}) for cell in self.cells))
 
 
 def grid(axis: str) -> Grid:

@@ -70,6 +70,27 @@ def test_the_numbers_are_those_of_plain_runs(tmp_path: Path) -> None:
     assert (bilstm["cell"], bilstm["published_difference"]) == ("head=bilstm", "-0.54")
 
 
+def test_the_demo_suite_needs_no_data_and_has_nothing_published(tmp_path: Path) -> None:
+    places = ["--output", str(tmp_path / "runs"), "--out", str(tmp_path / "tables"), "--device", "cpu"]
+    demo_suite = ["ablate", "scratch:tiny", "--suite", "demo", *places]
+    dry = CliRunner().invoke(cli, [*demo_suite, "--axis", "relation", "--dry-run"])
+    assert dry.exit_code == 0, dry.output
+    assert "14 trials" in dry.stdout
+    given = CliRunner().invoke(cli, [*demo_suite, "--axis", "head", "--data", str(tmp_path)])
+    assert "leave --data out" in str(given.exception)
+    assert list(tmp_path.iterdir()) == []
+    arguments = ["--axis", "pooling", "--tasks", "ddi", "--set", "epochs=1", "--set", "max_train=64"]
+    result = CliRunner().invoke(cli, [*demo_suite, *arguments])
+    assert result.exit_code == 0, result.output
+    with (tmp_path / "tables" / "pooling.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert [(line["data"], line["seeds"], line["published"]) for line in lines] == [("synthetic", "1", "")] * 3
+    assert {line["protocol"] for line in lines} == {"demo"}
+    page = (tmp_path / "tables" / "pooling.md").read_text()
+    assert "epochs=1, max_train=64, synthetic data\n" in page
+    assert "PubMedBERT" not in page
+
+
 def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
