@@ -1,9 +1,11 @@
-"""Lines and rows of text files, with errors that name file and line."""
+"""Lines, rows and JSON of text files, with errors that name file and line."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from blurb.errors import DataError
 
@@ -18,6 +20,11 @@ def read_text(path: Path) -> str:
         raise DataError(f"the file cannot be read: {error.strerror}.", path) from error
     if not raw.strip():
         raise DataError("the file is empty.", path)
+    return decode(raw, path)
+
+
+def decode(raw: bytes, path: Path) -> str:
+    """Bytes of a file as UTF-8 text without byte order mark; DataError (file, line) if they are not UTF-8."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -26,11 +33,16 @@ def read_text(path: Path) -> str:
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Line number (from 1) and line of a file; only LF and CR LF end a line.
+    """Line number (from 1) and line of a file."""
+    return numbered(read_text(path))
+
+
+def numbered(text: str) -> Iterator[tuple[int, str]]:
+    """Line number (from 1) and line of a text; only LF and CR LF end a line.
 
     `str.splitlines` would also cut at separators that occur inside sentences.
     """
-    rows = read_text(path).split("\n")
+    rows = text.split("\n")
     if rows[-1] == "":
         rows.pop()
     for number, line in enumerate(rows, 1):
@@ -62,3 +74,31 @@ def check_label(label: str, allowed: tuple[str, ...], path: Path, number: int) -
     if label not in allowed:
         raise DataError(f"unknown label {label[:40]!r}; expected one of: {', '.join(allowed)}.", path, number)
     return label
+
+
+def json_object(text: str, path: Path) -> dict[str, Any]:
+    """The JSON object of a file; DataError if it is none, or if a key stands in an object twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                place = line_of(text, text.rfind(json.dumps(key)))
+                raise DataError(f"the id {key[:40]!r} stands in the file twice.", path, place)
+            found[key] = value
+        return found
+
+    try:
+        content: Any = json.loads(text, object_pairs_hook=unique)
+    except json.JSONDecodeError as error:
+        raise DataError(f"not valid JSON: {error.msg}.", path, error.lineno) from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of open brackets
+        raise DataError(f"not usable as JSON: {error}.", path) from None
+    if not isinstance(content, dict):
+        raise DataError("expected one JSON object.", path)
+    return content
+
+
+def line_of(text: str, place: int) -> int:
+    """The number of the line in which a character stands."""
+    return text.count("\n", 0, max(0, place)) + 1

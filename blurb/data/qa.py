@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from blurb.data._text import check_label, read_text, table
+from blurb.data._text import check_label, json_object, line_of, read_text, table
 from blurb.data.schema import Row
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
@@ -16,10 +15,10 @@ from blurb.tasks import Split, Task
 def read_pubmedqa(path: Path, task: Task, split: Split) -> Iterator[Row]:
     """The reasoning-required setting: question and CONTEXTS joined by blanks; never the LONG_ANSWER."""
     text = read_text(path)
-    for pmid, entry in _load(text, path).items():
+    for pmid, entry in json_object(text, path).items():
 
         def error(message: str, pmid: str = pmid) -> DataError:
-            return DataError(f"question {pmid!r}: {message}", path, _line(text, text.find(json.dumps(pmid))))
+            return DataError(f"question {pmid!r}: {message}", path, line_of(text, text.find(json.dumps(pmid))))
 
         try:
             question, contexts, label = entry["QUESTION"], entry["CONTEXTS"], entry["final_decision"]
@@ -33,34 +32,6 @@ def read_pubmedqa(path: Path, task: Task, split: Split) -> Iterator[Row]:
         if any("\ud800" <= character <= "\udfff" for character in pmid + question + context):
             raise error("half of a surrogate pair is no character.")
         yield {"id": pmid, "question": question, "context": context, "label": label}
-
-
-def _load(text: str, path: Path) -> dict[str, Any]:
-    """The JSON object of a file; DataError if it is none, or if a key stands in an object twice."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in found:
-                raise DataError(
-                    f"the id {key[:40]!r} stands in the file twice.", path, _line(text, text.rfind(json.dumps(key)))
-                )
-            found[key] = value
-        return found
-
-    try:
-        content: Any = json.loads(text, object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        raise DataError(f"not valid JSON: {error.msg}.", path, error.lineno) from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of open brackets
-        raise DataError(f"not usable as JSON: {error}.", path) from None
-    if not isinstance(content, dict):
-        raise DataError("expected one JSON object with a question per PMID.", path)
-    return content
-
-
-def _line(text: str, place: int) -> int:
-    return text.count("\n", 0, max(0, place)) + 1
 
 
 def read_bioasq(path: Path, task: Task, split: Split) -> Iterator[Row]:

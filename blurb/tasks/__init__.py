@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from blurb.errors import SettingsError, UnknownName
 from blurb.registry import Registry
-from blurb.tasks._task import SPLITS, TYPES, Split, Task, TaskType, tsv_files
+from blurb.tasks._task import SPLITS, TYPES, Source, Split, Task, TaskType, tsv_files
 
-__all__ = ["SPLITS", "TYPES", "Split", "Task", "TaskType", "all", "get", "origin", "select", "tsv_files"]
+__all__ = ["SPLITS", "TYPES", "Source", "Split", "Task", "TaskType", "all", "get", "origin", "select", "tsv_files"]
 
 _registry: Registry[Task] = Registry("task", "blurb.tasks", "TASK", "blurb.tasks")
 

@@ -15,6 +15,20 @@ TYPES: tuple[TaskType, ...] = ("ner", "pico", "relation", "similarity", "documen
 
 
 @dataclass(frozen=True)
+class Source:
+    """Where a user gets the original release, for `blurb data prepare`.
+
+    :param page: from where to get it
+    :param files: what to put below the folder of the originals, unpacked or as archives
+    :param note: what else there is to do (registration, a library)
+    """
+
+    page: str
+    files: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Task:
     """A dataset and how it is measured.
 
@@ -34,6 +48,8 @@ class Task:
     :param released: counts of the files that BLURB's kit makes, where they differ from `sizes`
     :param explanation: why they differ
     :param original: `module:function` that reads a split of the original release, where that says more than `files` do
+    :param builder: `module:function` that makes `files` from the original release (`blurb.data.prepare`)
+    :param source: where that release is, for a task with a builder
     :param hashes: hash of the canonical examples of each split, where it is known
     """
 
@@ -56,6 +72,8 @@ class Task:
     released: Mapping[Split, int] = field(default_factory=dict)
     explanation: str = ""
     original: str = ""
+    builder: str = ""
+    source: Source | None = None
     hashes: Mapping[Split, str] = field(default_factory=dict)
 
     def expected(self, split: Split) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Task, tsv_files
+from blurb.tasks._task import Source, Task, tsv_files
 
 TASK = Task(
     name="bc2gm",
@@ -11,6 +11,11 @@ TASK = Task(
     row=4,
     files=tsv_files("BC2GM"),
     reader="blurb.data.conll:read_ner",
+    builder="blurb.data.prepare.mtl:build",
+    source=Source(
+        page="https://github.com/cambridgeltl/MTL-Bioinformatics-2016",
+        files="MTL-Bioinformatics-2016/data/BC2GM-IOB/{train,devel,test}.tsv, or the repository as an archive",
+    ),
     labels=("GENE",),
     metric="entity_f1",
     seeds=5,

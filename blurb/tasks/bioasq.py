@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Task, tsv_files
+from blurb.tasks._task import Source, Task, tsv_files
 
 TASK = Task(
     name="bioasq",
@@ -11,6 +11,15 @@ TASK = Task(
     row=13,
     files=tsv_files("BioASQ"),
     reader="blurb.data.qa:read_bioasq",
+    builder="blurb.data.prepare.bioasq:build",
+    source=Source(
+        page="http://participants-area.bioasq.org/datasets/",
+        files=(
+            "BioASQ-training7b.zip and Task7BGoldenEnriched.zip, or trainining7b.json (sic) and "
+            "7B{1,2,3,4,5}_golden.json"
+        ),
+        note="register at BioASQ; task 7b of 2019",
+    ),
     labels=("yes", "no"),
     metric="accuracy",
     seeds=10,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Task, tsv_files
+from blurb.tasks._task import Source, Task, tsv_files
 
 TASK = Task(
     name="biosses",
@@ -11,6 +11,12 @@ TASK = Task(
     row=10,
     files=tsv_files("BIOSSES"),
     reader="blurb.data.similarity:read",
+    builder="blurb.data.prepare.biosses:build",
+    source=Source(
+        page="https://tabilab.cmpe.boun.edu.tr/BIOSSES/DataSet.html",
+        files="Annotation-Pairs.docx and Annotator-Scores.docx",
+        note="unpack BIOSSES-Dataset.rar",
+    ),
     labels=(),
     metric="pearson",
     metric_options={"low": 0.0, "high": 4.0},

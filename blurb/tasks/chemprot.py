@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Task, tsv_files
+from blurb.tasks._task import Source, Task, tsv_files
 
 TASK = Task(
     name="chemprot",
@@ -12,6 +12,15 @@ TASK = Task(
     files=tsv_files("chemprot"),
     reader="blurb.data.relations:read_chemprot",
     original="blurb.data.originals.chemprot:read",
+    builder="blurb.data.prepare.relations:build_chemprot",
+    source=Source(
+        page="https://biocreative.bioinformatics.udel.edu/resources/corpora/chemprot-corpus-biocreative-vi/",
+        files=(
+            "ChemProt_Corpus.zip, or chemprot_{training,development,test_gs} with their abstracts, entities "
+            "and relations"
+        ),
+        note="register at BioCreative; needs the extra `raw` and the sentence model punkt_tab of NLTK",
+    ),
     labels=("CPR:3", "CPR:4", "CPR:5", "CPR:6", "CPR:9", "false"),
     metric="micro_f1_without",
     metric_options={"negative": "false"},

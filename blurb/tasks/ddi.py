@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Task, tsv_files
+from blurb.tasks._task import Source, Task, tsv_files
 
 TASK = Task(
     name="ddi",
@@ -12,6 +12,12 @@ TASK = Task(
     files=tsv_files("DDI"),
     reader="blurb.data.relations:read_ddi",
     original="blurb.data.originals.ddi:read",
+    builder="blurb.data.prepare.relations:build_ddi",
+    source=Source(
+        page="https://github.com/zhangyijia1979/hierarchical-RNNs-model-for-DDI-extraction",
+        files="DDIextraction_2013 or DDIextraction_2013.tar.gz",
+        note="this copy, not the one of isegura/DDICorpus, which differs in ten files",
+    ),
     labels=("DDI-advise", "DDI-effect", "DDI-int", "DDI-mechanism", "DDI-false"),
     metric="micro_f1_without",
     metric_options={"negative": "DDI-false"},

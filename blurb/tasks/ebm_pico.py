@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Task, tsv_files
+from blurb.tasks._task import Source, Task, tsv_files
 
 TASK = Task(
     name="ebm-pico",
@@ -11,6 +11,12 @@ TASK = Task(
     row=6,
     files=tsv_files("ebmnlp"),
     reader="blurb.data.conll:read_pico",
+    builder="blurb.data.prepare.ebm_pico:build",
+    source=Source(
+        page="https://github.com/bepnye/EBM-NLP",
+        files="ebm_nlp_2_00 (documents/, annotations/aggregated/starting_spans/) or ebm_nlp_2_00.tar.gz",
+        note="version 2.00, not 1.00",
+    ),
     labels=("PAR", "INT", "OUT"),
     metric="token_macro_f1",
     metric_options={"labels": ("PAR", "INT", "OUT")},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Task, tsv_files
+from blurb.tasks._task import Source, Task, tsv_files
 
 TASK = Task(
     name="gad",
@@ -11,6 +11,12 @@ TASK = Task(
     row=9,
     files=tsv_files("GAD"),
     reader="blurb.data.relations:read_gad",
+    builder="blurb.data.prepare.gad:build",
+    source=Source(
+        page="https://github.com/dmis-lab/biobert",
+        files="GAD/1/{train,test}.tsv, or REdata.zip with them",
+        note="the relation extraction datasets of BioBERT; the first of ten folds",
+    ),
     labels=("0", "1"),
     metric="binary_f1",
     metric_options={"positive": "1"},

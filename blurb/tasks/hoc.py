@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Task, tsv_files
+from blurb.tasks._task import Source, Task, tsv_files
 
 LABELS = (
     "activating invasion and metastasis",
@@ -24,6 +24,11 @@ TASK = Task(
     row=11,
     files=tsv_files("HoC"),
     reader="blurb.data.hoc:read",
+    builder="blurb.data.prepare.hoc:build",
+    source=Source(
+        page="https://github.com/sb895/Hallmarks-of-Cancer",
+        files="hoc/text/ and hoc/labels/, or Hallmarks-of-Cancer*.tar.gz or .zip with text/ and labels/",
+    ),
     labels=LABELS,
     metric="multilabel_f1",
     metric_options={"labels": LABELS},

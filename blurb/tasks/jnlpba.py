@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Task, tsv_files
+from blurb.tasks._task import Source, Task, tsv_files
 
 TASK = Task(
     name="jnlpba",
@@ -11,6 +11,11 @@ TASK = Task(
     row=5,
     files=tsv_files("JNLPBA"),
     reader="blurb.data.conll:read_ner",
+    builder="blurb.data.prepare.jnlpba:build",
+    source=Source(
+        page="https://github.com/spyysalo/jnlpba",
+        files="Genia4ERtask2.iob2 and Genia4EReval2.iob2, or Genia4ERtraining.tar.gz and Genia4ERtest.tar.gz",
+    ),
     labels=("Entity",),
     metric="entity_f1",
     seeds=5,

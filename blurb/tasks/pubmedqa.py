@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Task
+from blurb.tasks._task import Source, Task
 
 TASK = Task(
     name="pubmedqa",
@@ -15,6 +15,11 @@ TASK = Task(
         "test": "pubmedqa/test_set.json",
     },
     reader="blurb.data.qa:read_pubmedqa",
+    builder="blurb.data.prepare.pubmedqa:build",
+    source=Source(
+        page="https://github.com/pubmedqa/pubmedqa",
+        files="ori_pqal.json and test_ground_truth.json, or the repository as an archive",
+    ),
     labels=("yes", "no", "maybe"),
     metric="accuracy",
     seeds=10,

@@ -88,7 +88,7 @@ def test_the_archive_is_read_as_it_is(one_file: Callable[[str], Path], tmp_path:
     (row,) = ddi.read(folder, tasks.get("ddi"), "train")
     assert row["label"] == "DDI-false"
     (folder / f"{ddi.TOP}.tar.gz").write_bytes(b"cut")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="cut or damaged"):
         list(ddi.read(folder, tasks.get("ddi"), "train"))
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from blurb.data._text import lines
-from blurb.data.originals._files import find
+from blurb.data.releases import MissingRelease, Release
 from blurb.data.schema import Row
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from nltk.tokenize.punkt import PunktTokenizer
 
 FILES = {"train": ("training", ""), "dev": ("development", ""), "test": ("test", "_gs")}
+ARCHIVES = ("chemprot_*",)
 BLANKS = str.maketrans("\r\n\t", "   ")
 
 
@@ -36,14 +36,22 @@ class Entity(NamedTuple):
 
 def read(folder: Path, task: Task, split: Split) -> Iterator[Row]:
     """All pairs of a split with their label; `false` where the relation is none of the five groups that count."""
-    texts = {pmid: f"{title}\t{abstract}" for pmid, title, abstract in _rows(folder, split, "abstracts", 3)}
+    return rows(Release(folder), task, split)
+
+
+def rows(release: Release, task: Task, split: Split) -> Iterator[Row]:
+    """The same from a release that was opened already."""
+    texts = {pmid: f"{title}\t{abstract}" for _, _, (pmid, title, abstract) in _table(release, split, "abstracts", 3)}
     entities: dict[str, list[Entity]] = {pmid: [] for pmid in texts}
-    for pmid, name, kind, first, last, _ in _rows(folder, split, "entities", 6):
-        entities[pmid].append(Entity(name, kind.split("-")[0], int(first), int(last)))
+    for path, number, (pmid, name, kind, first, last, _) in _table(release, split, "entities", 6):
+        entity = _entity(name, kind, first, last, texts.get(pmid, ""))
+        if entity is None:
+            raise DataError(f"{pmid[:20]} {name[:20]}: no span of an abstract of this split.", path, number)
+        entities[pmid].append(entity)
     labels = {}
-    for pmid, group, _, _, one, other in _rows(folder, split, "relations", 6):
+    for _, _, (pmid, group, _, _, one, other) in _table(release, split, "relations", 6):
         labels[pmid, one.removeprefix("Arg1:"), other.removeprefix("Arg2:")] = group  # the last row counts
-    tokenizer = _punkt()
+    tokenizer = _punkt(release.nltk_data)
     for pmid, text in texts.items():
         for start, end in _sentences(text, tokenizer):
             inside = [entity for entity in entities[pmid] if start <= entity.start and entity.end <= end]
@@ -52,6 +60,13 @@ def read(folder: Path, task: Task, split: Split) -> Iterator[Row]:
                     pair = (chemical, gene) if chemical.start < gene.start else (gene, chemical)
                     label = labels.get((pmid, chemical.id, gene.id), "false")
                     yield _row(pmid, text[start:end], start, pair, label if label in task.labels else "false")
+
+
+def _entity(name: str, kind: str, first: str, last: str, text: str) -> Entity | None:
+    if not (first.isdecimal() and last.isdecimal() and len(first + last) < 20):
+        return None
+    start, end = int(first), int(last)
+    return Entity(name, kind.split("-")[0], start, end) if start < end <= len(text) else None
 
 
 def _row(pmid: str, sentence: str, offset: int, pair: tuple[Entity, Entity], label: str) -> Row:
@@ -73,32 +88,38 @@ def _sentences(text: str, tokenizer: PunktTokenizer) -> Iterator[tuple[int, int]
             start += len(part) + 1
 
 
-def _rows(folder: Path, split: Split, kind: str, columns: int) -> Iterator[list[str]]:
+def _table(release: Release, split: Split, kind: str, columns: int) -> Iterator[tuple[Path, int, list[str]]]:
     name, suffix = FILES[split]
     # The official test files are called `..._entities_gs.tsv`; copies with the two words the other way round exist.
     names = dict.fromkeys([f"chemprot_{name}_{kind}{suffix}.tsv", f"chemprot_{name}{suffix}_{kind}.tsv"])
-    path = find(folder, names, "ChemProt")
-    for number, line in lines(path):
-        cells = line.split("\t")
-        if len(cells) != columns:
-            raise DataError(f"expected {columns} TAB-separated columns, found {len(cells)}.", path, number)
-        yield cells
+    file = release.file(*names, archives=ARCHIVES)
+    for number, cells in file.rows(columns):
+        yield file.path, number, cells
 
 
-def _punkt() -> PunktTokenizer:
+def model(folder: Path | None = None) -> Any:
+    """Where NLTK finds its English sentence model (a path pointer of NLTK); MissingRelease if nowhere.
+
+    :param folder: looked at first; then the folders in NLTK_DATA, then NLTK's own list
+    """
     try:
-        from nltk.tokenize.punkt import PunktTokenizer
+        from nltk import data
     except ImportError:
-        raise DataError("ChemProt's sentences need NLTK: pip install 'blurb-bench[raw]'.") from None
-    from nltk import data
-
-    for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep):  # NLTK looks at it once, when it is imported
-        if folder and folder not in data.path:
-            data.path.insert(0, folder)
+        raise MissingRelease("ChemProt's sentences need NLTK: pip install 'blurb-bench[raw]'.") from None
+    for place in (*os.environ.get("NLTK_DATA", "").split(os.pathsep), str(folder or "")):
+        if place and place not in data.path:  # NLTK looks at the variable once, when it is imported
+            data.path.insert(0, place)
     try:
-        return PunktTokenizer("english")
+        return data.find("tokenizers/punkt_tab/english/", [str(folder)] if folder else None)
     except LookupError:
-        raise DataError(
-            "NLTK's English sentence model is missing: set NLTK_DATA to a folder that holds tokenizers/punkt_tab, "
-            "or run python -m nltk.downloader punkt_tab."
+        raise MissingRelease(
+            "NLTK's English sentence model is missing: give a folder that holds tokenizers/punkt_tab with --nltk-data "
+            "or in NLTK_DATA, or run python -m nltk.downloader punkt_tab."
         ) from None
+
+
+def _punkt(folder: Path | None) -> PunktTokenizer:
+    model(folder)
+    from nltk.tokenize.punkt import PunktTokenizer
+
+    return PunktTokenizer("english")

@@ -8,36 +8,42 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from blurb.data.originals._files import members
+from blurb.data.releases import Release, SourceFile
 from blurb.data.schema import Row
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
 TOP = "DDIextraction_2013"
+ARCHIVES = ("DDIextraction_2013*", "hierarchical-RNNs-model-for-DDI-extraction*")
 BLANKS = str.maketrans("\r\n\t", "   ")
 
 
 def read(folder: Path, task: Task, split: Split) -> Iterator[Row]:
     """The pairs of a split; which files belong to it is a list of BLURB's kit, shipped as `ddi_files.tsv`."""
+    return rows(Release(folder), task, split)
+
+
+def rows(release: Release, task: Task, split: Split) -> Iterator[Row]:
+    """The same from a release that was opened already."""
+    for file in release.files([f"{TOP}/{name}" for name in _listed()[split]], ARCHIVES).values():
+        yield from _document(file, task)
+
+
+def _document(file: SourceFile, task: Task) -> Iterator[Row]:
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import ParseError, fromstring
 
-    found = members(folder, TOP, ".xml", "the DDI corpus")
-    for name in _listed()[split]:
-        path = folder / TOP / name
-        if name not in found:
-            raise DataError("this file of the DDI corpus is missing.", path)
-        try:
-            document = fromstring(found[name])
-        except (ParseError, DefusedXmlException) as error:
-            raise DataError(f"not well-formed or not safe XML: {error}.", path) from None
-        for sentence in document.iter("sentence"):
-            yield from _pairs(sentence, document.get("id"), task, path)
+    try:
+        document = fromstring(file.content)
+    except (ParseError, DefusedXmlException, LookupError, ValueError) as error:  # LookupError: an unknown encoding
+        raise DataError(f"not well-formed or not safe XML: {error}.", file.path) from None
+    for sentence in document.iter("sentence"):
+        yield from _pairs(sentence, document.get("id"), task, file.path)
 
 
 def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Iterator[Row]:
     text = sentence.get("text", "").translate(BLANKS)
-    spans = {entity.get("id"): _span(entity.get("charOffset")) for entity in sentence.iter("entity")}
+    spans = {entity.get("id"): _span(entity.get("charOffset", ""), path) for entity in sentence.iter("entity")}
     for pair in sentence.iter("pair"):
         try:
             # Stable, so entities that start together keep the order of the pair.
@@ -50,6 +56,8 @@ def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Itera
         if label not in task.labels:
             raise DataError(f"{pair.get('id')} has the unknown label {label[:40]!r}.", path)
         head, tail = ({"start": start, "end": end, "type": "DRUG"} for start, end in (first, second))
+        if not pair.get("id"):
+            raise DataError("a pair has no id.", path)
         yield {
             "id": pair.get("id"),
             "doc_id": document,
@@ -60,10 +68,12 @@ def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Itera
         }
 
 
-def _span(offsets: str) -> tuple[int, int]:
+def _span(offsets: str, path: Path) -> tuple[int, int]:
     """`a-b` or, discontinuous, `a-b;c-d` with inclusive ends: from the first start to the last end, end exclusive."""
-    parts = [part.split("-") for part in offsets.split(";")]
-    return int(parts[0][0]), int(parts[-1][1]) + 1
+    numbers = offsets.replace(";", "-").split("-")
+    if len(numbers) % 2 or not all(number.isdecimal() and len(number) < 10 for number in numbers):
+        raise DataError(f"{offsets[:40]!r} is no span of characters.", path)
+    return int(numbers[0]), int(numbers[-1]) + 1
 
 
 @cache

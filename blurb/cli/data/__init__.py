@@ -1,0 +1,17 @@
+"""`blurb data`: make the data from the originals; is it BLURB's?"""
+
+from __future__ import annotations
+
+import click
+
+from blurb.cli.data.prepare import prepare
+from blurb.cli.data.verify import verify
+
+
+@click.group(name="data")
+def command() -> None:
+    """Prepare and verify the data."""
+
+
+command.add_command(prepare)
+command.add_command(verify)

@@ -1,0 +1,80 @@
+"""`blurb data prepare`: from the original releases to the BLURB layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import click
+
+from blurb.cli._output import FORMATS, show
+
+if TYPE_CHECKING:
+    from blurb.tasks import Task
+
+
+@click.command()
+@click.option("--raw", type=click.Path(path_type=Path), required=True, help="Folder with the original releases.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the BLURB layout.")
+@click.option("--tasks", "selection", default="all", show_default=True, help="Names or types, separated by commas.")
+@click.option("--nltk-data", type=click.Path(path_type=Path), help="Folder with tokenizers/punkt_tab, for ChemProt.")
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: str) -> None:
+    """Make the files of BLURB from the original releases, wherever they lie below --raw, unpacked or as archives.
+
+    What is missing is listed with the page to get it from; the rest is prepared and verified, and each dataset takes
+    the place of an older one only when it is whole. Exit code 0 if all were prepared, 1 if some are missing, 2 if an
+    original is broken or --out cannot be written.
+    """
+    from blurb import tasks
+    from blurb.data.prepare import MissingRelease
+    from blurb.data.prepare import prepare as make
+    from blurb.errors import DataError
+
+    chosen = tasks.select(selection)
+    if not raw.is_dir():
+        raise DataError("the folder of the original releases does not exist.", raw)
+    rows: list[tuple[object, ...]] = []
+    missing: list[tuple[Task, str]] = []
+    errors: list[str] = []
+    remarks: list[str] = []
+    for task in chosen:
+        start = perf_counter()
+        counts: tuple[object, ...] = ("-", "-", "-")
+        if not task.builder:
+            outcome = "not preparable"
+            missing.append((task, "its declaration names no builder."))
+        else:
+            click.echo(f"{task.title} ...", err=True)
+            try:
+                found, notes = make(task, raw, out, nltk_data)
+                outcome, counts = str(found.verdict), tuple(found.counts.values())
+                remarks += notes
+            except MissingRelease as error:
+                outcome = "missing"
+                missing.append((task, str(error)))
+            except DataError as error:
+                outcome = "broken"
+                errors.append(f"{task.title}: {error}")
+        rows.append((task.name, task.unit, *counts, outcome, f"{perf_counter() - start:.1f}"))
+    columns = ("dataset", "unit", *tasks.SPLITS, "verdict", "seconds")
+    show(columns, rows, form, numbers=(*tasks.SPLITS, "seconds"))
+    for remark in remarks:
+        click.secho(remark, fg="yellow", err=True)
+    for task, problem in missing:
+        click.echo(_where_to_get(task, problem), err=True)
+    for message in errors:
+        click.secho(message, fg="red", err=True)
+    if errors or missing:
+        raise SystemExit(2 if errors else 1)
+
+
+def _where_to_get(task: Task, problem: str) -> str:
+    lines = [f"\n{task.title} is missing: {problem}"]
+    if task.source:
+        lines += [f"  get it from: {task.source.page}", f"  put there:   {task.source.files}"]
+    lines.append(f"  licence:     {task.licence}")
+    if task.source and task.source.note:
+        lines.append(f"  note:        {task.source.note}")
+    return "\n".join(lines)

@@ -1,0 +1,190 @@
+"""Files out of tar and zip archives that strangers made. Nothing is unpacked to disk.
+
+Refused, with the member named: absolute paths and `..`, links and devices (nothing would be written, but an archive
+that has them is not the one its authors published), and sizes beyond the limits below: of what is declared before a
+member is read, and of what really comes out of the decompressor.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+from blurb.errors import DataError
+
+SUFFIXES = (".tar.gz", ".tgz", ".tar", ".zip")
+MIB = 2**20
+MAX_FILE = 256 * MIB
+"""Bytes of one file that is read; the largest of the originals has some 100 MiB."""
+MAX_HELD = 512 * MIB
+"""Bytes of all files read from one archive; they are in memory together."""
+MAX_TOTAL = 4096 * MIB
+"""Bytes that come out of one archive, wanted or not; EBM-NLP with all its annotators has well under 1 GiB."""
+DEPTH = 2
+"""Archives within archives: BioCreative's `ChemProt_Corpus.zip` holds one a split."""
+
+BROKEN = (
+    tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, struct.error, ValueError,
+    IndexError, KeyError, OverflowError, RuntimeError,
+)  # fmt: skip
+"""What the standard library raises on archives that are cut, damaged, encrypted or compressed in unknown ways."""
+
+Chosen = Callable[[str], bool]
+
+
+class _Budget:
+    """Counts what comes out of one archive, its inner archives included."""
+
+    def __init__(self, archive: Path) -> None:
+        self.archive = archive
+        self.held = 0
+        self.total = 0
+
+    def hold(self, name: str, size: int) -> None:
+        """A file of this size is about to be read."""
+        self.held += size
+        if size > MAX_FILE or self.held > MAX_HELD:
+            raise self.refusal(f"{name} unpacks to more than a corpus can have ({size:,} bytes)")
+
+    def passed(self, size: int) -> None:
+        """So many bytes came out of the decompressor."""
+        self.total += size
+        if self.total > MAX_TOTAL:
+            raise self.refusal(f"it unpacks to more than {MAX_TOTAL // MIB:,} MiB")
+
+    def refusal(self, problem: str) -> DataError:
+        return DataError(f"the archive is refused: {problem}. Get it again from its page.", self.archive)
+
+
+def members(archive: Path, wanted: Chosen, inner: Chosen) -> Iterator[tuple[str, bytes]]:
+    """Name and content of the files of an archive that are `wanted`; `inner` says which archives within are opened.
+
+    Raises DataError (archive, member) if it is cut, damaged or refused.
+    """
+    try:
+        with archive.open("rb") as stream:
+            yield from _members(stream, _Budget(archive), wanted, inner, DEPTH)
+    except BROKEN as error:
+        problem = str(error) or type(error).__name__
+        raise DataError(f"the archive is cut or damaged: {problem}. Get it again.", archive) from error
+
+
+def content_of(packed: bytes, name: str, path: Path) -> bytes:
+    """One file of an archive that is in memory (a Word document is one); DataError as for `members`."""
+    try:
+        for found, content in _members(
+            io.BytesIO(packed), _Budget(path), lambda member: member == name, lambda _: False, 1
+        ):
+            if found == name:
+                return content
+    except BROKEN as error:
+        raise DataError(f"cut or damaged: {error or type(error).__name__}. Get it again.", path) from error
+    raise DataError(f"{name} is not in it.", path)
+
+
+def _members(
+    stream: IO[bytes], budget: _Budget, wanted: Chosen, inner: Chosen, depth: int
+) -> Iterator[tuple[str, bytes]]:
+    def taken(name: str) -> bool:
+        return wanted(name) or (depth > 1 and name.lower().endswith(SUFFIXES) and inner(name))
+
+    for name, content in _open(stream, budget, taken):
+        if wanted(name):
+            yield name, content
+        else:
+            for below, text in _members(io.BytesIO(content), budget, wanted, inner, depth - 1):
+                yield f"{name}/{below}", text
+
+
+def _open(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Iterator[tuple[str, bytes]]:
+    # By its first bytes: browsers unpack `.gz` on the way and keep the name.
+    magic = stream.read(4)
+    stream.seek(0)
+    if magic[:2] == b"PK":
+        return _zip(stream, budget, taken)
+    if magic[:2] == b"\x1f\x8b":
+        return _tar(gzip.GzipFile(fileobj=stream), budget, taken)
+    if magic[:3] == b"BZh":
+        return _tar(bz2.BZ2File(stream), budget, taken)
+    return _tar(stream, budget, taken)
+
+
+def _zip(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(stream) as file:
+        for info in file.infolist():
+            name = _checked(info.filename.replace("\\", "/"), budget)
+            if stat.S_ISLNK(info.external_attr >> 16):
+                raise budget.refusal(f"{name} is a link")
+            if info.is_dir() or not taken(name):
+                continue
+            budget.hold(name, info.file_size)
+            with file.open(info) as member:  # gives no more than was declared, and compares the checksum
+                content = member.read()
+            budget.passed(len(content))
+            yield name, content
+
+
+def _tar(
+    stream: IO[bytes] | gzip.GzipFile | bz2.BZ2File, budget: _Budget, taken: Chosen
+) -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(fileobj=cast(IO[bytes], _Counted(stream, budget)), mode="r:") as file:
+        while (member := file.next()) is not None:
+            cast(Any, file).members.clear()  # else a record of every member stays in memory
+            name = _checked(member.name, budget)
+            if not (member.isfile() or member.isdir()) or member.issparse():
+                raise budget.refusal(f"{name} is a link, a device or sparse")
+            if member.isdir() or not taken(name):
+                continue
+            budget.hold(name, member.size)
+            content = file.extractfile(member)
+            assert content is not None
+            yield name, content.read()
+
+
+def _checked(name: str, budget: _Budget) -> str:
+    if name.startswith("/") or re.match("[A-Za-z]:", name) or ".." in name.split("/"):
+        raise budget.refusal(f"the path {name[:80]!r} leads out of it")
+    return name.removeprefix("./")
+
+
+class _Counted:
+    """A decompressed stream that counts: `tarfile` skips members by seeking, which decompresses them."""
+
+    def __init__(self, stream: IO[bytes] | gzip.GzipFile | bz2.BZ2File, budget: _Budget) -> None:
+        self.stream = stream
+        self.budget = budget
+        self.furthest = 0
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= MAX_FILE:  # also the size of a header, which tarfile believes
+            raise self.budget.refusal(f"a header asks for {size:,} bytes")
+        content = self.stream.read(size)
+        self._count()
+        return content
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        if place > MAX_TOTAL:
+            raise self.budget.refusal(f"it unpacks to more than {MAX_TOTAL // MIB:,} MiB")
+        place = self.stream.seek(place, whence)
+        self._count()
+        return place
+
+    def tell(self) -> int:
+        return self.stream.tell()
+
+    def _count(self) -> None:
+        place = self.stream.tell()
+        if place > self.furthest:
+            self.budget.passed(place - self.furthest)
+            self.furthest = place
