@@ -86,8 +86,11 @@ def _pairs(overrides: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def folders(suite: str, data: Path | None, raw: Path | None) -> tuple[Path, Path | None]:
-    """Where the datasets and, if they are anywhere, the original releases are."""
+def folders(suite: str, data: Path | None, raw: Path | None, chosen: list[Task]) -> tuple[Path, Path | None]:
+    """Where the datasets and, if they are anywhere, the original releases are.
+
+    Tasks from files say themselves where their data are, and need no --data.
+    """
     from blurb.errors import SettingsError
 
     if suite == "demo":
@@ -97,8 +100,12 @@ def folders(suite: str, data: Path | None, raw: Path | None) -> tuple[Path, Path
             raise SettingsError("--suite demo makes its own data; leave --data out.")
         if raw is not None:
             raise SettingsError("--suite demo makes its own originals; leave --raw out.")
+        if any(task.file for task in chosen):
+            raise SettingsError("--suite demo has tasks of its own; a task file goes without --suite.")
         folder = demo.prepare()
         return folder, folder
+    if data is None and all(task.file for task in chosen):
+        return Path(chosen[0].file).parent, raw
     if data is None:
         raise SettingsError("Give the folder of the datasets with --data (or try --suite demo, which needs none).")
     return data, raw

@@ -84,7 +84,7 @@ def command(
     if suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
     loaded = load_protocol(protocol, suite)
-    folder, raw = folders(suite, data, raw)
+    folder, raw = folders(suite, data, raw, chosen)
     check_files(chosen, folder)
     learner = source(model, name, revision, trust_remote_code, folder)
     requests = [
@@ -103,7 +103,6 @@ def command(
     title = f"{learner.name}, protocol {loaded.name}{_settings(common)}{', synthetic data' * (suite == 'demo')}"
     one_at_a_time = threading.Lock()  # with several jobs, trials end in several threads
 
-    outcomes = []
     with Display(*map(plan.search_jobs, requests), *finals) as display:
 
         def finished(outcome: Outcome) -> None:
@@ -112,8 +111,7 @@ def command(
                 with one_at_a_time, contextlib.suppress(BlurbError, OSError):  # the last writing tells; trials go on
                     _write_tables(grid, requests, out, title)
 
-        for request in requests:
-            outcomes += plan.run(request, ENGINES["local"](jobs), finished, display.step)
+        outcomes = plan.run(requests, ENGINES["local"](jobs), finished, display.step)
     lines, files = _write_tables(grid, requests, out, title)
     rows = [[line.get(column, "") for column in ablation_tables.SHOWN] for line in lines]
     show(ablation_tables.SHOWN, rows, "table", numbers=ablation_tables.NUMBERS)

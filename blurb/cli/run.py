@@ -80,7 +80,7 @@ def command(
     if name and len(models) > 1:
         raise SettingsError("--name is for one model.")
     tables.check(Store(output), leaderboard)
-    folder, raw = folders(suite, data, raw)
+    folder, raw = folders(suite, data, raw, chosen)
     check_files(chosen, folder)
     sources = [source(model, name, revision, trust_remote_code, folder) for model in models]
     plan.check_names(sources)
@@ -100,7 +100,7 @@ def command(
                 with contextlib.suppress(BlurbError, OSError):  # the last rebuild tells; trials go on
                     tables.rebuild(Store(output), leaderboard)
 
-        outcomes = plan.run(request, ENGINES[engine](jobs), finished, display.step)
+        outcomes = plan.run([request], ENGINES[engine](jobs), finished, display.step)
     rows = tables.rebuild(Store(output), leaderboard)
     _show_rows(request, rows, leaderboard)
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
+from typing import cast
 
 import click
 
@@ -13,7 +15,7 @@ from blurb.cli._output import FORMATS, show
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 @click.pass_context
 def command(context: click.Context, form: str) -> None:
-    """List the tasks, or show one."""
+    """List the tasks, show one, or write the file of a new one."""
     if context.invoked_subcommand:
         return
     from blurb import tasks
@@ -32,7 +34,7 @@ def command(context: click.Context, form: str) -> None:
 @click.argument("name")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def show_task(name: str, form: str) -> None:
-    """Show everything that is declared about one task, its citation included."""
+    """Show everything that is declared about one task, its citation included. NAME may be a task file."""
     from blurb import tasks
 
     task = tasks.get(name)
@@ -42,6 +44,56 @@ def show_task(name: str, form: str) -> None:
         show([field for field, _ in rows], [[value for _, value in rows]], form)
     else:
         show(("field", "value"), rows, form)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--type", "kind", required=True, help="ner, pico, relation, similarity, document or qa.")
+@click.option("--train", type=click.Path(path_type=Path), required=True, help="File of the train split.")
+@click.option("--dev", type=click.Path(path_type=Path), required=True, help="File of the dev split.")
+@click.option("--test", type=click.Path(path_type=Path), required=True, help="File of the test split.")
+@click.option("--format", "form", help="conll, tsv or jsonl.  [default: by the ending of the train file]")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: NAME.toml]")
+def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | None, out: Path | None) -> None:
+    """Write the task file of a corpus of your own: CoNLL, TSV or JSON lines.
+
+    The labels are taken from the train file where it can be read as it is; all else is a template with comments. Run
+    it with: blurb run MODEL --tasks ./NAME.toml
+    """
+    from blurb import tasks
+    from blurb.data import own
+    from blurb.errors import BlurbError, SettingsError
+    from blurb.tasks import _file, _template
+
+    form = form or {".jsonl": "jsonl", ".json": "jsonl", ".conll": "conll", ".iob": "conll", ".bio": "conll"}.get(
+        train.suffix.lower(), "conll" if kind in ("ner", "pico") else "tsv"
+    )
+    _file.check_format(kind, form)
+    target = out or Path(f"{name}.toml")
+    if target.suffix != tasks.SUFFIX:
+        raise SettingsError(f"{target}: a task file ends in {tasks.SUFFIX}.")
+    if target.exists():
+        raise SettingsError(f"{target} is there already; remove it first, or give another --out.")
+    paths = dict(zip(tasks.SPLITS, (train, dev, test), strict=True))
+    files = {split: _from(target, path) for split, path in paths.items()}
+    labels = own.guess_labels(train, cast(tasks.TaskType, kind), form)
+    target.write_text(_template.text(name, kind, form, files, labels), encoding="utf-8")
+    click.echo(f"{target} is written.")
+    try:
+        task = tasks.get(str(target))
+        rows = {split: sum(1 for _ in own.read(Path(task.files[split]), task, split)) for split in tasks.SPLITS}
+    except BlurbError as error:
+        click.secho(f"It needs your hand before it can be used: {error}", fg="yellow", err=True)
+        return
+    click.echo(f"Labels: {', '.join(task.labels) or 'none'}. Rows: {', '.join(f'{s} {n:,}' for s, n in rows.items())}.")
+    click.echo(f"Next: blurb run MODEL --tasks {target if target.is_absolute() else f'./{target}'}")
+
+
+def _from(target: Path, path: Path) -> str:
+    """A path as seen from the task file, so that both can be moved together."""
+    import os
+
+    return Path(os.path.relpath(path, target.resolve().parent)).as_posix()
 
 
 def _text(value: object) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -67,4 +69,10 @@ def _task_data(task: Task, rows: dict[Split, list[Row]]) -> TaskData:
     hashes = {split: hash_rows(examples) for split, examples in rows.items()}
     counts = {split: count(task, examples) for split, examples in rows.items()}
     datasets = {split: to_dataset(examples, task.type) for split, examples in rows.items()}
-    return TaskData(task, datasets, hash_splits(hashes), verdict(task, counts, hashes))
+    return TaskData(task, datasets, _hash(task, hashes), verdict(task, counts, hashes))
+
+
+def _hash(task: Task, hashes: dict[Split, str]) -> str:
+    """The data hash; of a task file its labels belong to it: they are the outputs of the head, and may be edited."""
+    labels = {"labels": hashlib.sha256(json.dumps(task.labels).encode()).hexdigest()} if task.file else {}
+    return hash_splits({**hashes, **labels})

@@ -31,13 +31,13 @@ class Relation(Classification):
     @property
     def needs_original(self) -> bool:
         """Whether the names of the entities are needed, which the BLURB files of some tasks do not hold."""
-        if self.strategy == "original" and not self.task.original:
+        if self.strategy == "original" and self.task.dummified and not self.task.original:
             possible = ", ".join(name for name in relations.STRATEGIES if name != "original")
             raise SettingsError(
                 f"{self.task.name} is released with dummies in the place of its entities, so there is no original "
                 f"text. Possible for relation_input: {possible}."
             )
-        return self.strategy not in relations.DUMMIES and bool(self.task.original)
+        return self.strategy not in relations.DUMMIES and self.task.dummified and bool(self.task.original)
 
     def special_tokens(self, units: Sequence[Row]) -> list[str]:
         return relations.special_tokens(units, self.strategy)

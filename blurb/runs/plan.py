@@ -70,7 +70,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
         from blurb.models.encoder import check
 
         check(source, formulation, settings)
-    origin = Origin(task.name, request.data)
+    origin = Origin(task.file or task.name, request.data)
     if formulation.needs_original:
         if request.raw is None:
             raise SettingsError(
@@ -136,16 +136,21 @@ def final_jobs(request: Request, winners: Mapping[tuple[str, str], Mapping[str, 
     ]
 
 
-def run(request: Request, engine: Engine, watch: Callable[[Outcome], None], progress: Progress) -> list[Outcome]:
-    """Searches if the protocol says so, runs all trials, and notes in the store which make a row."""
-    outcomes: list[Outcome] = []
-    winners: dict[tuple[str, str], Mapping[str, Any]] = {}
-    searched = search_jobs(request)
-    if searched:
-        outcomes = engine.run(searched, watch, progress)
-        winners = _winners(request, searched)
-    jobs = final_jobs(request, winners) if not searched or winners else []
-    _note_rows(request, jobs)
+def run(
+    requests: Sequence[Request], engine: Engine, watch: Callable[[Outcome], None], progress: Progress
+) -> list[Outcome]:
+    """Searches where a protocol says so, runs all trials, and notes in the store which make a row.
+
+    The trials of all requests go to the engine together, so that its workers have something to do until the last one.
+    """
+    searched = [search_jobs(request) for request in requests]
+    outcomes = engine.run([one for jobs in searched for one in jobs], watch, progress) if any(searched) else []
+    jobs: list[Job] = []
+    for request, candidates in zip(requests, searched, strict=True):
+        winners = _winners(request, candidates) if candidates else {}
+        final = final_jobs(request, winners) if not candidates or winners else []
+        _note_rows(request, final)
+        jobs += final
     return outcomes + engine.run(jobs, watch, progress)
 
 

@@ -34,7 +34,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the examples of a task come from: a folder in the BLURB layout, or of the original releases."""
+    """Where the examples of a task come from: a folder in the BLURB layout, or of the original releases.
+
+    :param task: its name, or the file that declares it: a worker process knows no task file by name
+    """
 
     task: str
     folder: Path
@@ -181,6 +184,8 @@ def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str,
         "data_verdict": content.verdict,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
         "facts": dict(facts),
+        # A task file may be gone or changed when the predictions are scored again.
+        **({"declaration": dataclasses.asdict(content.task)} if content.task.file else {}),
         "environment": environment(job.device if job.source.kind == "encoder" else "cpu"),
     }
 

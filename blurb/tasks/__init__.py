@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from blurb.errors import SettingsError, UnknownName
 from blurb.registry import Registry
@@ -10,33 +11,62 @@ from blurb.tasks._task import SPLITS, TYPES, Source, Split, Task, TaskType, tsv_
 
 __all__ = ["SPLITS", "TYPES", "Source", "Split", "Task", "TaskType", "all", "get", "origin", "select", "tsv_files"]
 
+SUFFIX = ".toml"
 _registry: Registry[Task] = Registry("task", "blurb.tasks", "TASK", "blurb.tasks")
 
 
+_files: dict[str, Task] = {}
+"""Tasks from files, by name, that this process was asked for."""
+
+
 def get(name: str) -> Task:
-    """The task called `name`; UnknownName with the closest name if there is none."""
+    """The task called `name`, or the one that the file `name` (`.toml`) declares.
+
+    :raises UnknownName: with the closest name, if there is none
+    """
+    if name.endswith(SUFFIX):
+        return _from_file(Path(name))
+    if name in _files:
+        return _files[name]
     task = _registry.get(name)
     if not isinstance(task, Task):
         raise SettingsError(f"{name} is a {type(task).__name__}, not a blurb.tasks.Task.")
     return task
 
 
+def _from_file(path: Path) -> Task:
+    from blurb.tasks import _file
+
+    task = _file.load(path)
+    if task.name in _registry.names():
+        raise SettingsError(f"{path}: {task.name} is a task already ({origin(task.name)}); choose another name.")
+    known = _files.setdefault(task.name, task)
+    if known.file != task.file:
+        raise SettingsError(f"{path}: {task.name} is the task of {known.file} already; choose another name.")
+    _files[task.name] = task
+    return task
+
+
 def origin(name: str) -> str:
     """The file in which a task is declared."""
+    task = get(name)
+    if task.file:
+        return task.file
     return _registry.origin(name)
 
 
 def all() -> list[Task]:
-    """Every task: the thirteen in the paper's order, then the plug-ins by name."""
-    return sorted((get(name) for name in _registry.names()), key=lambda task: (task.row or 99, task.name))
+    """Every task: the thirteen in the paper's order, then the plug-ins and the task files asked for, by name."""
+    return sorted((get(name) for name in (*_registry.names(), *_files)), key=lambda task: (task.row or 99, task.name))
 
 
 def select(wanted: str | Iterable[str]) -> list[Task]:
-    """Tasks from names, types or `all` (a comma-separated string or several), each once, in the paper's order.
+    """Tasks from names, types, task files or `all` (comma-separated, or several), each once, in the paper's order.
 
-    `all` means the thirteen of BLURB; a plug-in is asked for by its name.
+    `all` means the thirteen of BLURB; a plug-in is asked for by its name, a task file by its path.
     """
     words = wanted.split(",") if isinstance(wanted, str) else list(wanted)
+    words = [get(word.strip()).name if word.strip().endswith(SUFFIX) else word for word in words]
     every = all()
     chosen: set[str] = set()
     for word in (word.strip() for word in words):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
@@ -48,6 +48,9 @@ class Task:
     :param released: counts of the files that BLURB's kit makes, where they differ from `sizes`
     :param explanation: why they differ
     :param original: `module:function` that reads a split of the original release, where that says more than `files` do
+    :param dummified: `files` hold dummies in the place of the two entities (relations)
+    :param layout: what the reader needs to know besides, for tasks from a file
+    :param file: the TOML file that declares it, for tasks that are no plug-in
     :param builder: `module:function` that makes `files` from the original release (`blurb.data.prepare`)
     :param source: where that release is, for a task with a builder
     :param hashes: hash of the canonical examples of each split, where it is known
@@ -74,6 +77,9 @@ class Task:
     original: str = ""
     builder: str = ""
     source: Source | None = None
+    dummified: bool = False
+    layout: Mapping[str, Any] = field(default_factory=dict)
+    file: str = ""
     hashes: Mapping[Split, str] = field(default_factory=dict)
 
     def expected(self, split: Split) -> int | None:

@@ -12,6 +12,7 @@ TASK = Task(
     files=tsv_files("chemprot"),
     reader="blurb.data.relations:read_chemprot",
     original="blurb.data.originals.chemprot:read",
+    dummified=True,
     builder="blurb.data.prepare.relations:build_chemprot",
     source=Source(
         page="https://biocreative.bioinformatics.udel.edu/resources/corpora/chemprot-corpus-biocreative-vi/",

@@ -12,6 +12,7 @@ TASK = Task(
     files=tsv_files("DDI"),
     reader="blurb.data.relations:read_ddi",
     original="blurb.data.originals.ddi:read",
+    dummified=True,
     builder="blurb.data.prepare.relations:build_ddi",
     source=Source(
         page="https://github.com/zhangyijia1979/hierarchical-RNNs-model-for-DDI-extraction",

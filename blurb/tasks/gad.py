@@ -11,6 +11,7 @@ TASK = Task(
     row=9,
     files=tsv_files("GAD"),
     reader="blurb.data.relations:read_gad",
+    dummified=True,
     builder="blurb.data.prepare.gad:build",
     source=Source(
         page="https://github.com/dmis-lab/biobert",

@@ -1,0 +1,164 @@
+"""Task files: what they declare, what is refused, and that a trial on one needs no file later on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb import tasks
+from blurb.cli import cli
+from blurb.errors import BlurbError, SettingsError
+from blurb.runs import rescore
+from blurb.runs.store import Store
+from blurb.tasks import _file  # noqa: F401
+
+NER = """
+name = "my-genes"
+type = "ner"
+labels = ["Gene"]
+files = { train = "train.tsv", dev = "dev.tsv", test = "test.tsv" }
+format = { kind = "conll" }
+"""
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> Iterator[None]:
+    yield
+    tasks._files.clear()
+
+
+def write(folder: Path, text: str = NER, name: str = "my-genes.toml") -> str:
+    (folder / name).write_text(text, encoding="utf-8")
+    return str(folder / name)
+
+
+def test_a_task_file_is_a_task_with_the_metric_of_its_type(tmp_path: Path) -> None:
+    task = tasks.get(write(tmp_path))
+    assert (task.name, task.type, task.metric, task.seeds, task.row) == ("my-genes", "ner", "entity_f1", 5, None)
+    assert task.files["dev"] == str(tmp_path / "dev.tsv")
+    assert tasks.get("my-genes") is task
+    assert tasks.select(f"{task.file},gad")[-1] == task
+    assert task not in tasks.select("all")
+
+
+@pytest.mark.parametrize(
+    ("kind", "extra", "metric", "options"),
+    [
+        ("relation", 'negative = "no"', "micro_f1_without", {"negative": "no"}),
+        ("relation", 'positive = "yes"', "binary_f1", {"positive": "yes"}),
+        ("relation", "", "accuracy", {}),
+        ("qa", "", "accuracy", {}),
+        ("document", "", "multilabel_f1", {"labels": ("yes", "no")}),
+        ("pico", "", "token_macro_f1", {"labels": ("yes", "no")}),
+        ("similarity", "scale = [1, 5]", "pearson", {"low": 1.0, "high": 5.0}),
+    ],
+)
+def test_metrics(tmp_path: Path, kind: str, extra: str, metric: str, options: dict[str, object]) -> None:
+    labels = "" if kind == "similarity" else 'labels = ["yes", "no"]'
+    text = NER.replace('"ner"', f'"{kind}"').replace('labels = ["Gene"]', f"{labels}\n{extra}")
+    task = tasks.get(write(tmp_path, text.replace("conll", "jsonl")))
+    assert (task.metric, task.metric_options) == (metric, options)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('name = "my-genes"', ""), "name is missing"),
+        (("my-genes", "My genes"), "small letters"),
+        (('"ner"', '"nerd"'), "Did you mean 'ner'"),
+        (('["Gene"]', "[]"), "labels is missing"),
+        (('["Gene"]', '["Gene", "Gene"]'), "different texts"),
+        (('["Gene"]', '"Gene"'), "labels is a str; expected a list"),
+        (("files", "file"), "Did you mean 'files'"),
+        (('dev = "dev.tsv", ', ""), "train, dev, test"),
+        (('kind = "conll"', 'kind = "connl"'), "Did you mean 'conll'"),
+        (('kind = "conll"', 'kind = "tsv"'), "tsv cannot hold a task of type ner; possible: conll, jsonl"),
+        (('kind = "conll"', 'kind = "conll", tags = 1'), "Did you mean 'tag'"),
+        (("[", "[["), "not a readable TOML file"),
+        (("name =", "seeds = 0\nname ="), "seeds must be at least 1"),
+        (("name =", 'negative = "Gene"\nname ='), "negative is nothing to a task of type ner"),
+        (('"my-genes"', '"gad"'), "gad is a task already"),
+    ],
+)
+def test_what_is_wrong_is_named_with_the_file(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    with pytest.raises(BlurbError, match=message) as error:
+        tasks.get(write(tmp_path, NER.replace(*change)))
+    assert "my-genes.toml" in str(error.value)
+
+
+def test_two_files_of_one_name_and_no_file(tmp_path: Path) -> None:
+    tasks.get(write(tmp_path))
+    with pytest.raises(SettingsError, match="is the task of"):
+        tasks.get(write(tmp_path, name="other.toml"))
+    with pytest.raises(SettingsError, match="no such task file"):
+        tasks.get(str(tmp_path / "none.toml"))
+
+
+def test_run_and_score_again_when_the_file_is_gone(tmp_path: Path) -> None:
+    for split in tasks.SPLITS:
+        (tmp_path / f"{split}.tsv").write_text("kalo\tB-Gene\nmi\tI-Gene\n\ntra\tO\n" * 3)
+    path = write(tmp_path)
+    out = tmp_path / "out"
+    arguments = ["--output", str(out / "runs"), "--leaderboard", str(out / "leaderboard.csv")]
+    result = CliRunner().invoke(cli, ["run", "baseline:majority", "--tasks", path, *arguments], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "my-genes" in (out / "results.csv").read_text()
+    tasks._files.clear()
+    Path(path).unlink()
+    store = Store(out / "runs")
+    (trial,) = store.trial_folders()
+    metrics = json.loads((trial / "metrics.json").read_text())
+    (trial / "metrics.json").write_text(json.dumps({**metrics, "metrics_version": 0}))
+    store.seal(trial)
+    assert rescore.rescore(store) == 1
+    assert json.loads((trial / "metrics.json").read_text()) == metrics
+
+
+def test_other_labels_are_other_data(tmp_path: Path) -> None:
+    from blurb import data
+
+    for split in tasks.SPLITS:
+        (tmp_path / f"{split}.tsv").write_text("kalo\tB-Gene\n\ntra\tO\n")
+    one = data.load(tasks.get(write(tmp_path)), tmp_path)
+    tasks._files.clear()
+    other = data.load(tasks.get(write(tmp_path, NER.replace('["Gene"]', '["Gene", "Cell"]'))), tmp_path)
+    assert one.hash != other.hash
+    assert (one.verdict, len(one.splits["train"])) == ("not known", 2)
+
+
+def test_new_writes_a_file_that_works_and_never_replaces_one(tmp_path: Path) -> None:
+    files = []
+    for split in tasks.SPLITS:
+        (tmp_path / f"{split}.jsonl").write_text(
+            json.dumps({"question": "kalo ?", "context": "mi .", "label": "yes" if split == "train" else "no"}) + "\n"
+            + json.dumps({"question": "tra ?", "context": "mi .", "label": "no"}) + "\n"
+        )  # fmt: skip
+        files += [f"--{split}", str(tmp_path / f"{split}.jsonl")]
+    target = tmp_path / "deep.toml"
+    arguments = ["tasks", "new", "my-qa", "--type", "qa", *files, "--out", str(target)]
+    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert "Labels: no, yes. Rows: train 2, dev 2, test 2." in result.output
+    tasks._files.clear()
+    assert tasks.get(str(target)).labels == ("no", "yes")
+    assert isinstance(CliRunner().invoke(cli, arguments).exception, SettingsError)
+    wrong = [*arguments[:4], "nre", *arguments[5:-1], str(tmp_path / "x.toml")]
+    assert "Did you mean 'ner'" in str(CliRunner().invoke(cli, wrong).exception)
+    assert not (tmp_path / "x.toml").exists()
+
+
+@pytest.mark.parametrize(("kind", "form"), [(k, f) for f, kinds in tasks._file.FORMATS.items() for k in kinds])
+def test_every_template_is_a_task_file(tmp_path: Path, kind: str, form: str) -> None:
+    from blurb.tasks import _template
+
+    text = _template.text("mine", kind, form, dict.fromkeys(tasks.SPLITS, "a"))
+    assert tasks.get(write(tmp_path, text)).type == kind
+    tasks._files.clear()
+    uncommented = "\n".join(line.removeprefix("# ") if " = " in line else line for line in text.splitlines())
+    if kind == "relation":
+        uncommented = uncommented.replace('positive = "interacts"', "")
+    if kind != "similarity":
+        assert tasks.get(write(tmp_path, uncommented)).title == "My corpus"
