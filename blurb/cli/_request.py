@@ -120,11 +120,16 @@ def load_protocol(protocol: str | None, suite: str) -> Protocol:
 
 def check_files(chosen: list[Task], folder: Path) -> None:
     """DataError that lists every dataset that is not there, before anything is trained."""
+    from blurb.data.read import path_of
     from blurb.errors import DataError
+    from blurb.tasks import SPLITS
 
     if not folder.is_dir():
         raise DataError("the data folder does not exist.", folder)
-    missing = {task.name: [path for path in task.files.values() if not (folder / path).is_file()] for task in chosen}
+    missing = {
+        task.name: [task.files[split] for split in SPLITS if not path_of(task, folder, split).is_file()]
+        for task in chosen
+    }
     missing = {task: paths for task, paths in missing.items() if paths}
     if missing:
         there = ",".join(task.name for task in chosen if task.name not in missing)

@@ -76,6 +76,30 @@ def check_label(label: str, allowed: tuple[str, ...], path: Path, number: int) -
     return label
 
 
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and object of a file with one JSON object a line; DataError (file, line) for any other line."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("a key stands in one object twice")
+        return found
+
+    for number, line in lines(path):
+        try:
+            content = json.loads(line, object_pairs_hook=unique)
+            json.dumps(content, ensure_ascii=False).encode()
+        except json.JSONDecodeError as error:
+            raise DataError(f"not valid JSON: {error.msg} (column {error.colno}).", path, number) from None
+        except UnicodeEncodeError:
+            raise DataError("half of a surrogate pair is no character.", path, number) from None
+        except (ValueError, RecursionError) as error:  # a key twice, thousands of digits, thousands of open brackets
+            raise DataError(f"not usable as JSON: {error}.", path, number) from None
+        if not isinstance(content, dict):
+            raise DataError("expected one JSON object a line.", path, number)
+        yield number, content
+
+
 def json_object(text: str, path: Path) -> dict[str, Any]:
     """The JSON object of a file; DataError if it is none, or if a key stands in an object twice."""
 

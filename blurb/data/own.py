@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.data._text import check_label, lines
+from blurb.data._text import check_label, json_lines, lines
 from blurb.data.schema import Row
 from blurb.errors import DataError
 from blurb.inputs import tagging
@@ -230,12 +229,6 @@ def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
 def _jsonl(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
     """A JSON object a line, fields by their names here or by those that `columns` gives."""
     columns: Mapping[str, Any] = task.layout.get("columns", {})
-    for number, line in lines(path):
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:  # also a number of thousands of digits
-            raise DataError(f"not valid JSON: {error}.", path, number) from None
-        if not isinstance(record, dict):
-            raise DataError("expected one JSON object a line.", path, number)
+    for number, record in json_lines(path):
         names = {field: columns.get(field, field) for field in ("id", "doc_id", *FIELDS[task.type], "head", "tail")}
         yield number, {field: record[name] for field, name in names.items() if name in record}

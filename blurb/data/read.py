@@ -1,20 +1,32 @@
-"""Reading one split with the reader that its task names."""
+"""Reading one split, with the reader that its task names or that of LinkBERT's layout."""
 
 from __future__ import annotations
 
 import importlib
 from pathlib import Path
 
+from blurb.data import linkbert
 from blurb.data.schema import Row
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
 
+def path_of(task: Task, folder: Path, split: Split) -> Path:
+    """The file of a split: BLURB's, or LinkBERT's if only that one is there."""
+    path = folder / task.files[split]
+    other = linkbert.path_of(folder, task, split)
+    return other if other is not None and other.is_file() and not path.exists() else path
+
+
 def read_split(task: Task, folder: Path, split: Split) -> list[Row]:
     """The rows of one split; DataError (file, line, what was expected) if the file is not what it should be."""
-    module, _, function = task.reader.partition(":")
-    path = folder / task.files[split]
-    rows = list(getattr(importlib.import_module(module), function)(path, task, split))
+    path = path_of(task, folder, split)
+    if path == folder / task.files[split]:
+        module, _, function = task.reader.partition(":")
+        read = getattr(importlib.import_module(module), function)
+    else:
+        read = linkbert.read
+    rows = list(read(path, task, split))
     seen: set[str] = set()
     for row in rows:
         if row["id"] in seen:

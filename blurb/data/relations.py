@@ -11,38 +11,36 @@ from blurb.data.schema import Row
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
+FORMS = {
+    "chemprot": (("@CHEMICAL$", "@GENE$"), "@CHEM-GENE$"),
+    "ddi": (("@DRUG$", "@DRUG$"), "@DRUG-DRUG$"),
+    "gad": (("@GENE$", "@DISEASE$"), None),
+}
+"""The dummies of the two entities, and the one that stands for both where they overlap."""
+
 
 def read_chemprot(path: Path, task: Task, split: Split) -> Iterator[Row]:
     """`pmid.Ta.Tb TAB sentence TAB label`; an overlapping pair is one `@CHEM-GENE$`."""
     for number, (pair, text, label) in table(path, 3):
-        yield _row(pair, pair.split(".")[0], text, label, ("@CHEMICAL$", "@GENE$"), "@CHEM-GENE$", task, path, number)
+        yield row_of(task, pair, text, label, path, number)
 
 
 def read_ddi(path: Path, task: Task, split: Split) -> Iterator[Row]:
     """`pair id TAB sentence TAB label`; both entities are `@DRUG$`, an overlapping pair is one `@DRUG-DRUG$`."""
     for number, (pair, text, label) in table(path, 3):
-        doc_id = ".".join(pair.split(".")[:2])
-        yield _row(pair, doc_id, text, label, ("@DRUG$", "@DRUG$"), "@DRUG-DRUG$", task, path, number)
+        yield row_of(task, pair, text, label, path, number)
 
 
 def read_gad(path: Path, task: Task, split: Split) -> Iterator[Row]:
     """`index TAB sentence TAB label` with a header; the index starts at 0 in every file and names no document."""
     for number, (index, text, label) in table(path, 3, ("index", "sentence", "label")):
-        yield _row(f"{split}.{index}", None, text, label, ("@GENE$", "@DISEASE$"), None, task, path, number)
+        yield row_of(task, f"{split}.{index}", text, label, path, number)
 
 
-def _row(
-    id_: str,
-    doc_id: str | None,
-    text: str,
-    label: str,
-    pair: tuple[str, str],
-    overlap: str | None,
-    task: Task,
-    path: Path,
-    number: int,
-) -> Row:
-    """One example; the spans of the entities are those of the two dummies, or of the one that stands for both."""
+def row_of(task: Task, id_: str, text: str, label: str, path: Path, number: int) -> Row:
+    """A row of ChemProt, DDI or GAD; the spans are those of the two dummies, or of the one that stands for both."""
+    pair, overlap = FORMS[task.name]
+    doc_id = {"chemprot": id_.split(".")[0], "ddi": ".".join(id_.split(".")[:2])}.get(task.name)
     dummies = sorted({*pair, *([overlap] if overlap else [])})
     found = [(match.start(), match.end()) for match in re.finditer("|".join(map(re.escape, dummies)), text)]
     names = [text[start:end] for start, end in found]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from blurb.data import manifest
-from blurb.data.read import read_split
+from blurb.data.read import path_of, read_split
 from blurb.data.schema import Row, hash_rows
 from blurb.errors import DataError
 from blurb.tasks import SPLITS, Split, Task
@@ -48,7 +48,7 @@ def examine(task: Task, folder: Path, trust: bool = True) -> Finding:
     errors: list[str] = []
     known, notes = _manifest(task, folder) if trust else ({}, [])
     for split in SPLITS:
-        path = folder / task.files[split]
+        path = path_of(task, folder, split)
         if not path.exists():
             missing.append(split)
             continue

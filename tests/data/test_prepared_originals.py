@@ -61,7 +61,7 @@ def test_a_row_is_read_as_it_is(tmp_path: Path, ensure_ascii: bool) -> None:
         ("[" * 100_000, "not usable as JSON"),
         (GOOD.replace('"7.T1.T2"', "9" * 5000), "not usable as JSON"),
         (GOOD.replace('"doc_id"', '"id"'), "a key stands in one object twice"),
-        ("[]", "expected an object with the keys id, doc_id, text"),
+        ("[]", "expected one JSON object a line"),
         (json.dumps({key: value for key, value in ROW.items() if key != "doc_id"}), "with the keys"),
         (changed(note="mine"), "with the keys"),
         (changed(id=7), "must be text that is not empty"),

@@ -9,12 +9,11 @@ null. The demo suite brings its originals this way, and so can anybody who has c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from blurb.data._text import check_label, lines
+from blurb.data._text import check_label, json_lines
 from blurb.data.schema import Row
 from blurb.errors import DataError
 from blurb.inputs.relations import is_dummified
@@ -38,8 +37,7 @@ def read(folder: Path, task: Task, split: Split) -> Iterator[Row]:
     """The rows of a split; DataError (file, line) for whatever is not as the docstring of this module says."""
     path = path_of(folder, task, split)
     first: dict[str, int] = {}
-    for number, line in lines(path):
-        row = _load(line, path, number)
+    for number, row in json_lines(path):
         if problem := _problem(row):
             raise DataError(f"{problem}.", path, number)
         check_label(row["label"], task.labels, path, number)
@@ -47,22 +45,6 @@ def read(folder: Path, task: Task, split: Split) -> Iterator[Row]:
             raise DataError(f"the id {row['id'][:40]!r} stands in line {first[row['id']]} already.", path, number)
         first[row["id"]] = number
         yield row
-
-
-def _load(line: str, path: Path, number: int) -> Any:
-    try:
-        return json.loads(line, object_pairs_hook=_unique)
-    except json.JSONDecodeError as error:
-        raise DataError(f"not valid JSON: {error.msg} (column {error.colno}).", path, number) from None
-    except (ValueError, RecursionError) as error:  # a key twice, thousands of digits, thousands of open brackets
-        raise DataError(f"not usable as JSON: {error}.", path, number) from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands in one object twice")
-    return found
 
 
 def _problem(row: Any) -> str:
@@ -83,9 +65,6 @@ def _problem(row: Any) -> str:
             return f"{role} is outside the text (code points, end exclusive), which has {len(row['text'])}"
     if row["head"]["start"] > row["tail"]["start"]:
         return "tail starts before head; the entity that starts first is the head"
-    texts = (row["id"], row["doc_id"] or "", row["text"], row["head"]["type"], row["tail"]["type"])
-    if any("\ud800" <= character <= "\udfff" for text in texts for character in text):
-        return "half of a surrogate pair is no character"
     # Else markers would go around dummies, in a run that says it is on the original text.
     return "the entities are dummies; this file is for the text with their names" if is_dummified(row) else ""
 
