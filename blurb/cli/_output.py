@@ -19,14 +19,8 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str, nu
     :param form: "table", "csv" or "json" (a list of objects)
     :param numbers: columns to align on the right in the table
     """
-    if form == "json":
-        records = [dict(zip(columns, row, strict=True)) for row in rows]
-        click.echo(json.dumps(records, indent=1, ensure_ascii=False))
-        return
-    if form == "csv":
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([columns, *rows])
-        click.echo(text.getvalue(), nl=False)
+    if form != "table":
+        click.echo(render(columns, rows, form), nl=False)
         return
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -42,3 +36,13 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str, nu
         table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
     # In a pipe nothing is cut to a width that only rich has made up.
     Console(width=None if sys.stdout.isatty() else 200).print(table)
+
+
+def render(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str) -> str:
+    """Rows as "csv" or "json" (a list of objects)."""
+    if form == "json":
+        records = [dict(zip(columns, row, strict=True)) for row in rows]
+        return json.dumps(records, indent=1, ensure_ascii=False) + "\n"
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+    return text.getvalue()

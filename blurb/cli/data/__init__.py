@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
+from blurb.cli.data.audit import audit
 from blurb.cli.data.prepare import prepare
+from blurb.cli.data.stats import stats
 from blurb.cli.data.verify import verify
 
 
@@ -15,3 +17,5 @@ def command() -> None:
 
 command.add_command(prepare)
 command.add_command(verify)
+command.add_command(stats)
+command.add_command(audit)

@@ -1,0 +1,117 @@
+"""`blurb data audit`: what is wrong with the data, however right the copy is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from blurb.cli._output import render, show
+from blurb.cli.data._options import look_options, reader_of
+
+if TYPE_CHECKING:
+    from blurb.data.audit import Finding
+
+COLUMNS = ("check", "dataset", "where", "kind", "count", "distinct", "long", "effect", "ids", "others")
+NUMBERS = ("count", "distinct", "6+ words")
+SHOWN = 26
+"""Characters of ids in the table."""
+
+
+@click.command()
+@look_options
+@click.option(
+    "--raw",
+    type=click.Path(path_type=Path),
+    help="Folder of the original releases: ChemProt and DDI are compared with other tasks by their text without "
+    "dummies, NCBI-disease by document.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write all findings with all ids: a .csv or .json.",
+)
+def audit(data: Path | None, selection: str, model: str | None, form: str, raw: Path | None, out: Path | None) -> None:
+    """Look for leaks, repeated and contradictory examples, odd characters, and what no encoder can see.
+
+    The same inputs within a split, in two splits and in two tasks; equal inputs with different labels; documents that
+    come twice; tags that their scheme forbids; characters. With --model also entities without a sub-token of their own
+    and relation pairs that are longer than the task's limit. Outputs hold ids and counts, never text. Exit code 0
+    whatever is found, 2 if a file cannot be read.
+    """
+    from blurb import tasks
+    from blurb.cli._request import folders
+    from blurb.data.audit import audit as examine
+    from blurb.data.audit.gather import gather
+    from blurb.errors import SettingsError
+    from blurb.leaderboard.tables import write_whole
+
+    if out is not None and out.suffix not in (".csv", ".json"):
+        raise SettingsError(f"--out writes .csv or .json, not '{out.name}'.")
+    chosen = tasks.select(selection)
+    folder, _ = folders("blurb", data, None, chosen)
+    corpora, unreadable, notes = gather(chosen, folder, raw, reader_of(model, folder))
+    findings = [*unreadable, *examine(corpora)]
+    if form == "table":
+        for check in dict.fromkeys(finding.check for finding in findings):
+            _show([finding for finding in findings if finding.check == check])
+        if not findings:
+            click.echo("Nothing found.")
+    else:
+        click.echo(_plain(findings, form), nl=False)
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(out, _plain(findings, out.suffix[1:]).encode())
+    for note in notes:
+        click.echo(note, err=True)
+    if unreadable:
+        raise SystemExit(2)
+
+
+def _plain(findings: Sequence[Finding], form: str) -> str:
+    """All findings with all ids: lists in JSON, joined by `|` in CSV."""
+
+    def cell(value: object) -> object:
+        return "|".join(map(str, value)) if form == "csv" and isinstance(value, tuple) else value
+
+    rows = [
+        [cell(getattr(finding, {"dataset": "task"}.get(column, column))) for column in COLUMNS] for finding in findings
+    ]
+    return render(COLUMNS, rows, form)
+
+
+def _show(findings: list[Finding]) -> None:
+    """The table of one check; what all rows say alike, or no row says, is no column."""
+    effects = {finding.effect for finding in findings}
+    click.secho(findings[0].check.capitalize(), bold=True, nl=False)
+    click.echo(f": {findings[0].effect}" if len(effects) == 1 else "")
+    columns: dict[str, list[object]] = {
+        "dataset": [finding.task for finding in findings],
+        "where": [finding.where for finding in findings],
+        "kind": [finding.kind for finding in findings],
+        "count": [finding.count for finding in findings],
+        "distinct": [_number(finding.distinct) for finding in findings],
+        "6+ words": [_number(finding.long) for finding in findings],
+        "ids": [_few(finding.ids) for finding in findings],
+        "effect": [finding.effect if len(effects) > 1 else "" for finding in findings],
+    }
+    columns = {name: cells for name, cells in columns.items() if any(cell != "" for cell in cells)}
+    rows = list(zip(*columns.values(), strict=True))
+    show(tuple(columns), rows, "table", numbers=NUMBERS)
+
+
+def _number(value: int | None) -> object:
+    return "" if value is None else value
+
+
+def _few(ids: Sequence[str]) -> str:
+    """As many ids as fit the column, at least one."""
+    shown = list(ids[:1])
+    for id_ in ids[1:]:
+        if len(", ".join([*shown, id_])) > SHOWN:
+            break
+        shown.append(id_)
+    return ", ".join(shown) + (", …" if len(shown) < len(ids) else "")

@@ -1,0 +1,175 @@
+"""`blurb data stats`: sizes, lengths, labels, and what needs no model to be said of a score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from blurb.cli._output import show
+from blurb.cli.data._options import look_options, reader_of
+
+if TYPE_CHECKING:
+    from blurb.data.stats import Lengths, Statistics
+
+
+@click.command()
+@look_options
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also draw the lengths: a .png, .svg or .pdf (needs the extra 'plots').",
+)
+def stats(data: Path | None, selection: str, model: str | None, form: str, plot: Path | None) -> None:
+    """Show what every split holds: sizes, lengths, labels, the majority's score, the ceiling of IO tags.
+
+    Lengths are in words; with --model also in sub-tokens, special tokens included, beside Table 8 of Gu et al., and
+    with what training cuts at the task's maximum length (or at the encoder's, if that is less).
+    """
+    from blurb import tasks
+    from blurb.cli._request import folders
+    from blurb.data.read import path_of, read_split
+    from blurb.data.stats import measure
+    from blurb.errors import DataError
+    from blurb.formulations._majority import majority_score
+    from blurb.leaderboard import stats_plot
+
+    if plot is not None:
+        stats_plot.check(plot)
+    chosen = tasks.select(selection)
+    folder, _ = folders("blurb", data, None, chosen)
+    if not folder.is_dir():
+        raise DataError("the data folder does not exist; give it with --data.", folder)
+    read = reader_of(model, folder)
+    found, notes = [], []
+    for task in chosen:
+        there = [split for split in tasks.SPLITS if path_of(task, folder, split).is_file()]
+        notes += [f"{task.name}: {split} is not there." for split in tasks.SPLITS if split not in there]
+        rows = {split: read_split(task, folder, split) for split in there}
+        found += measure(task, rows, read, majority_score)
+    if form == "table":
+        _show_tables(found)
+    elif form == "json":
+        records = [record(one) for one in found]
+        show(list(records[0]) if records else [], [list(one.values()) for one in records], form)
+    else:
+        rows_ = [_flat(record(one)) for one in found]
+        columns = list(dict.fromkeys(column for row in rows_ for column in row))
+        show(columns, [[row.get(column, "") for column in columns] for row in rows_], form)
+    if plot is not None and found:
+        stats_plot.write(found, plot)
+    for note in notes:
+        click.echo(note, err=True)
+
+
+def record(one: Statistics) -> dict[str, Any]:
+    """Everything about a split, for JSON; floats to four decimals."""
+    from blurb.data.stats import TABLE_8
+
+    published = TABLE_8.get(one.task.name)
+    return {
+        "dataset": one.task.name, "split": one.split, "unit": one.task.unit, "units": one.units, "inputs": one.inputs,
+        "words": _lengths(one.words), "sub_tokens": None if one.pieces is None else _lengths(one.pieces),
+        "limit": one.limit, "truncated": one.truncated, "windowed": one.windowed,
+        "table_8": None if published is None else dict(zip(("wiki_books", "pubmed"), published, strict=True)),
+        "labels": dict(one.labels),
+        "score": None if one.score is None else {"mean": round(one.score[0], 4), "sd": round(one.score[1], 4)},
+        "adjacent_entities": one.adjacent, "io_ceiling": _rounded(one.io_ceiling), "majority": _rounded(one.majority),
+    }  # fmt: skip
+
+
+def _lengths(one: Lengths) -> dict[str, Any]:
+    quantiles = {f"p{part}": length for part, length in one.quantiles.items()}
+    return {"mean": round(one.mean, 4), **quantiles, "longest": one.longest, "longest_id": one.longest_id}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested objects as columns: `words mean`. Labels are one cell, as every dataset has others; no value is empty."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if key == "labels":
+            flat[key] = "|".join(f"{label}={count}" for label, count in value.items())
+        elif isinstance(value, dict):
+            flat.update(_flat(value, f"{prefix}{key} "))
+        elif value is not None or key not in ("words", "sub_tokens", "table_8", "score"):
+            flat[prefix + key] = "" if value is None else value
+    return flat
+
+
+def _show_tables(found: Sequence[Statistics]) -> None:
+    """Sizes and lengths of every split; labels, a row each; and with sub-tokens, Table 8."""
+    from blurb.data.stats import TABLE_8
+    from blurb.tasks import SPLITS
+
+    pieces = any(one.pieces for one in found)
+    columns = ["dataset", "split", "units", "inputs", "words", "longest"]
+    columns += ["sub-tokens", "longest", "limit", "beyond"] if pieces else []
+    columns += ["majority", "IO"]
+    rows = []
+    for one in found:
+        row: list[object] = [
+            one.task.name,
+            one.split,
+            one.units,
+            one.inputs,
+            f"{one.words.mean:.1f}",
+            one.words.longest,
+        ]
+        if pieces and one.pieces:
+            row += [f"{one.pieces.mean:.1f}", one.pieces.longest, one.limit, _beyond(one)]
+        rows.append([*row, _score(one.majority), _score(one.io_ceiling)])
+    show(columns, rows, "table", numbers=columns[2:])
+    click.echo(
+        "units: as in the paper's Table 3; words, sub-tokens: mean of an input; IO: F1 of perfect tags without B"
+    )
+    if pieces:
+        click.echo("beyond: inputs longer than the limit; they lose text, or (w) are read in windows")
+    click.echo()
+    tasks = {one.task.name: one.task for one in found}
+    cells = {(one.task.name, one.split): one for one in found}
+    rows = []
+    for name, task in tasks.items():
+        splits = [cells.get((name, split)) for split in SPLITS]
+        for label in next(one for one in splits if one).labels:
+            rows.append([name, label, *(_label(one, label) for one in splits)])
+        if task.type == "similarity":
+            rows.append([name, "score: mean, sd", *map(_scores, splits)])
+    show(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
+    if pieces:
+        rows = []
+        for name in tasks:
+            own = [(one.pieces.mean, one.inputs) for one in found if one.task.name == name and one.pieces]
+            mean = sum(mean * inputs for mean, inputs in own) / sum(inputs for _, inputs in own)
+            published = TABLE_8.get(name)
+            rows.append([name, f"{mean:.1f}", *(published or ("", ""))])
+        show(("dataset", "here", "Wiki+Books", "PubMed"), rows, "table", numbers=("here", "Wiki+Books", "PubMed"))
+        click.echo("Sub-tokens of an input over all splits, beside Table 8 of Gu et al. for its two vocabularies.")
+
+
+def _label(one: Statistics | None, label: str) -> str:
+    """Count and share: of the units; of documents, which may have several labels."""
+    if one is None:
+        return "-"
+    return f"{one.labels[label]:,} ({100 * one.labels[label] / one.units:.1f} %)"
+
+
+def _scores(one: Statistics | None) -> str:
+    return "-" if one is None or one.score is None else f"{one.score[0]:.2f}, {one.score[1]:.2f}"
+
+
+def _beyond(one: Statistics) -> str:
+    """Share of the inputs over the limit, and how they are read."""
+    if one.windowed:
+        return f"{100 * one.windowed / one.inputs:.1f} % w"
+    return f"{100 * one.truncated / one.inputs:.1f} %  " if one.truncated else "-  "
+
+
+def _score(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

@@ -1,0 +1,84 @@
+"""What a check is given, and what it finds. Findings hold ids, counts and labels; never text of a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from blurb.data.inputs import identity, words
+from blurb.data.schema import Row
+from blurb.inputs.reading import Reading
+from blurb.tasks import Split, Task
+
+LONG = 6
+"""Words from which an input that comes twice is no accident ("Background :", "See Table 2 .")."""
+Ids = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found in one place.
+
+    :param check: name of the check
+    :param where: the split, or the two that are compared
+    :param kind: what was found, where the check tells kinds apart
+    :param count: how many
+    :param distinct: different inputs among them, where they repeat each other
+    :param long: those of at least `LONG` words, where inputs are compared
+    :param ids: all of them (for something countable within an input: the inputs)
+    :param others: what each of `ids` is the same as, in its order
+    :param effect: what it does to a score
+    """
+
+    check: str
+    task: str
+    where: str
+    count: int
+    effect: str
+    kind: str = ""
+    distinct: int | None = None
+    long: int | None = None
+    ids: Ids = ()
+    others: Ids = ()
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A task with the rows of the splits that are there.
+
+    :param originals: rows with the text as it was, of a task whose files hold dummies
+    :param readings: how an encoder reads each split
+    :param headers: PubMed ids in the order of an original release that has documents, by file
+    :param raw: marks of the file itself (byte order mark, carriage returns), by split
+    """
+
+    task: Task
+    splits: Mapping[Split, Sequence[Row]]
+    originals: Mapping[Split, Sequence[Row]] = field(default_factory=dict)
+    readings: Mapping[Split, Reading] = field(default_factory=dict)
+    headers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    raw: Mapping[Split, bytes] = field(default_factory=dict)
+
+    @cached_property
+    def by_identity(self) -> dict[Split, dict[tuple[object, ...], list[Row]]]:
+        """The rows of each split by what a model can know of them; several checks ask."""
+        return {split: group(rows) for split, rows in self.splits.items()}
+
+
+def group(rows: Iterable[Row]) -> dict[tuple[object, ...], list[Row]]:
+    """Rows by their input, in file order."""
+    found: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(identity(row), []).append(row)
+    return found
+
+
+def ids(rows: Iterable[Row]) -> Ids:
+    """Their ids."""
+    return tuple(str(row["id"]) for row in rows)
+
+
+def long(rows: Iterable[Row]) -> int:
+    """How many of them have at least `LONG` words."""
+    return sum(words(row) >= LONG for row in rows)

@@ -1,0 +1,88 @@
+"""What an encoder cannot see: entities without sub-tokens of their own, pairs that a limit of length takes apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from blurb.data.audit._base import Corpus, Finding, ids
+from blurb.data.schema import Row
+from blurb.inputs import tagging
+from blurb.inputs.reading import Reading
+
+
+def entities(corpus: Corpus) -> Iterator[Finding]:
+    """Entities with a word of which the tokenizer leaves nothing, or that shares its sub-token with a neighbour."""
+    for split, reading in corpus.readings.items():
+        if reading.whole.words is None:
+            continue
+        rows = corpus.splits[split]
+        for kind, effect, found in (
+            ("word without sub-token", "predicted O: the entity is missed", _touched(rows, reading, _dropped)),
+            ("border within a sub-token", "one feature for two tags", _touched(rows, reading, _glued)),
+        ):  # fmt: skip
+            if found:
+                yield Finding("alignment", corpus.task.name, split, len(found), effect, kind=kind,
+                              ids=tuple(dict.fromkeys(found)))  # fmt: skip
+
+
+def _touched(
+    rows: Sequence[Row], reading: Reading, marked: Callable[[Reading, int, Sequence[str]], set[int]]
+) -> list[str]:
+    """Ids of the sentences, once for each of their entities that has a marked word."""
+    found = []
+    for number, row in enumerate(rows):
+        words = marked(reading, number, row["tags"])
+        if words:
+            found += [str(row["id"]) for span in tagging.spans(row["tags"]) if words & {*range(span.start, span.end)}]
+    return found
+
+
+def _dropped(reading: Reading, number: int, tags: Sequence[str]) -> set[int]:
+    """Words in no input."""
+    assert reading.whole.words is not None
+    seen = reading.whole.words[number]
+    return set() if len(seen) == len(tags) else set(range(len(tags))) - set(seen.tolist())
+
+
+def _glued(reading: Reading, number: int, tags: Sequence[str]) -> set[int]:
+    """Pairs of neighbours with one sub-token for both and two tags."""
+    assert reading.whole.words is not None
+    assert reading.whole.positions is not None
+    places, words = reading.whole.positions[number], reading.whole.words[number].tolist()
+    same = np.flatnonzero(np.diff(places) == 0) + 1
+    return {
+        word
+        for after in same.tolist()
+        if tags[words[after]] != tags[words[after - 1]]
+        for word in (words[after - 1], words[after])
+    }
+
+
+def windows(corpus: Corpus) -> Iterator[Finding]:
+    """Relation pairs longer than the limit: what the window around them keeps, and what a cut at the end would lose."""
+    for split, reading in corpus.readings.items():
+        if reading.whole.entities is None or not reading.long:
+            continue
+        before, _ = reading.special
+        places = reading.whole.entities[list(reading.long)]  # (long, 2, 2)
+        first, last = places.min(axis=(1, 2)), places.max(axis=(1, 2))  # (long,) where the pair begins and ends
+        for kind, effect, which in (
+            ("longer than the limit", "text around the pair is cut", np.ones(len(places), dtype=np.bool_)),
+            ("farther apart than the limit", "text between the entities is cut", last - first > reading.room),
+            ("lost by the window", "an entity is not in the input", _lost(reading)),
+            ("beyond a cut at the end", "none here: the window is around the pair", last > before + reading.room),
+        ):  # fmt: skip
+            if which.any():
+                found = ids(corpus.splits[split][reading.long[row]] for row in np.flatnonzero(which).tolist())
+                yield Finding("windows", corpus.task.name, split, len(found), effect, kind=kind, ids=found)
+
+
+def _lost(reading: Reading) -> npt.NDArray[np.bool_]:
+    """(long,) whether nothing is left of an entity: its place is then the whole input."""
+    assert reading.cut.entities is not None
+    starts, ends = reading.cut.entities[:, :, 0], reading.cut.entities[:, :, 1]  # (long, 2)
+    whole = reading.cut.ids.lengths - reading.special[1]  # (long,)
+    return np.asarray(((starts == 0) & (ends >= whole[:, None])).any(axis=1))

@@ -1,0 +1,68 @@
+"""Reads what the checks need: the splits that are there, and the originals where they are at hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from blurb.data.audit._base import Corpus, Finding
+from blurb.data.load import load_original
+from blurb.data.read import path_of, read_split
+from blurb.errors import DataError
+from blurb.inputs.reading import Read
+from blurb.tasks import SPLITS, Task
+
+HEADERS = {"ncbi-disease": r"NCBI(?:train|develop|test)set_corpus\.txt"}
+"""Original releases in PubTator's format, of tasks whose BLURB files name no documents: pattern of the file names."""
+TITLE = re.compile(r"^(\d+)\|t\|", re.MULTILINE)
+
+
+def gather(
+    tasks: Sequence[Task], folder: Path, raw: Path | None = None, read: Read | None = None
+) -> tuple[list[Corpus], list[Finding], list[str]]:
+    """The corpora; findings for what cannot be read; and a note on everything that is not there.
+
+    :raises DataError: if a folder does not exist
+    """
+    for path, option in ((folder, "data"), (raw, "raw")):
+        if path is not None and not path.is_dir():
+            raise DataError(f"the folder does not exist; give it with --{option}.", path)
+    corpora, unreadable, notes = [], [], []
+    for task in tasks:
+        splits, files = {}, {}
+        for split in SPLITS:
+            path = path_of(task, folder, split)
+            if not path.is_file():
+                notes.append(f"{task.name}: {split} is not there ({task.files[split]}).")
+                continue
+            try:
+                splits[split] = read_split(task, folder, split)
+            except DataError as error:
+                unreadable.append(Finding("unreadable", task.name, split, 1, str(error)))
+                continue
+            files[split] = path.read_bytes()
+        originals = {}
+        if raw is not None and task.dummified and task.original:
+            try:
+                loaded = load_original(task, raw, splits)
+                originals = {split: dataset.to_list() for split, dataset in loaded.splits.items()}
+            except DataError as error:
+                notes.append(f"{task.name}: compared with other tasks by its text with dummies only: {error}")
+        headers = _headers(task, raw)
+        if task.name in HEADERS and not headers:
+            notes.append(
+                f"{task.name}: its files name no documents; repeated ones (8528200) show in the original release only "
+                "(--raw with NCBItrainset_corpus.txt)."
+            )
+        readings = {split: read(task, rows) for split, rows in splits.items()} if read is not None else {}
+        corpora.append(Corpus(task, splits, originals, readings, headers, files))
+    return corpora, unreadable, notes
+
+
+def _headers(task: Task, raw: Path | None) -> dict[str, list[str]]:
+    """PubMed ids in the original files of a task, in order, where they are below `raw`."""
+    if raw is None or task.name not in HEADERS:
+        return {}
+    found = sorted(path for path in raw.rglob("*.txt") if re.fullmatch(HEADERS[task.name], path.name))
+    return {path.name: TITLE.findall(path.read_text(encoding="utf-8")) for path in found}

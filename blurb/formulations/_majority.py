@@ -1,0 +1,19 @@
+"""The score of the most frequent answer: what a figure has to be compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blurb import formulations
+from blurb.data.schema import Row
+from blurb.tasks import Task
+
+
+def majority_score(task: Task, train: Sequence[Row], rows: Sequence[Row]) -> float:
+    """The task's own figure, a fraction, if every row gets the most frequent answer of train."""
+    formulation = formulations.bind(task)
+    answer = formulation.constants(formulation.units(train))[0]
+    units = formulation.units(rows)
+    predicted = [formulation.constant(answer, unit) for unit in units]
+    gold = [formulation.gold(unit) for unit in units]
+    return float(formulation.main_metric(formulation.score(gold, predicted, [unit.get("doc_id") for unit in units])))

@@ -1,0 +1,41 @@
+"""Reads the inputs of a split with a checkpoint's tokenizer, by the code that makes the features for training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from blurb import formulations
+from blurb.data.schema import Row
+from blurb.errors import SettingsError
+from blurb.inputs.reading import Read, Reading
+from blurb.models.source import Source
+from blurb.tasks import Task
+
+NO_LIMIT = 10**7
+
+
+def reader(source: Source) -> Read:
+    """The function that reads a split as this checkpoint would, at the task's length or what fits the encoder.
+
+    :raises SettingsError: for a baseline, which reads nothing
+    """
+    if source.kind != "encoder":
+        raise SettingsError(f"--model {source.name}: a baseline has no tokenizer; give a checkpoint.")
+    from blurb.models.loading import capacity, load_encoder, load_tokenizer
+
+    tokenizer = load_tokenizer(source.location, source.remote_code)
+    most = capacity(load_encoder(source.location, source.remote_code)[0])
+
+    def read(task: Task, rows: Sequence[Row]) -> Reading:
+        formulation = formulations.bind(task)
+        units = formulation.units(rows)
+        limit = min(task.max_length, most or task.max_length)
+        whole = formulation.features(units, tokenizer, NO_LIMIT)
+        # Only what is too long is made again: an input does not depend on its neighbours.
+        long = np.flatnonzero(whole.ids.lengths > limit).tolist()
+        cut = formulation.features([units[i] for i in long], tokenizer, limit)
+        return Reading(whole, limit, long, cut, (len(tokenizer.frame.prefix), len(tokenizer.frame.suffix)))
+
+    return read
