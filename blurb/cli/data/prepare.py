@@ -51,6 +51,8 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
                 found, notes = make(task, raw, out, nltk_data)
                 outcome, counts = str(found.verdict), tuple(found.counts.values())
                 remarks += notes
+                if found.verdict == "differs":
+                    remarks.append(f"{task.title}: prepared, but this is not BLURB's data (see blurb data verify).")
             except MissingRelease as error:
                 outcome = "missing"
                 missing.append((task, str(error)))

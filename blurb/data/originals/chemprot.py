@@ -106,9 +106,8 @@ def model(folder: Path | None = None) -> Any:
         from nltk import data
     except ImportError:
         raise MissingRelease("ChemProt's sentences need NLTK: pip install 'blurb-bench[raw]'.") from None
-    for place in (*os.environ.get("NLTK_DATA", "").split(os.pathsep), str(folder or "")):
-        if place and place not in data.path:  # NLTK looks at the variable once, when it is imported
-            data.path.insert(0, place)
+    named = [place for place in (str(folder or ""), *os.environ.get("NLTK_DATA", "").split(os.pathsep)) if place]
+    data.path[:] = [*named, *(place for place in data.path if place not in named)]  # NLTK reads the variable only once
     try:
         return data.find("tokenizers/punkt_tab/english/", [str(folder)] if folder else None)
     except LookupError:
@@ -119,7 +118,10 @@ def model(folder: Path | None = None) -> Any:
 
 
 def _punkt(folder: Path | None) -> PunktTokenizer:
-    model(folder)
+    where = model(folder)
     from nltk.tokenize.punkt import PunktTokenizer
 
-    return PunktTokenizer("english")
+    try:
+        return PunktTokenizer("english")
+    except (OSError, ValueError, LookupError) as error:
+        raise DataError(f"NLTK cannot read its sentence model: {error}.", Path(str(where))) from error

@@ -55,9 +55,11 @@ def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Itera
         label = f"DDI-{pair.get('type')}" if pair.get("ddi") == "true" else "DDI-false"
         if label not in task.labels:
             raise DataError(f"{pair.get('id')} has the unknown label {label[:40]!r}.", path)
-        head, tail = ({"start": start, "end": end, "type": "DRUG"} for start, end in (first, second))
+        if not (0 <= first[0] < first[1] <= len(text) and second[0] < second[1] <= len(text)):
+            raise DataError(f"pair {pair.get('id')} has an entity outside its sentence.", path)
         if not pair.get("id"):
             raise DataError("a pair has no id.", path)
+        head, tail = ({"start": start, "end": end, "type": "DRUG"} for start, end in (first, second))
         yield {
             "id": pair.get("id"),
             "doc_id": document,

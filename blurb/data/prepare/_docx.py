@@ -23,13 +23,14 @@ def table(file: SourceFile, columns: int, header: str) -> list[list[str]]:
     tables = list(_body(file).iter(f"{W}tbl"))
     if len(tables) != 1:
         raise DataError(f"expected one table, found {len(tables)}.", file.path)
-    first, *rows = ([_text(cell) for cell in row.findall(f"{W}tc")] for row in tables[0].iter(f"{W}tr"))
-    if not re.fullmatch(header, " | ".join(first)):
-        raise DataError(f"this is another table: its first row is {' | '.join(first)[:80]!r}.", file.path)
-    for number, row in enumerate(rows, 1):
+    rows = [[_text(cell) for cell in row.findall(f"{W}tc")] for row in tables[0].iter(f"{W}tr")]
+    first = " | ".join(rows[0] if rows else [])
+    if not re.fullmatch(header, first):
+        raise DataError(f"this is another table: its first row is {first[:80]!r}.", file.path)
+    for number, row in enumerate(rows[1:], 1):
         if len(row) != columns:
             raise DataError(f"row {number} of the table has {len(row)} cells, not {columns}.", file.path)
-    return rows
+    return rows[1:]
 
 
 def _body(file: SourceFile) -> Any:

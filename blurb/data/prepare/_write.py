@@ -32,7 +32,8 @@ def written_aside(out: Path, name: str) -> Iterator[Path]:
         finally:
             shutil.rmtree(aside, ignore_errors=True)
     except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror}. What was there is as it was.", out / name) from error
+        problem = error.strerror or error
+        raise DataError(f"cannot be written: {problem}. What was there is as it was.", out / name) from error
 
 
 def _exchange(new: Path, target: Path, old: Path) -> None:

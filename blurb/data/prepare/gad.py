@@ -19,10 +19,10 @@ def build(release: Release, task: Task) -> dict[Split, str]:
     rows = [cells for _, cells in training.rows(2)]
     if len(rows) <= CUT:
         raise DataError(f"expected more than {CUT:,} rows, found {len(rows):,}.", training.path)
-    header, *tested = (cells for _, cells in test.rows(3))
-    if header != HEADER:
+    tested = [cells for _, cells in test.rows(3)]
+    if tested[:1] != [HEADER]:
         raise DataError(f"expected the header {' | '.join(HEADER)}.", test.path, 1)
-    return {"train": _table(rows[:CUT]), "dev": _table(rows[CUT:]), "test": _table([cells[1:] for cells in tested])}
+    return {"train": _table(rows[:CUT]), "dev": _table(rows[CUT:]), "test": _table([cells[1:] for cells in tested[1:]])}
 
 
 def _table(rows: list[list[str]]) -> str:

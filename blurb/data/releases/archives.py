@@ -138,7 +138,8 @@ def _zip(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Iterator[tuple[st
 def _tar(
     stream: IO[bytes] | gzip.GzipFile | bz2.BZ2File, budget: _Budget, taken: Chosen
 ) -> Iterator[tuple[str, bytes]]:
-    with tarfile.open(fileobj=cast(IO[bytes], _Counted(stream, budget)), mode="r:") as file:
+    counted = cast(IO[bytes], _Counted(stream, budget))
+    with tarfile.open(fileobj=counted, mode="r:") as file:
         while (member := file.next()) is not None:
             cast(Any, file).members.clear()  # else a record of every member stays in memory
             name = _checked(member.name, budget)
@@ -150,6 +151,8 @@ def _tar(
             content = file.extractfile(member)
             assert content is not None
             yield name, content.read()
+    while counted.read(MIB):  # to the end, where the checksum of the compression is
+        pass
 
 
 def _checked(name: str, budget: _Budget) -> str:

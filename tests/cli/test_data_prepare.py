@@ -1,0 +1,98 @@
+"""`blurb data prepare`: table, exit codes, what to get where; and the table of the guide is the registry's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blurb import tasks
+from blurb.cli import cli
+from tests.conftest import ROOT
+from tests.data.originals import NAMES, punkt, put, small_lists
+
+
+@pytest.fixture(autouse=True)
+def _small() -> Iterator[None]:
+    with small_lists():
+        yield
+
+
+def prepare(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, ["data", "prepare", *map(str, arguments)])
+
+
+def test_all_thirteen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nltk_data = pytest.importorskip("nltk.data")
+    monkeypatch.setattr(nltk_data, "path", list(nltk_data.path))
+    for name in NAMES:
+        put(tmp_path / "raw", name)
+    done = prepare("--raw", tmp_path / "raw", "--out", tmp_path / "out", "--nltk-data", punkt(tmp_path / "nltk"))
+    assert done.exit_code == 0, done.output
+    lines = [line.split() for line in done.stdout.splitlines() if line.split()[:1] and line.split()[0] in NAMES]
+    assert [line[0] for line in lines] == list(NAMES)
+    assert all(float(line[-1]) < 60 for line in lines)
+    assert "ChemProt: the number of pairs is not BLURB's" in done.stderr
+    assert "GAD: prepared, but this is not BLURB's data" in done.stderr
+
+
+def test_what_is_missing_is_told_with_its_page_and_the_rest_is_prepared(tmp_path: Path) -> None:
+    raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
+    done = prepare("--raw", raw, "--out", out, "--tasks", "gad,bioasq", "--format", "json")
+    assert done.exit_code == 1
+    rows = {row["dataset"]: row for row in json.loads(done.stdout)}
+    assert (rows["gad"]["train"], rows["gad"]["verdict"], rows["bioasq"]["verdict"]) == (2, "differs", "missing")
+    task = tasks.get("bioasq")
+    assert task.source
+    for text in (task.source.page, task.source.files, task.source.note, task.licence, "trainining7b.json"):
+        assert text in done.stderr
+    assert [path.name for path in out.iterdir()] == ["GAD"]
+
+
+def test_what_is_broken_ends_with_2_and_the_rest_is_prepared(tmp_path: Path) -> None:
+    raw = put(tmp_path / "raw", "hoc")
+    put(raw, "gad", {"GAD/1/train.tsv": b"no columns\n"})
+    done = prepare("--raw", raw, "--out", tmp_path / "out", "--tasks", "gad,hoc,bioasq")
+    assert done.exit_code == 2
+    assert "train.tsv:1: expected 2 TAB-separated columns" in done.stderr.replace("\n", "")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["HoC"]
+
+
+def test_a_cut_archive_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "DDIextraction_2013.tar.gz").write_bytes(b"\x1f\x8b cut")
+    done = prepare("--raw", tmp_path / "raw", "--out", tmp_path / "out", "--tasks", "ddi")
+    assert done.exit_code == 2
+    assert "DDIextraction_2013.tar.gz: the archive is cut or damaged" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_folder_of_originals(tmp_path: Path) -> None:
+    done = prepare("--raw", tmp_path / "gone", "--out", tmp_path / "out")
+    assert "does not exist" in str(done.exception)  # `main` prints it and exits with 2
+
+
+def test_verify_believes_the_manifest_and_tells_what_changed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert prepare("--raw", put(tmp_path / "raw", "gad"), "--out", out, "--tasks", "gad").exit_code == 0
+    (out / "GAD" / "dev.tsv").write_text("index\tsentence\tlabel\n0\t@GENE$ vor @DISEASE$\t1\n")
+    arguments = ["data", "verify", "--data", str(out), "--tasks", "gad"]
+    done, full = (CliRunner().invoke(cli, [*arguments, *more]) for more in ([], ["--full"]))
+    assert "dev.tsv: changed since it was prepared" in done.stderr
+    assert "changed" not in full.stderr
+    assert done.stdout == full.stdout
+
+
+def test_the_table_of_the_guide_is_the_registrys() -> None:
+    guide = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+    rows = [
+        f"| {task.title} | {task.source.files} | <{task.source.page}> | {task.licence} | {task.source.note} |"
+        for task in tasks.all()
+        if task.source and task.row
+    ]
+    assert len(rows) == 13
+    table = "\n".join(["| dataset | put below `--raw` | page | licence | note |", "|---|---|---|---|---|", *rows])
+    assert table in guide, f"docs/data.md: replace the table by\n\n{table}"
