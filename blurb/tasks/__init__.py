@@ -7,9 +7,22 @@ from pathlib import Path
 
 from blurb.errors import SettingsError, UnknownName
 from blurb.registry import Registry
-from blurb.tasks._task import SPLITS, TYPES, Source, Split, Task, TaskType, tsv_files
+from blurb.tasks._task import SPLITS, TYPES, Download, Source, Split, Task, TaskType, tsv_files
 
-__all__ = ["SPLITS", "TYPES", "Source", "Split", "Task", "TaskType", "all", "get", "origin", "select", "tsv_files"]
+__all__ = [
+    "SPLITS",
+    "TYPES",
+    "Download",
+    "Source",
+    "Split",
+    "Task",
+    "TaskType",
+    "all",
+    "get",
+    "origin",
+    "select",
+    "tsv_files",
+]
 
 SUFFIX = ".toml"
 _registry: Registry[Task] = Registry("task", "blurb.tasks", "TASK", "blurb.tasks")

@@ -15,17 +15,35 @@ TYPES: tuple[TaskType, ...] = ("ner", "pico", "relation", "similarity", "documen
 
 
 @dataclass(frozen=True)
+class Download:
+    """A file of a release that may be fetched without registration, for `blurb data download`.
+
+    :param url: where it is; of a fixed revision where there are revisions
+    :param path: where it goes below the folder of the originals
+    :param size: bytes, where the file never changes
+    :param sha256: of the file, likewise
+    """
+
+    url: str
+    path: str
+    size: int | None = None
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
 class Source:
     """Where a user gets the original release, for `blurb data prepare`.
 
     :param page: from where to get it
     :param files: what to put below the folder of the originals, unpacked or as archives
     :param note: what else there is to do (registration, a library)
+    :param downloads: the files, where everybody may fetch them
     """
 
     page: str
     files: str
     note: str = ""
+    downloads: tuple[Download, ...] = ()
 
 
 @dataclass(frozen=True)

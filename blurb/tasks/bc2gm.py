@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Source, Task, tsv_files
+from blurb.tasks._mtl import source
+from blurb.tasks._task import Task, tsv_files
 
 TASK = Task(
     name="bc2gm",
@@ -12,9 +13,11 @@ TASK = Task(
     files=tsv_files("BC2GM"),
     reader="blurb.data.conll:read_ner",
     builder="blurb.data.prepare.mtl:build",
-    source=Source(
-        page="https://github.com/cambridgeltl/MTL-Bioinformatics-2016",
-        files="MTL-Bioinformatics-2016/data/BC2GM-IOB/{train,devel,test}.tsv, or the repository as an archive",
+    source=source(
+        "BC2GM-IOB",
+        (2894167, "46e17f4e1509483b82c03f27d6f0214020f738fb71704356fb3445eb824ab38d"),
+        (577660, "33a94577aa22f1e70ec9e02781a05baa4e1390e866d28bf2b344888e4e3d4103"),
+        (1165057, "30d7a4f571ca8ed22a044528063ba5d0388d666d8b8b329733d6927e5fb30764"),
     ),
     labels=("GENE",),
     metric="entity_f1",

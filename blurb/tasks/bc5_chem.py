@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Source, Task, tsv_files
+from blurb.tasks._mtl import source
+from blurb.tasks._task import Task, tsv_files
 
 TASK = Task(
     name="bc5-chem",
@@ -12,9 +13,11 @@ TASK = Task(
     files=tsv_files("BC5CDR-chem"),
     reader="blurb.data.conll:read_ner",
     builder="blurb.data.prepare.mtl:build",
-    source=Source(
-        page="https://github.com/cambridgeltl/MTL-Bioinformatics-2016",
-        files="MTL-Bioinformatics-2016/data/BC5CDR-chem-IOB/{train,devel,test}.tsv, or the repository as an archive",
+    source=source(
+        "BC5CDR-chem-IOB",
+        (983140, "165c4cd2efadd0caf1bb8f3c6bcd3acca199446bb3d55eb06d9137114c9a0b2d"),
+        (976029, "3f1df5cfcff95735663ffc37121fd3687e82b1e9a019bec0480491502652721b"),
+        (1023429, "6fce42139a9d819151eff3ab8cb0eda6fbf861fd17d4cfe6be2123f010a3b6c5"),
     ),
     labels=("Chemical",),
     metric="entity_f1",

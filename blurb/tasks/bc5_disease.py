@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Source, Task, tsv_files
+from blurb.tasks._mtl import source
+from blurb.tasks._task import Task, tsv_files
 
 TASK = Task(
     name="bc5-disease",
@@ -12,11 +13,11 @@ TASK = Task(
     files=tsv_files("BC5CDR-disease"),
     reader="blurb.data.conll:read_ner",
     builder="blurb.data.prepare.mtl:build",
-    source=Source(
-        page="https://github.com/cambridgeltl/MTL-Bioinformatics-2016",
-        files=(
-            "MTL-Bioinformatics-2016/data/BC5CDR-disease-IOB/{train,devel,test}.tsv, or the repository as an archive"
-        ),
+    source=source(
+        "BC5CDR-disease-IOB",
+        (976013, "d630dafe7dd67e21350cc3278dbdcfadcccbb2b63d0fda83b2427853988e5ad9"),
+        (967926, "8c3af95475029c2100c2b7c0108b2715bc700ac198c7a21d587f11f1d06b17bd"),
+        (1017600, "a530bf9e17a4122b101b09cedd5f3cf8e6307d6a0093146c33b8de2e69ec0fa3"),
     ),
     labels=("Disease",),
     metric="entity_f1",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Source, Task, tsv_files
+from blurb.tasks._task import Download, Source, Task, tsv_files
 
 TASK = Task(
     name="ddi",
@@ -18,6 +18,14 @@ TASK = Task(
         page="https://github.com/zhangyijia1979/hierarchical-RNNs-model-for-DDI-extraction",
         files="DDIextraction_2013 or DDIextraction_2013.tar.gz",
         note="this copy, not the one of isegura/DDICorpus, which differs in ten files",
+        downloads=(
+            Download(
+                "https://raw.githubusercontent.com/zhangyijia1979/hierarchical-RNNs-model-for-DDI-extraction/bedb83d01805a90db9a3ef73ac135e408f1af8f9/DDIextraction2013/DDIextraction_2013.tar.gz",
+                "DDI/DDIextraction_2013.tar.gz",
+                1075921,
+                "ee760ba7575eaa7292b0f8159b4063afae81f6f78d3f7ac5b0d3217e980bee67",
+            ),
+        ),
     ),
     labels=("DDI-advise", "DDI-effect", "DDI-int", "DDI-mechanism", "DDI-false"),
     metric="micro_f1_without",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Source, Task, tsv_files
+from blurb.tasks._task import Download, Source, Task, tsv_files
 
 TASK = Task(
     name="ebm-pico",
@@ -16,6 +16,12 @@ TASK = Task(
         page="https://github.com/bepnye/EBM-NLP",
         files="ebm_nlp_2_00 (documents/, annotations/aggregated/starting_spans/) or ebm_nlp_2_00.tar.gz",
         note="version 2.00, not 1.00",
+        downloads=(
+            Download(
+                "https://raw.githubusercontent.com/bepnye/EBM-NLP/master/ebm_nlp_2_00.tar.gz",
+                "EBM-NLP/ebm_nlp_2_00.tar.gz",
+            ),
+        ),
     ),
     labels=("PAR", "INT", "OUT"),
     metric="token_macro_f1",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Source, Task, tsv_files
+from blurb.tasks._task import Download, Source, Task, tsv_files
 
 TASK = Task(
     name="gad",
@@ -17,6 +17,20 @@ TASK = Task(
         page="https://github.com/dmis-lab/biobert",
         files="GAD/1/{train,test}.tsv, or REdata.zip with them",
         note="the relation extraction datasets of BioBERT; the first of ten folds",
+        downloads=(
+            Download(
+                "https://raw.githubusercontent.com/BioMedBERT/biomedbert/9e5e1019d79d07c7aecc4eb49106203af1012663/datasets/RE/GAD/1/train.tsv",
+                "GAD/1/train.tsv",
+                845495,
+                "21e3765852a13cf03e6e759e201c5ad2d18b10d3ab05a8ac6bd7510f18f68fec",
+            ),
+            Download(
+                "https://raw.githubusercontent.com/BioMedBERT/biomedbert/9e5e1019d79d07c7aecc4eb49106203af1012663/datasets/RE/GAD/1/test.tsv",
+                "GAD/1/test.tsv",
+                102294,
+                "68fe2b2bddefac2cd5d35b4bc8a13bceee95ee9a582a623632981e893cdb512e",
+            ),
+        ),
     ),
     labels=("0", "1"),
     metric="binary_f1",

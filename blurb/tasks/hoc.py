@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Source, Task, tsv_files
+from blurb.tasks._task import Download, Source, Task, tsv_files
 
 LABELS = (
     "activating invasion and metastasis",
@@ -28,6 +28,12 @@ TASK = Task(
     source=Source(
         page="https://github.com/sb895/Hallmarks-of-Cancer",
         files="hoc/text/ and hoc/labels/, or Hallmarks-of-Cancer*.tar.gz or .zip with text/ and labels/",
+        downloads=(
+            Download(
+                "https://codeload.github.com/sb895/Hallmarks-of-Cancer/tar.gz/3bc6e6deb90cf5bc4f9988c493fe2c32e9b3cf2a",
+                "hoc/Hallmarks-of-Cancer.tar.gz",
+            ),
+        ),
     ),
     labels=LABELS,
     metric="multilabel_f1",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Source, Task, tsv_files
+from blurb.tasks._task import Download, Source, Task, tsv_files
 
 TASK = Task(
     name="jnlpba",
@@ -15,6 +15,16 @@ TASK = Task(
     source=Source(
         page="https://github.com/spyysalo/jnlpba",
         files="Genia4ERtask2.iob2 and Genia4EReval2.iob2, or Genia4ERtraining.tar.gz and Genia4ERtest.tar.gz",
+        downloads=(
+            Download(
+                "http://www.nactem.ac.uk/GENIA/current/Shared-tasks/JNLPBA/Train/Genia4ERtraining.tar.gz",
+                "JNLPBA/Genia4ERtraining.tar.gz",
+            ),
+            Download(
+                "http://www.nactem.ac.uk/GENIA/current/Shared-tasks/JNLPBA/Evaluation/Genia4ERtest.tar.gz",
+                "JNLPBA/Genia4ERtest.tar.gz",
+            ),
+        ),
     ),
     labels=("Entity",),
     metric="entity_f1",

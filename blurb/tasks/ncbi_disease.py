@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Source, Task, tsv_files
+from blurb.tasks._mtl import source
+from blurb.tasks._task import Task, tsv_files
 
 TASK = Task(
     name="ncbi-disease",
@@ -12,9 +13,11 @@ TASK = Task(
     files=tsv_files("NCBI-disease"),
     reader="blurb.data.conll:read_ner",
     builder="blurb.data.prepare.mtl:build",
-    source=Source(
-        page="https://github.com/cambridgeltl/MTL-Bioinformatics-2016",
-        files=("MTL-Bioinformatics-2016/data/NCBI-disease-IOB/{train,devel,test}.tsv, or the repository as an archive"),
+    source=source(
+        "NCBI-disease-IOB",
+        (1137445, "58379baf4614b8d757d93dd7a21b202849ca99f9b9d71b49185523ff5443300c"),
+        (200352, "b4e1e7efcc2a35047bf2f3d281648357470e674f555d4a26a0049ac37d59cc61"),
+        (205664, "8f088ce45dc4746592188f9e69de3d89d87f3bb8f0ed8c4a287d018123fa148d"),
     ),
     labels=("Disease",),
     metric="entity_f1",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks._task import Source, Task
+from blurb.tasks._task import Download, Source, Task
 
 TASK = Task(
     name="pubmedqa",
@@ -19,6 +19,20 @@ TASK = Task(
     source=Source(
         page="https://github.com/pubmedqa/pubmedqa",
         files="ori_pqal.json and test_ground_truth.json, or the repository as an archive",
+        downloads=(
+            Download(
+                "https://raw.githubusercontent.com/pubmedqa/pubmedqa/1cbae8e92f72f20c8d3747cbb3bf5bc53554d997/data/ori_pqal.json",
+                "pubmedqa/ori_pqal.json",
+                2584787,
+                "8b3276be8942ebbd77f3ddcda12c1749bf0e490045a736fd8438ee40cf37a41d",
+            ),
+            Download(
+                "https://raw.githubusercontent.com/pubmedqa/pubmedqa/1cbae8e92f72f20c8d3747cbb3bf5bc53554d997/data/test_ground_truth.json",
+                "pubmedqa/test_ground_truth.json",
+                11414,
+                "939fe566f09017d13b1ca64d2ddfee0bc2374b366048152997669cccedc44d51",
+            ),
+        ),
     ),
     labels=("yes", "no", "maybe"),
     metric="accuracy",

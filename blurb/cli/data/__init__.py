@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from blurb.cli.data.audit import audit
+from blurb.cli.data.download import download
 from blurb.cli.data.prepare import prepare
 from blurb.cli.data.stats import stats
 from blurb.cli.data.verify import verify
@@ -15,6 +16,7 @@ def command() -> None:
     """Prepare and verify the data."""
 
 
+command.add_command(download)
 command.add_command(prepare)
 command.add_command(verify)
 command.add_command(stats)

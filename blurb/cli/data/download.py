@@ -1,0 +1,105 @@
+"""`blurb data download`: the original releases that everybody may fetch."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from blurb.cli._output import show
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from blurb.tasks import Task
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the original releases.")
+@click.option("--tasks", "selection", default="all", show_default=True, help="Names or types, separated by commas.")
+@click.option("--accept-licences", is_flag=True, help="Do not ask whether the licences shown are accepted.")
+@click.option("--nltk-data", type=click.Path(path_type=Path), help="Folder with tokenizers/punkt_tab, for ChemProt.")
+def download(out: Path, selection: str, accept_licences: bool, nltk_data: Path | None) -> None:
+    """Fetch the releases that need no registration, and check what can be prepared from them.
+
+    Files, sizes and licences are shown first. The same command continues after an interruption. What is fetched is
+    checked by SHA-256 where the file never changes, and in the end by preparing it and comparing with BLURB's data.
+    Exit code 0 if all is there and right, 1 if something needs a registration or is not BLURB's, 2 if a fetch failed.
+    """
+    from blurb import tasks
+    from blurb.data.download import fetch
+    from blurb.errors import DataError
+
+    chosen = tasks.select(selection)
+    ours = [task for task in chosen if task.source and task.source.downloads]
+    others = [task for task in chosen if task not in ours]
+    rows = [
+        (task.name, one.path, "" if one.size is None else f"{one.size / 1e6:.1f}", task.licence)
+        for task in ours if task.source for one in task.source.downloads
+    ]  # fmt: skip
+    show(("dataset", "file", "MB", "licence"), rows, "table", numbers=("MB",))
+    for task in others:
+        click.echo(f"{task.title} must be fetched by hand ({_by_hand(task)}).")
+    if not ours:
+        raise SystemExit(1)
+    if not accept_licences:
+        if not sys.stdin.isatty():
+            raise DataError("nothing was fetched: say --accept-licences if you accept the licences shown.")
+        click.confirm("Do you accept these licences?", abort=True)
+    errors: list[str] = []
+    with _bars() as bars:
+        for task in ours:
+            for one in task.source.downloads if task.source else ():
+                bar = bars.add_task(Path(one.path).name, total=one.size)
+                try:
+                    new = fetch(one, out, lambda done, total, bar=bar: bars.update(bar, completed=done, total=total))  # type: ignore[misc]
+                    click.echo(f"{one.path}: {'fetched' if new else 'there already'}", err=True)
+                except DataError as error:
+                    errors.append(f"{task.title}: {error}")
+                finally:
+                    bars.remove_task(bar)
+    complete = _check(ours, out, nltk_data)
+    for message in errors:
+        click.secho(message, fg="red", err=True)
+    click.echo(f"Next: blurb data prepare --raw {out} --out DATA")
+    if errors or others or not complete:
+        raise SystemExit(2 if errors else 1)
+
+
+def _by_hand(task: Task) -> str:
+    if not task.source:
+        return "its declaration names no source"
+    return f"{task.source.page}; {task.source.note}" if task.source.note else task.source.page
+
+
+def _check(chosen: list[Task], raw: Path, nltk_data: Path | None) -> bool:
+    """Prepares what is there in a temporary folder: whether all of it is BLURB's data."""
+    from blurb.data.prepare import MissingRelease, prepare
+    from blurb.errors import DataError
+
+    fine = True
+    with tempfile.TemporaryDirectory() as folder:
+        for task in chosen:
+            try:
+                verdict = str(prepare(task, raw, Path(folder), nltk_data)[0].verdict)
+            except MissingRelease:
+                verdict = "not all there"
+            except DataError as error:
+                verdict = f"broken: {error}"
+            right = verdict in ("identical", "counts only")
+            fine &= right
+            click.secho(f"{task.title}: {verdict}", fg=None if right else "yellow", err=True)
+    return fine
+
+
+def _bars() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
+        console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True,
+    )  # fmt: skip
