@@ -1,10 +1,10 @@
 """What each head adds to an epoch of NER: training steps and the prediction of dev, in one run.
 
-    OMP_NUM_THREADS=2 python -m benchmarks.head_cost --model FOLDER --data FOLDER [--task ncbi-disease] [--sentences 1600]
+    OMP_NUM_THREADS=2 python -m benchmarks.head_cost --model FOLDER --data FOLDER [--sentences 1600]
 
-Every head trains three epochs on the same sentences from the same weights, selecting on dev as a protocol does. The time
-is from the first step of the second epoch to the first of the third: one epoch with its evaluation, after the first has
-asked the system for all memory. The heads take turns, `--rounds` times; the fastest counts.
+Every head trains three epochs on the same sentences from the same weights, selecting on dev as a protocol does. The
+time is from the first step of the second epoch to the first of the third: one epoch with its evaluation, after the
+first has asked the system for all memory. The heads take turns, `--rounds` times; the fastest counts.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 import torch
 
 from blurb import data, formulations, models, tasks
+from blurb.data.schema import Row
 from blurb.models import Units
 from blurb.models.encoder import EncoderLearner
 from blurb.training import protocol
@@ -26,7 +27,7 @@ HEADS = ("linear", "crf", "bilstm", "bilstm-crf")
 EPOCHS = 3
 
 
-def epoch_seconds(source: models.Source, task: tasks.Task, train: list, dev: list, head: str) -> float:
+def epoch_seconds(source: models.Source, task: tasks.Task, train: list[Row], dev: list[Row], head: str) -> float:
     """Seconds of the second epoch and its evaluation."""
     settings = protocol.load("quick").settings(
         task, {"epochs": EPOCHS, "max_train": 0, "head": head}, source.parameters
