@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -303,6 +304,72 @@ def test_files_of_others_are_kept_and_links_are_followed(tmp_path: Path, model: 
     run("gad", raw, tmp_path / "out", model)
     assert (tmp_path / "out" / "GAD").is_symlink()
     assert {path.name for path in elsewhere.iterdir()} == {"notes.txt", "manifest.json", *(f"{s}.tsv" for s in SPLITS)}
+
+
+def test_a_file_that_is_a_link_or_read_only_is_replaced_and_what_it_led_to_stays(tmp_path: Path, model: Path) -> None:
+    raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
+    run("gad", raw, out, model)
+    whole = files(out)
+    (tmp_path / "precious").write_text("mine")
+    (out / "GAD" / "dev.tsv").unlink()
+    (out / "GAD" / "dev.tsv").symlink_to(tmp_path / "precious")
+    (out / "GAD" / "test.tsv").chmod(0o444)
+    run("gad", raw, out, model)
+    assert files(out) == whole
+    assert not (out / "GAD" / "dev.tsv").is_symlink()
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+def test_a_folder_within_that_leads_elsewhere_is_refused(tmp_path: Path, model: Path) -> None:
+    raw, out = put(tmp_path / "raw", "pubmedqa"), tmp_path / "out"
+    (tmp_path / "elsewhere").mkdir()
+    (out / "pubmedqa").mkdir(parents=True)
+    (out / "pubmedqa" / "pqal_fold0").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DataError, match="pqal_fold0 is a link to another folder"):
+        run("pubmedqa", raw, out, model)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert [path.name for path in out.iterdir()] == ["pubmedqa"]
+
+
+def test_a_file_in_the_place_of_the_folder_is_kept(tmp_path: Path, model: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "GAD").write_text("mine")
+    with pytest.raises(DataError, match="a file stands in the place of the folder"):
+        run("gad", put(tmp_path / "raw", "gad"), tmp_path / "out", model)
+    assert files(tmp_path / "out") == {"GAD": b"mine"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.parametrize("place", ["out", "out/GAD"])
+def test_a_folder_that_is_really_read_only(place: str, tmp_path: Path, model: Path) -> None:
+    raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
+    run("gad", raw, out, model)
+    before = files(out)
+    (tmp_path / place).chmod(0o555)
+    try:
+        with pytest.raises(DataError, match="cannot be written: Permission denied"):
+            run("gad", raw, out, model)
+        assert files(out) == before
+        assert [path.name for path in out.iterdir()] == ["GAD"]
+    finally:
+        (tmp_path / place).chmod(0o755)
+
+
+def test_a_word_document_that_is_a_bomb(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = put(tmp_path / "raw", "biosses", {PAIRS: zipped({"word/document.xml": b" " * 1_000_000})})
+    assert (raw / PAIRS).stat().st_size < 2000
+    monkeypatch.setattr("blurb.data.releases.archives.MAX_FILE", 999_999)
+    with pytest.raises(DataError, match=r"Pairs.docx: the archive is refused: word/document.xml unpacks to more"):
+        run("biosses", raw, tmp_path / "out", model)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_task_of_blurb_says_how_its_files_are_made_and_from_what(name: str) -> None:
+    task = tasks.get(name)
+    assert callable(module.builder(task))
+    assert task.source
+    assert task.source.page.startswith("http")
+    assert task.source.files
 
 
 def test_a_task_without_builder_or_without_a_folder_of_its_own_is_not_preparable(tmp_path: Path, model: Path) -> None:

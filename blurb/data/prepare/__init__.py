@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from blurb.data import manifest
-from blurb.data.prepare._write import written_aside
+from blurb.data.prepare._write import write, written_aside
 from blurb.data.releases import MissingRelease, Release
 from blurb.data.verify import Finding, examine
 from blurb.errors import DataError
@@ -47,9 +47,7 @@ def prepare(task: Task, raw: Path, out: Path, nltk_data: Path | None = None) -> 
     texts = build(release, task)
     with written_aside(out, manifest.home(task)) as aside:
         for split in SPLITS:
-            path = aside / task.files[split]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(texts[split].encode())  # bytes: text mode would write CR LF on Windows
+            write(aside / task.files[split], texts[split], within=aside)
         manifest.path_of(aside, task).unlink(missing_ok=True)
         found = examine(task, aside)
         if found.errors:

@@ -21,19 +21,35 @@ def written_aside(out: Path, name: str) -> Iterator[Path]:
     :raises DataError: in the place of an OSError (no room, no permission)
     """
     target = (out / name).resolve()  # where a link leads, so that the renames stay on one file system
+    if target.exists() and not target.is_dir():
+        raise DataError("cannot be written: a file stands in the place of the folder.", out / name)
     aside = target.parent / f".{target.name}.{os.getpid()}"
     try:
         try:
             (aside / name).parent.mkdir(parents=True)
-            if target.is_dir():
+            if target.exists():
                 shutil.copytree(target, aside / name, symlinks=True)
             yield aside
             _exchange(aside / name, target, aside / "old")
         finally:
-            shutil.rmtree(aside, ignore_errors=True)
+            _remove(aside)
     except OSError as error:
         problem = error.strerror or error
         raise DataError(f"cannot be written: {problem}. What was there is as it was.", out / name) from error
+
+
+def write(path: Path, text: str, within: Path) -> None:
+    """A new file with this text, also where there is one that is a link or read-only.
+
+    Bytes are written, for text mode would write CR LF on Windows.
+
+    :raises DataError: a link in `path` leads out of the folder `within`, where nothing can be put back on an error
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.resolve().is_relative_to(within.resolve()):
+        raise DataError(f"{path.parent.name} is a link to another folder; remove it first.", path)
+    path.unlink(missing_ok=True)
+    path.write_bytes(text.encode())
 
 
 def _exchange(new: Path, target: Path, old: Path) -> None:
@@ -46,3 +62,9 @@ def _exchange(new: Path, target: Path, old: Path) -> None:
     except OSError:
         old.rename(target)
         raise
+
+
+def _remove(folder: Path) -> None:
+    for top, _, _ in os.walk(folder):
+        os.chmod(top, 0o700)  # the copy of a read-only folder is read-only
+    shutil.rmtree(folder, ignore_errors=True)
