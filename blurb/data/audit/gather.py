@@ -9,7 +9,7 @@ from pathlib import Path
 from blurb.data.audit._base import Corpus, Finding
 from blurb.data.load import load_original
 from blurb.data.read import path_of, read_split
-from blurb.errors import DataError
+from blurb.errors import BlurbError, DataError
 from blurb.inputs.reading import Read
 from blurb.tasks import SPLITS, Task
 
@@ -39,7 +39,10 @@ def gather(
             try:
                 splits[split] = read_split(task, folder, split)
             except DataError as error:
-                unreadable.append(Finding("unreadable", task.name, split, 1, str(error)))
+                # The message may quote the file; it goes to the terminal only.
+                line = f"line {error.line}" if error.line is not None else "as a whole"
+                unreadable.append(Finding("unreadable", task.name, split, 1, "not audited, and cannot be run", line))
+                notes.append(str(error))
                 continue
             files[split] = path.read_bytes()
         originals = {}
@@ -47,7 +50,7 @@ def gather(
             try:
                 loaded = load_original(task, raw, splits)
                 originals = {split: dataset.to_list() for split, dataset in loaded.splits.items()}
-            except DataError as error:
+            except BlurbError as error:  # not there, not as expected, or without the extra that reads it
                 notes.append(f"{task.name}: compared with other tasks by its text with dummies only: {error}")
         headers = _headers(task, raw)
         if task.name in HEADERS and not headers:

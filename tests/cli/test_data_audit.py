@@ -1,0 +1,122 @@
+"""`blurb data audit` as a user calls it, on the demo suite and on files made wrong by hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.cli import cli
+from blurb.data import demo
+from blurb.data.inputs import texts
+from blurb.data.read import read_split
+from blurb.tasks import SPLITS, select
+from tests.data import samples
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli, ["data", "audit", *map(str, arguments)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_a_leak_that_was_put_in_is_found_in_every_format(tmp_path: Path) -> None:
+    shutil.copytree(demo.prepare(), tmp_path / "data")
+    test, train = (tmp_path / "data" / "GAD" / f"{split}.tsv" for split in ("test", "train"))
+    sentence = test.read_text(encoding="utf-8").split("\n")[1].split("\t")[1]
+    train.write_text(train.read_text(encoding="utf-8") + f"99999\t{sentence}\t1\n", encoding="utf-8")
+    arguments = ("--data", tmp_path / "data", "--tasks", "gad")
+    _, output, _ = run(*arguments, "--format", "json")
+    (found,) = (
+        one for one in json.loads(output) if one["check"] == "between splits" and one["where"] == "test in train"
+    )
+    assert "test.0" in found["ids"]
+    assert "train.99999" in found["others"] or found["count"] > 1
+    out = tmp_path / "new" / "all.csv"
+    code, table, _ = run(*arguments, "--out", out)
+    assert code == 0
+    assert "test in train" in table
+    with out.open(encoding="utf-8", newline="") as file:
+        lines = [line for line in csv.DictReader(file) if line["where"] == "test in train"]
+    assert lines[0]["ids"].split("|") == found["ids"]
+    assert [line["count"] for line in lines] == [str(found["count"])]
+
+
+def test_the_whole_suite_with_a_model_and_originals_without_its_text(
+    checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = demo.prepare()
+    out = tmp_path / "all.json"
+    arguments = ("--data", folder, "--raw", folder, "--model", checkpoint("bert_uncased"), "--out", out)
+    code, table, notes = run(*arguments)
+    assert code == 0
+    assert "8528200" in notes
+    assert max(map(len, table.splitlines())) <= 125
+    written = " ".join((table + notes + out.read_text(encoding="utf-8")).split())
+    for task in select("all"):
+        for split in SPLITS:
+            for row in read_split(task, folder, split):
+                for text in texts(row):
+                    assert len(text.split()) < 4 or " ".join(text.split()[:4]) not in written
+
+
+def test_a_file_that_cannot_be_read_is_a_finding_and_code_2(tmp_path: Path) -> None:
+    samples.put(tmp_path, "bc5-chem", "kalo\tO\nmi\tI\n")
+    samples.put(tmp_path, "gad", samples.SAMPLES["gad"])
+    code, output, notes = run("--data", tmp_path, "--tasks", "bc5-chem,gad", "--format", "json")
+    assert code == 2
+    (found,) = json.loads(output)
+    assert (found["check"], found["dataset"], found["kind"]) == ("unreadable", "bc5-chem", "line 2")
+    assert "train.tsv:2: tag I" in notes
+    assert "bc5-chem: dev is not there" in notes
+
+
+def test_nothing_found(tmp_path: Path) -> None:
+    samples.put(tmp_path, "gad", samples.SAMPLES["gad"])
+    code, output, _ = run("--data", tmp_path, "--tasks", "gad")
+    assert (code, output) == (0, "Nothing found.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--data", "nowhere"), "the folder does not exist; give it with --data"),
+        (("--out", "all.txt"), "--out writes .csv or .json"),
+        ((), "Give the folder of the datasets with --data"),
+        (("--data", ".", "--raw", "nowhere"), "give it with --raw"),
+    ],
+)
+def test_refusals(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        run(*arguments)
+
+
+def test_a_task_from_a_file_is_audited_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("blurb.tasks._files", {})  # as in a fresh process, and nothing is left for other tests
+    (tmp_path / "own.toml").write_text(
+        'name = "own"\ntype = "relation"\nlabels = ["no", "yes"]\npositive = "yes"\n'
+        '[files]\ntrain = "train.jsonl"\ndev = "dev.jsonl"\ntest = "test.jsonl"\n[format]\nkind = "jsonl"\n',
+        encoding="utf-8",
+    )
+    row = {
+        "text": "kalo mi tra",
+        "head": {"start": 0, "end": 4, "type": "X"},
+        "tail": {"start": 5, "end": 7, "type": "X"},
+    }
+    for split, label in (("train", "yes"), ("dev", "no"), ("test", "no")):
+        (tmp_path / f"{split}.jsonl").write_text(json.dumps({**row, "label": label}) + "\n", encoding="utf-8")
+    _, output, _ = run("--tasks", tmp_path / "own.toml", "--format", "json")
+    found = {(one["check"], one["where"]): one["ids"] for one in json.loads(output)}
+    assert found["between splits", "test in train"] == ["test.0"]
+    assert found["conflicting labels", "test"] == ["test.0"]
+    result = CliRunner().invoke(cli, ["data", "stats", "--tasks", str(tmp_path / "own.toml"), "--format", "json"])
+    records = json.loads(result.stdout)
+    assert [(one["units"], one["labels"], one["majority"]) for one in records] == [
+        (1, {"no": 0, "yes": 1}, 100.0), (1, {"no": 1, "yes": 0}, 0.0), (1, {"no": 1, "yes": 0}, 0.0),
+    ]  # fmt: skip
