@@ -17,6 +17,7 @@ from blurb import metrics
 from blurb.data.schema import Row
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.metrics.counts import Counts, unit_counts
 from blurb.tasks import Task
 
 Array = npt.NDArray[Any]
@@ -105,6 +106,15 @@ class Formulation(ABC):
         :param documents: the document of each unit, for tasks that are scored by document
         """
         return metrics.get(self.task.metric)(gold, predicted, **self.task.metric_options)
+
+    def counts(
+        self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[str | None]
+    ) -> tuple[Counts, list[str | None]]:
+        """What the score is a function of, summed over what is scored at once, (scored units, summands).
+
+        Also the document of each, None where the source names none. `metrics.score_of` gives the score of any sums.
+        """
+        return unit_counts(self.task.metric, gold, predicted, self.task.metric_options), list(documents)
 
     def main_metric(self, figures: Mapping[str, float]) -> float:
         """The figure that counts, of those `score` returned."""

@@ -12,6 +12,7 @@ from blurb.formulations._base import Array, Formulation, Output
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_texts
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.metrics.counts import Counts
 
 
 class Document(Formulation):
@@ -68,14 +69,23 @@ class Document(Formulation):
     def score(
         self, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], documents: Sequence[str | None]
     ) -> dict[str, float]:
-        return super().score(self._by_document(gold, documents), self._by_document(predicted, documents), [])
+        found = [list(self._by_document(labels, documents).values()) for labels in (gold, predicted)]
+        return super().score(found[0], found[1], [])
 
-    def _by_document(self, labels: Sequence[Sequence[str]], documents: Sequence[str | None]) -> list[Any]:
+    def counts(
+        self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[str | None]
+    ) -> tuple[Counts, list[str | None]]:
+        """One row a document: its labels are the union of those of its units."""
+        right, answer = self._by_document(gold, documents), self._by_document(predicted, documents)
+        names = [name if isinstance(name, str) else None for name in right]
+        return super().counts(list(right.values()), list(answer.values()), names)
+
+    def _by_document(self, labels: Sequence[Sequence[str]], documents: Sequence[str | None]) -> dict[object, list[str]]:
         union: dict[object, set[str]] = {}
         for number, (row, doc_id) in enumerate(zip(labels, documents, strict=True)):
             # A unit that names no document is one.
             union.setdefault(number if doc_id is None else doc_id, set()).update(row)
-        return [self._in_order(found) for found in union.values()]
+        return {name: self._in_order(found) for name, found in union.items()}
 
 
 FORMULATION = Document

@@ -15,48 +15,138 @@ LEVEL = 0.05
 NODES = 200
 
 
+POWER = 0.8
+"""With this probability a difference of the size called `detectable` is found."""
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """The outcome of a comparison.
+    """The outcome of a comparison. All but the difference are None where they cannot be known.
 
     :param difference: of the means, None if one side has no run
-    :param p: two-sided, None if it cannot be known
+    :param error: its standard error, 0 where no run differs from another
+    :param freedom: degrees of freedom of that error; None if it is 0
     """
 
     difference: float | None
-    p: float | None
+    error: float | None = None
+    freedom: float | None = None
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided: how often runs of one encoder would differ by as much."""
+        if self.difference is None or not self.error or self.freedom is None:
+            return None
+        return two_sided(self.difference / self.error, self.freedom)
+
+    @property
+    def p_drop(self) -> float | None:
+        """One-sided: how often runs of one encoder would fall by as much or more."""
+        if self.p is None or self.difference is None:
+            return None
+        return self.p / 2 if self.difference < 0 else 1 - self.p / 2
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest true difference that this comparison finds with probability 80 % at the level of 5 %."""
+        if self.error is None or self.freedom is None:
+            return None
+        return (critical(self.freedom) + critical(self.freedom, 2 * (1 - POWER))) * self.error
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % confidence interval of the difference."""
+        if self.difference is None or self.error is None or self.freedom is None:
+            return None
+        half = critical(self.freedom) * self.error
+        return self.difference - half, self.difference + half
 
     @property
     def verdict(self) -> str:
         """`significant`, `not significant` or `cannot judge`."""
-        if self.p is None:
-            return "cannot judge"
-        return "significant" if self.p < LEVEL else "not significant"
+        return verdict(self.p)
 
 
-def compare(values: Sequence[float], default: Sequence[float]) -> Comparison:
+def verdict(p: float | None) -> str:
+    """What a p, corrected or not, says in words."""
+    if p is None:
+        return "cannot judge"
+    return "significant" if p < LEVEL else "not significant"
+
+
+def compare(
+    values: Sequence[float], default: Sequence[float], unit_variance: float = 0.0, units: int = 0
+) -> Comparison:
     """Welch's t-test of the scores of two sets of runs, one score a seed; the sides may differ in size and variance.
 
-    It respects the variance between seeds, but not yet that of the test units: a verdict holds for this test set and
-    for runs like these, not for other texts. It corrects nothing for many comparisons either. There is no judgement
-    with fewer than two runs on a side, or where no side varies: equal scores say nothing about the next seed.
+    The null hypothesis is that both are the same encoder, fine-tuned with other seeds. Runs of one encoder on one test
+    set share what the set is like, so the variance between runs is all that such a difference has; what the choice of
+    test units adds to the difference of two encoders comes in as `unit_variance` (`blurb.leaderboard.resampling`).
+
+    A side with one run has the variance of the other, which it has under the null. There is no judgement if neither has
+    two, or where no side varies: equal scores say nothing about the next seed. Nothing is corrected for many
+    comparisons (`holm`).
+
+    :param unit_variance: of the difference, over test units
+    :param units: how many there are
 
     >>> compare([80.1, 80.3, 80.2], [79.1, 79.4, 79.2]).verdict
     'significant'
-    >>> compare([80.1], [79.1, 79.4, 79.2]).verdict
-    'cannot judge'
+    >>> compare([80.1], [79.1, 79.4, 79.2]).verdict, compare([80.1], [79.1]).verdict
+    ('significant', 'cannot judge')
     """
     if not values or not default:
-        return Comparison(None, None)
+        return Comparison(None)
     difference = statistics.fmean(values) - statistics.fmean(default)
-    if min(len(values), len(default)) < 2:
-        return Comparison(difference, None)
-    errors = [statistics.variance(side) / len(side) for side in (values, default)]
-    if sum(errors) == 0:
-        return Comparison(difference, None)
-    shares = [error / sum(errors) for error in errors]
-    freedom = 1 / sum(share**2 / (len(side) - 1) for share, side in zip(shares, (values, default), strict=True))
-    return Comparison(difference, two_sided(difference / math.sqrt(sum(errors)), freedom))
+    sides = (values, default)
+    known = [side for side in sides if len(side) > 1]
+    if not known:
+        return Comparison(difference)
+    if unit_variance <= 0 and not any(statistics.variance(side) for side in known):
+        return Comparison(difference, 0.0)
+    if len(known) == 1:
+        run_error = statistics.variance(known[0]) * sum(1 / len(side) for side in sides)
+        parts = [(run_error, len(known[0]) - 1)]
+    else:
+        parts = [(statistics.variance(side) / len(side), len(side) - 1) for side in sides]
+    if unit_variance > 0 and units > 1:
+        parts.append((unit_variance, units - 1))
+    variance = sum(part for part, _ in parts)
+    freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts)
+    return Comparison(difference, math.sqrt(variance), freedom)
+
+
+def combined(parts: Sequence[tuple[float, Comparison]]) -> Comparison:
+    """The comparison of weighted means, such as the BLURB score, from those of independent datasets.
+
+    :param parts: weight and comparison of each
+    """
+    if not parts or any(part.difference is None for _, part in parts):
+        return Comparison(None)
+    difference = sum(weight * (part.difference or 0.0) for weight, part in parts)
+    if any(part.error is None for _, part in parts):
+        return Comparison(difference)
+    errors = [((weight * (part.error or 0.0)) ** 2, part.freedom) for weight, part in parts]
+    variance = sum(error for error, _ in errors)
+    if not variance:
+        return Comparison(difference, 0.0)
+    freedom = variance**2 / sum(error**2 / degrees for error, degrees in errors if degrees is not None)
+    return Comparison(difference, math.sqrt(variance), freedom)
+
+
+def holm(values: Sequence[float | None]) -> list[float | None]:
+    """p-values corrected for their number by Holm's step-down rule; those that are not known stay so and count not.
+
+    >>> holm([0.01, 0.04, None, 0.03])
+    [0.03, 0.06, None, 0.06]
+    """
+    order = sorted((p, place) for place, p in enumerate(values) if p is not None)
+    found: list[float | None] = [None] * len(values)
+    largest = 0.0
+    for rank, (p, place) in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p))
+        found[place] = round(largest, 12)
+    return found
 
 
 def half_width(values: Sequence[float]) -> float | None:
@@ -70,16 +160,18 @@ def half_width(values: Sequence[float]) -> float | None:
     return critical(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
 
 
-def critical(freedom: float) -> float:
-    """The t that Student's t passes on either side with probability 5 %, by bisection of `two_sided`.
+def critical(freedom: float, level: float = LEVEL) -> float:
+    """The t that Student's t passes on either side with probability `level`, by bisection of `two_sided`.
 
-    >>> round(critical(1), 3), round(critical(10), 3)
-    (12.706, 2.228)
+    >>> round(critical(1), 3), round(critical(10), 3), round(critical(10, 0.4), 3)
+    (12.706, 2.228, 0.879)
     """
-    low, high = 0.0, 13.0  # one degree of freedom has the largest, 12.7
+    low, high = 0.0, 13.0  # one degree of freedom has the largest at 5 %, 12.7
+    while two_sided(high, freedom) > level:
+        high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if two_sided(middle, freedom) > LEVEL else (low, middle)
+        low, high = (middle, high) if two_sided(middle, freedom) > level else (low, middle)
     return high
 
 

@@ -11,10 +11,10 @@ from blurb.metrics._checks import check_labels, check_pairs
 from blurb.metrics._ratios import ratio, ratios
 
 
-def _indicators(documents: Sequence[Collection[str]], labels: Sequence[str], side: str) -> NDArray[np.bool_]:
-    """Whether a document has a label: (documents, labels)."""
+def indicators(documents: Sequence[Collection[str]], labels: Sequence[str], side: str) -> NDArray[np.bool_]:
+    """Whether a document has a label: (documents, labels). ValueError, naming the row, at a label that there is not."""
     column = {label: number for number, label in enumerate(labels)}
-    indicators = np.zeros((len(documents), len(labels)), dtype=np.bool_)
+    table = np.zeros((len(documents), len(labels)), dtype=np.bool_)
     for row, document in enumerate(documents):
         if isinstance(document, str):
             raise ValueError(f"{side} document {row} is the string {document!r}. Pass a collection of label names.")
@@ -24,8 +24,8 @@ def _indicators(documents: Sequence[Collection[str]], labels: Sequence[str], sid
                     f"{side} document {row} (counting from 0) has the unknown label {label!r}. "
                     f"Known: {', '.join(labels)}."
                 )
-            indicators[row, column[label]] = True
-    return indicators
+            table[row, column[label]] = True
+    return table
 
 
 def _mean_ratio(part: NDArray[np.int64], whole: NDArray[np.int64], neither: NDArray[np.bool_]) -> float:
@@ -64,7 +64,7 @@ def multilabel_f1(
     """
     check_labels(labels)
     check_pairs(gold, predicted, "document")
-    is_gold, is_predicted = _indicators(gold, labels, "gold"), _indicators(predicted, labels, "predicted")
+    is_gold, is_predicted = indicators(gold, labels, "gold"), indicators(predicted, labels, "predicted")
     right = is_gold & is_predicted  # (documents, labels)
     pooled = ratios(right.sum(), is_predicted.sum(), is_gold.sum())
     per_label = [ratios(*counts).f1 for counts in zip(right.sum(0), is_predicted.sum(0), is_gold.sum(0), strict=True)]

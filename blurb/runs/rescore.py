@@ -8,9 +8,9 @@ from typing import Any
 
 from filelock import FileLock
 
-from blurb import formulations, metrics, tasks
+from blurb import formulations, metrics
 from blurb.formulations._base import Formulation
-from blurb.runs.store import Store, read_json, read_predictions, write_json
+from blurb.runs.store import Store, read_json, read_predictions, task_of, write_json
 
 
 def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
@@ -41,19 +41,13 @@ def is_done(store: Store, path: Path) -> bool:
 def refresh(store: Store, path: Path) -> bool:
     """Computes the metrics of a finished trial again; returns whether they changed. Call it under its lock."""
     spec = store.read_spec(path)
-    formulation = formulations.bind(_task(path, spec.task), spec.settings)
+    formulation = formulations.bind(task_of(path, spec.task), spec.settings)
     content = figures(formulation, read_predictions(path / "predictions.parquet"))
     if not store.damage(path) and read_json(path / "metrics.json") == content:
         return False
     write_json(path / "metrics.json", content)
     store.seal(path)
     return True
-
-
-def _task(path: Path, name: str) -> tasks.Task:
-    """The task of a trial; of a task file as it was declared then."""
-    declaration = read_json(path / "provenance.json").get("declaration")
-    return tasks.Task(**declaration) if declaration else tasks.get(name)
 
 
 def rescore(store: Store) -> int:

@@ -17,8 +17,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from blurb import tasks
 from blurb.errors import StoreError
 from blurb.runs.spec import Configuration, Trial
+from blurb.tasks import Task
 
 SCHEMA = 1
 """Version of the files; a store of another version is refused, never rewritten."""
@@ -179,6 +181,12 @@ def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     import pyarrow.parquet
 
     pyarrow.parquet.write_table(pyarrow.table(dict(columns)), path, compression="zstd")
+
+
+def task_of(path: Path, name: str) -> Task:
+    """The task of a trial; of a task file, as it was declared when the trial ran."""
+    declaration = read_json(path / "provenance.json").get("declaration")
+    return Task(**declaration) if declaration else tasks.get(name)
 
 
 def read_predictions(path: Path) -> dict[str, list[Any]]:

@@ -1,0 +1,80 @@
+"""The test units of several runs of one task, as sums that a metric is a function of (`blurb.metrics.counts`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blurb import formulations
+from blurb.metrics.counts import score_of
+from blurb.runs.store import Record, read_predictions, task_of
+from blurb.tasks import Split
+
+
+@dataclass(frozen=True)
+class Units:
+    """Runs on one split, cut into the clusters that are drawn together: documents where the source names them.
+
+    :param metric: name of the metric
+    :param counts: (runs, clusters, summands)
+    :param names: of the clusters
+    :param kind: what they are: "documents", or what the task counts
+    """
+
+    metric: str
+    counts: NDArray[np.float64]
+    names: tuple[str, ...]
+    kind: str
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return len(self.counts)
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The score of each run, times 100, (runs,)."""
+        return 100 * score_of(self.metric, self.counts.sum(1))
+
+
+def load(records: Mapping[int, Record], split: Split = "test") -> Units | None:
+    """The units of the runs of one task, one a seed; None if they were not all scored on the same units.
+
+    They were not if `max_eval` drew other ones for every seed; then nothing is known of what their choice does.
+    """
+    found: list[NDArray[np.float64]] = []
+    names: list[str] = []
+    kind = metric = ""
+    for _, record in sorted(records.items()):
+        task = task_of(record.path, record.trial.task)
+        counts, clusters, named = _of_run(record, split)
+        if found and (clusters != names or counts.shape != found[0].shape):
+            return None
+        found.append(counts)
+        names, metric = clusters, task.metric
+        kind = "documents" if named else {"ner": "sentences", "pico": "sentences"}.get(task.type, task.unit)
+    return Units(metric, np.stack(found), tuple(names), kind) if found else None
+
+
+def _of_run(record: Record, split: Split) -> tuple[NDArray[np.float64], list[str], bool]:
+    """Sums of each cluster, their names, and whether they are documents."""
+    columns = _columns(record, split)
+    formulation = formulations.bind(task_of(record.path, record.trial.task), record.trial.settings)
+    counts, documents = formulation.counts(columns["gold"], columns["prediction"], columns["doc_id"])
+    named = bool(documents) and None not in documents
+    if not named:
+        return counts, [str(name) for name in columns["id"]], False
+    place = {name: number for number, name in enumerate(dict.fromkeys(documents))}
+    sums = np.zeros((len(place), counts.shape[1]))
+    np.add.at(sums, [place[name] for name in documents], counts)
+    return sums, [str(name) for name in place], True
+
+
+def _columns(record: Record, split: Split) -> dict[str, list[Any]]:
+    columns = read_predictions(record.path / "predictions.parquet")
+    rows = [place for place, name in enumerate(columns["split"]) if name == split]
+    return {name: [columns[name][place] for place in rows] for name in ("id", "doc_id", "gold", "prediction")}

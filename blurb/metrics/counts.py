@@ -1,0 +1,148 @@
+"""Metrics as sums over test units: what is needed to score any resample of a test set without scoring it anew.
+
+Every metric of BLURB is a function of sums: of true positives, predictions and gold for F1, of right answers for
+accuracy, of moments for Pearson's r. `unit_counts` gives the summands of each unit, `score_of` the metric of any sums
+of them, in one array operation for many resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blurb.errors import UnknownName
+from blurb.metrics._checks import check_pairs, check_sentences
+from blurb.metrics.entity import entity_counts
+from blurb.metrics.multilabel import indicators
+
+Counts = NDArray[np.float64]
+"""(units, summands)."""
+Scores = NDArray[np.float64]
+
+
+class Summed(NamedTuple):
+    """A metric in two steps."""
+
+    counts: Callable[..., NDArray[Any]]
+    score: Callable[[NDArray[np.float64]], Scores]
+
+
+def unit_counts(metric: str, gold: Sequence[Any], predicted: Sequence[Any], options: Mapping[str, Any]) -> Counts:
+    """The summands of each unit, (units, summands).
+
+    :param metric: a name in `blurb.metrics.METRICS`; the figure is the first that it returns
+    :param options: its keyword arguments
+
+    >>> unit_counts("binary_f1", ["1", "0", "1"], ["1", "1", "0"], {"positive": "1"}).tolist()
+    [[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    return np.asarray(_summed(metric).counts(gold, predicted, **options), dtype=np.float64)
+
+
+def score_of(metric: str, sums: NDArray[np.float64]) -> Scores:
+    """The metric of sums of summands: (..., summands) to (...), fractions; what is undefined is 0.0.
+
+    >>> counts = unit_counts("binary_f1", ["1", "0", "1"], ["1", "1", "0"], {"positive": "1"})
+    >>> float(score_of("binary_f1", counts.sum(0)))
+    0.5
+    """
+    return _summed(metric).score(sums)
+
+
+def _summed(metric: str) -> Summed:
+    if metric not in SUMMED:
+        raise UnknownName("metric with counts", metric, SUMMED)
+    return SUMMED[metric]
+
+
+def _f1(sums: NDArray[np.float64]) -> Scores:
+    """2 tp / (predicted + gold)."""
+    both = sums[..., 1] + sums[..., 2]
+    return np.divide(2 * sums[..., 0], both, out=np.zeros_like(both), where=both > 0)
+
+
+def _words(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], labels: Sequence[str]) -> Counts:
+    """Three numbers a label: (sentences, 3 * labels)."""
+    check_sentences(gold, predicted)
+    found = np.zeros((len(gold), len(labels), 3))
+    column = {label: place for place, label in enumerate(labels)}
+    for row, (right, answer) in enumerate(zip(gold, predicted, strict=True)):
+        for one, other in zip(right, answer, strict=True):
+            if one == other == "O":
+                continue
+            wanted, given = column.get(one[2:]), column.get(other[2:])
+            if given is not None:
+                found[row, given, 1] += 1
+            if wanted is not None:
+                found[row, wanted, 2] += 1
+                found[row, wanted, 0] += wanted == given
+    return found.reshape(len(gold), -1)
+
+
+def _macro_f1(sums: NDArray[np.float64]) -> Scores:
+    return np.asarray(_f1(sums.reshape(*sums.shape[:-1], -1, 3)).mean(-1))
+
+
+def _without(gold: Sequence[str], predicted: Sequence[str], negative: str) -> Counts:
+    right, answer = _names(gold, predicted)
+    return np.stack([(right == answer) & (right != negative), answer != negative, right != negative], 1)
+
+
+def _binary(gold: Sequence[str], predicted: Sequence[str], positive: str) -> Counts:
+    right, answer = _names(gold, predicted)
+    return np.stack([(right == positive) & (answer == positive), answer == positive, right == positive], 1)
+
+
+def _accuracy(gold: Sequence[str], predicted: Sequence[str]) -> Counts:
+    right, answer = _names(gold, predicted)
+    return np.stack([right == answer, np.ones(len(right))], 1)
+
+
+def _names(gold: Sequence[str], predicted: Sequence[str]) -> tuple[NDArray[np.str_], NDArray[np.str_]]:
+    check_pairs(gold, predicted, "unit")
+    return np.array(gold, dtype=np.str_), np.array(predicted, dtype=np.str_)
+
+
+def _share(sums: NDArray[np.float64]) -> Scores:
+    return np.divide(sums[..., 0], sums[..., 1], out=np.zeros_like(sums[..., 0]), where=sums[..., 1] > 0)
+
+
+def _documents(gold: Sequence[Any], predicted: Sequence[Any], labels: Sequence[str]) -> Counts:
+    check_pairs(gold, predicted, "document")
+    right, answer = indicators(gold, labels, "gold"), indicators(predicted, labels, "predicted")
+    return np.stack([(right & answer).sum(1), answer.sum(1), right.sum(1)], 1)
+
+
+def _moments(gold: Sequence[float], predicted: Sequence[float], low: float = 0.0, high: float = 4.0) -> Counts:
+    """1, x, y, xx, yy, xy around the middle of the scale, where the sums lose least to rounding."""
+    check_pairs(gold, predicted, "pair")
+    middle = (low + high) / 2
+    x = np.asarray(gold, dtype=np.float64) - middle
+    y = np.clip(np.asarray(predicted, dtype=np.float64), low, high) - middle
+    return np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y], 1)
+
+
+def _correlation(sums: NDArray[np.float64]) -> Scores:
+    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    covariance = n * xy - x * y
+    spreads = [n * square - mean * mean for square, mean in ((xx, x), (yy, y))]
+    # A constant side leaves rounding errors of the squares behind.
+    fine = (spreads[0] > 1e-12 * n * xx) & (spreads[1] > 1e-12 * n * yy)
+    root = np.sqrt(np.where(fine, spreads[0] * spreads[1], 1))
+    found: Scores = np.divide(covariance, root, out=np.zeros_like(x), where=fine)
+    return found
+
+
+SUMMED: dict[str, Summed] = {
+    "entity_f1": Summed(entity_counts, _f1),
+    "token_macro_f1": Summed(_words, _macro_f1),
+    "micro_f1_without": Summed(_without, _f1),
+    "binary_f1": Summed(_binary, _f1),
+    "pearson": Summed(_moments, _correlation),
+    "multilabel_f1": Summed(_documents, _f1),
+    "accuracy": Summed(_accuracy, _share),
+}
+"""Every metric of `blurb.metrics.METRICS`."""
