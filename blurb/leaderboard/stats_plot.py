@@ -46,7 +46,7 @@ def draw(found: Sequence[Statistics]) -> Figure:
 
     names = list(dict.fromkeys(one.task.name for one in found))
     pieces = all(one.pieces for one in found)
-    figure = Figure(figsize=(6.3, 0.9 + 0.36 * len(names)), layout="constrained")
+    figure = Figure(figsize=(6.3, 1.15 + 0.36 * len(names)), layout="constrained")
     axes = figure.subplots()
     axes.set_xscale("log", base=2)
     for one in found:

@@ -106,6 +106,26 @@ def test_short_test_sentences_in_train(corpora: Corpora, name: str, short: int) 
     assert sum(words(rows[id_]) < 6 for id_ in leaks(tasks.get(name), dict(corpora(name).splits))) == short
 
 
+COPIES = {
+    "bc5-chem": 9, "bc5-disease": 9, "ncbi-disease": 3, "bc2gm": 23, "jnlpba": 26, "ebm-pico": 1, "chemprot": 117,
+    "ddi": 50, "gad": 26, "hoc": 4, "biosses": 0, "pubmedqa": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_within_test(corpora: Corpora, name: str) -> None:
+    rows = corpora(name).splits["test"]
+    found = at(list(repeated(corpora(name))), "test")
+    assert (0 if found is None else found.count) == len(rows) - len(set(map(_plain, rows))) == COPIES[name]
+
+
+@pytest.mark.parametrize(("name", "count", "distinct"), [("ddi", 80, 78), ("gad", 39, 39)])
+def test_dev_rows_in_train(corpora: Corpora, name: str, count: int, distinct: int) -> None:
+    found = at(list(between(corpora(name))), "dev in train")
+    assert found is not None
+    assert (found.count, found.distinct) == (count, distinct)
+
+
 def test_copies_in_gad(corpora: Corpora, real_data: Path) -> None:
     """26 in test, 4 in dev, 134 in train; counted from the lines as well."""
     found = {one.where: one.count for one in repeated(corpora("gad"))}
@@ -113,9 +133,6 @@ def test_copies_in_gad(corpora: Corpora, real_data: Path) -> None:
     for split, count in found.items():
         lines = (real_data / "GAD" / f"{split}.tsv").read_text(encoding="utf-8").rstrip("\n").split("\n")[1:]
         assert sum(times - 1 for times in Counter(line.split("\t")[1] for line in lines).values()) == count
-    shared_rows = at(list(between(corpora("gad"))), "dev in train")
-    assert shared_rows is not None
-    assert (shared_rows.count, shared_rows.distinct) == (39, 39)
 
 
 def test_documents_of_jnlpba(corpora: Corpora) -> None:
@@ -140,6 +157,12 @@ CONFLICTS = {
     "bc2gm": {"train": 6, "dev": 4, "test": 4}, "jnlpba": {"train": 38, "test": 38}, "ebm-pico": {"dev": 2},
     "chemprot": {}, "ddi": {"train": 53, "test": 9}, "gad": {}, "biosses": {}, "hoc": {"train": 2}, "pubmedqa": {},
 }  # fmt: skip
+
+
+def test_what_no_model_gets_right_in_the_test_of_jnlpba(corpora: Corpora) -> None:
+    found = at(list(conflicts(corpora("jnlpba"))), "test")
+    assert found is not None
+    assert found.effect == "6 are wrong for any model"
 
 
 @pytest.mark.parametrize("name", CONFLICTS)

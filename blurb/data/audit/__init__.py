@@ -36,9 +36,9 @@ def audit(corpora: Sequence[Corpus]) -> list[Finding]:
 def leaks(task: Task, splits: dict[Split, Sequence[Row]]) -> set[str]:
     """Ids of the test units of a task whose input is in train, letter by letter and however short it is.
 
-    >>> train = [{"id": "train.0", "tokens": ["Methods", ":"], "tags": ["O", "O"]}]
-    >>> test = [{"id": "test.0", "tokens": ["Methods", ":"], "tags": ["O", "O"]},
-    ...         {"id": "test.1", "tokens": ["Methods"], "tags": ["O"]}]
+    >>> train = [{"id": "train.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]}]
+    >>> test = [{"id": "test.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]},
+    ...         {"id": "test.1", "tokens": ["kalo"], "tags": ["O"]}]
     >>> from blurb import tasks
     >>> leaks(tasks.get("bc2gm"), {"train": train, "test": test})
     {'test.0'}

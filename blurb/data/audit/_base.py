@@ -12,7 +12,7 @@ from blurb.inputs.reading import Reading
 from blurb.tasks import Split, Task
 
 LONG = 6
-"""Words from which an input that comes twice is no accident ("Background :", "See Table 2 .")."""
+"""Words from which an input that comes twice is no accident, as a heading of one or two words is."""
 Ids = tuple[str, ...]
 
 
