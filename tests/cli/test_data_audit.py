@@ -57,7 +57,7 @@ def test_the_whole_suite_with_a_model_and_originals_without_its_text(
     code, table, notes = run(*arguments)
     assert code == 0
     assert "8528200" in notes
-    assert max(map(len, table.splitlines())) <= 125
+    assert max(map(len, table.splitlines())) <= 120
     written = " ".join((table + notes + out.read_text(encoding="utf-8")).split())
     for task in select("all"):
         for split in SPLITS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from blurb.data.audit.duplicates import between, conflicts, documents, repeated
 from blurb.data.audit.gather import gather
 from blurb.data.audit.shared import shared
 from blurb.data.audit.tags import illegal
-from blurb.data.schema import Row
+from blurb.data.schema import Row, to_dataset
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.reading import Reading
 from blurb.models import resolve
@@ -67,6 +68,8 @@ def test_inputs_in_two_splits_whatever_their_labels() -> None:
     assert found[0].others == ("a", "a", "b")
     assert leaks(tasks.get("bc2gm"), {"train": train, "dev": dev, "test": test}) == {"e", "f", "g"}
     assert leaks(tasks.get("bc2gm"), {"test": test}) == set()
+    datasets: Any = {"train": to_dataset(train, "ner"), "test": to_dataset(test, "ner")}
+    assert leaks(tasks.get("bc2gm"), datasets) == {"e", "f", "g"}
 
 
 def test_what_makes_two_inputs_the_same() -> None:

@@ -264,10 +264,11 @@ def test_the_document_that_stands_twice_in_the_original_of_ncbi_disease(test_dat
 
 
 def test_no_text_of_a_corpus_is_in_the_output(real_data: Path, corpora: Corpora, tmp_path: Path) -> None:
-    names = "gad,hoc,biosses,bc2gm"
+    names = "gad,hoc,biosses,bc2gm,jnlpba,ddi"
     arguments = ["data", "audit", "--data", str(real_data), "--tasks", names]
     table = CliRunner().invoke(cli, [*arguments, "--out", str(tmp_path / "all.csv")])
     assert table.exit_code == 0
+    assert max(map(len, table.stdout.splitlines())) <= 120
     written = " ".join((table.output + (tmp_path / "all.csv").read_text(encoding="utf-8")).split())
     for name in names.split(","):
         for rows in corpora(name).splits.values():

@@ -216,3 +216,10 @@ def test_the_committed_extremes_are_those_of_the_protocol() -> None:
     assert {split: round(BY_SPLIT["biosses", split]["score"]["mean"], 2) for split in SPLITS} == {
         "train": 2.40, "dev": 1.71, "test": 1.94,
     }  # fmt: skip
+
+
+def test_a_folder_without_any_of_the_files(tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["data", "stats", "--data", str(tmp_path), "--tasks", "gad"])
+    assert "none of the files is there: gad: train is not there." in str(result.exception)
+    result = CliRunner().invoke(cli, ["data", "stats", "--data", str(tmp_path / "nowhere")])
+    assert "the data folder does not exist" in str(result.exception)

@@ -50,16 +50,18 @@ def stats(data: Path | None, selection: str, model: str | None, form: str, plot:
         notes += [f"{task.name}: {split} is not there." for split in tasks.SPLITS if split not in there]
         rows = {split: read_split(task, folder, split) for split in there}
         found += measure(task, rows, read, majority_score)
+    if not found:
+        raise DataError(f"none of the files is there: {' '.join(notes)}", folder)
     if form == "table":
         _show_tables(found)
     elif form == "json":
         records = [record(one) for one in found]
-        show(list(records[0]) if records else [], [list(one.values()) for one in records], form)
+        show(list(records[0]), [list(one.values()) for one in records], form)
     else:
         rows_ = [_flat(record(one)) for one in found]
         columns = list(dict.fromkeys(column for row in rows_ for column in row))
         show(columns, [[row.get(column, "") for column in columns] for row in rows_], form)
-    if plot is not None and found:
+    if plot is not None:
         stats_plot.write(found, plot)
     for note in notes:
         click.echo(note, err=True)

@@ -5,7 +5,7 @@ A check is a function of a `Corpus` in `CHECKS`, or of all of them in `ACROSS`; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from blurb.data.audit import duplicates
 from blurb.data.audit._base import LONG, Corpus, Finding
@@ -33,8 +33,10 @@ def audit(corpora: Sequence[Corpus]) -> list[Finding]:
     return found + [finding for across in ACROSS for finding in across(corpora)]
 
 
-def leaks(task: Task, splits: dict[Split, Sequence[Row]]) -> set[str]:
-    """Ids of the test units of a task whose input is in train, letter by letter and however short it is.
+def leaks(task: Task, splits: Mapping[Split, Iterable[Row]]) -> set[str]:
+    """Ids of the test examples of a task whose input is in train, letter by letter and however short it is.
+
+    :param splits: train and test, as rows or as the datasets of `blurb.data.load`
 
     >>> train = [{"id": "train.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]}]
     >>> test = [{"id": "test.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]},

@@ -49,8 +49,8 @@ class Corpus:
 
     :param originals: rows with the text as it was, of a task whose files hold dummies
     :param readings: how an encoder reads each split
-    :param headers: PubMed ids in the order of an original release that has documents, by file
-    :param raw: marks of the file itself (byte order mark, carriage returns), by split
+    :param headers: PubMed ids in the order of the original release, by file, of a task that names no documents
+    :param files: the bytes of each split, for what reading leaves out
     """
 
     task: Task
@@ -58,7 +58,7 @@ class Corpus:
     originals: Mapping[Split, Sequence[Row]] = field(default_factory=dict)
     readings: Mapping[Split, Reading] = field(default_factory=dict)
     headers: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    raw: Mapping[Split, bytes] = field(default_factory=dict)
+    files: Mapping[Split, bytes] = field(default_factory=dict)
 
     @cached_property
     def by_identity(self) -> dict[Split, dict[tuple[object, ...], list[Row]]]:

@@ -73,7 +73,7 @@ def windows(corpus: Corpus) -> Iterator[Finding]:
             ("longer than the limit", "text around the pair is cut", np.ones(len(places), dtype=np.bool_)),
             ("farther apart than the limit", "text between the entities is cut", last - first > reading.room),
             ("lost by the window", "an entity is not in the input", _lost(reading)),
-            ("beyond a cut at the end", "none here: the window is around the pair", last > before + reading.room),
+            ("beyond a cut at the end", "none: a window is around the pair", last > before + reading.room),
         ):  # fmt: skip
             if which.any():
                 found = ids(corpus.splits[split][reading.long[row]] for row in np.flatnonzero(which).tolist())

@@ -40,7 +40,7 @@ def characters(corpus: Corpus) -> Iterator[Finding]:
         for kind, ids in found.items():
             effect = KINDS[kind][1] if kind in KINDS else OTHER
             yield Finding("encoding", corpus.task.name, split, len(ids), effect, kind=kind, ids=tuple(ids))
-        raw = corpus.raw.get(split, b"")
+        raw = corpus.files.get(split, b"")
         for kind, count in (("byte order mark", raw.startswith(b"\xef\xbb\xbf")), ("CR LF", raw.count(b"\r\n"))):
             if count:
                 effect = "none: left out in reading"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from blurb.data.audit._base import Corpus, Finding, group, ids, long
@@ -46,7 +46,7 @@ def between(corpus: Corpus) -> Iterator[Finding]:
                           others=ids(twin for _, twin in pairs))  # fmt: skip
 
 
-def leaks(splits: Mapping[Split, Sequence[Row]]) -> set[str]:
+def leaks(splits: Mapping[Split, Iterable[Row]]) -> set[str]:
     """Ids of the test units whose input is in train, however short it is."""
     known = group(splits.get("train", ())).keys()
     return {str(row["id"]) for key, rows in group(splits.get("test", ())).items() if key in known for row in rows}
@@ -88,4 +88,4 @@ def documents(corpus: Corpus) -> Iterator[Finding]:
         both = sorted(set(found.get(later, ())) & set(found.get(earlier, ())))
         if both:
             yield Finding("documents", corpus.task.name, f"{later} in {earlier}", len(both),
-                          "sentences of one document on both sides", kind="in both", ids=tuple(both))  # fmt: skip
+                          "one document on both sides", kind="in both", ids=tuple(both))  # fmt: skip
