@@ -254,7 +254,7 @@ def test_pairs_that_a_limit_takes_apart(checkpoint: Callable[[str], Path], kind:
     reading = read(task, rows)
     found = windows(Corpus(task, {"test": rows}, readings={"test": reading}))
     assert {one.kind: one.ids for one in found} == {
-        "longer than the limit": ("first", "last", "apart"), "farther apart than the limit": ("apart",),
+        "longer than the limit": ("first", "last", "apart"), "wider than the limit": ("apart",),
         "beyond a cut at the end": ("last", "apart"),
     }  # fmt: skip
     assert reading.cut.windowed == 3

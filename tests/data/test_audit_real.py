@@ -242,7 +242,7 @@ def _check_windows(corpus: Corpus, read: Read, long: int, apart: int, end: int) 
     found: Counter[str] = Counter()
     for one in windows(Corpus(corpus.task, corpus.splits, readings=readings)):
         found[one.kind] += one.count
-    expected = {"longer than the limit": long, "farther apart than the limit": apart, "beyond a cut at the end": end}
+    expected = {"longer than the limit": long, "wider than the limit": apart, "beyond a cut at the end": end}
     assert found == {kind: count for kind, count in expected.items() if count}  # and none is lost by the window
 
 

@@ -71,7 +71,7 @@ def windows(corpus: Corpus) -> Iterator[Finding]:
         first, last = places.min(axis=(1, 2)), places.max(axis=(1, 2))  # (long,) where the pair begins and ends
         for kind, effect, which in (
             ("longer than the limit", "text around the pair is cut", np.ones(len(places), dtype=np.bool_)),
-            ("farther apart than the limit", "text between the entities is cut", last - first > reading.room),
+            ("wider than the limit", "text between the entities is cut", last - first > reading.room),
             ("lost by the window", "an entity is not in the input", _lost(reading)),
             ("beyond a cut at the end", "none: a window is around the pair", last > before + reading.room),
         ):  # fmt: skip
