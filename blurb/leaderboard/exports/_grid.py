@@ -1,0 +1,133 @@
+"""The content of a table: models side by side, a line a dataset in the order of the paper's Table 6, the score last."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from blurb.errors import SettingsError, UnknownName
+from blurb.leaderboard import published
+from blurb.leaderboard.exports._base import Wanted, rows
+from blurb.leaderboard.rows import DEMO, Result
+from blurb.leaderboard.score import blurb_score, members
+from blurb.tasks import Task
+
+OPTIONS = frozenset({"published", "sd", "transpose"})
+SCORE = "BLURB score"
+SOURCE = "Gu et al., ACM Transactions on Computing for Healthcare 3(1), 2021"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure as printed; empty where there is none. `best` is of its dataset, among two or more."""
+
+    text: str = ""
+    sd: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """One model. Figures are times 100; `sd` is over seeds, of datasets with two or more."""
+
+    name: str
+    figures: dict[str, float]
+    sd: dict[str, float] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: `cells` has a line for each of `lines` and in it a cell for each of `heads`."""
+
+    corner: str
+    heads: Sequence[str]
+    lines: Sequence[str]
+    cells: Sequence[Sequence[Cell]]
+    caption: str
+    notes: Sequence[str]
+
+
+def grid(wanted: Wanted) -> Grid:
+    """The table that is wanted; published rows come first, as they do in what is compared with."""
+    others = _published(wanted.published)
+    own = rows(wanted, optional=bool(others))
+    if not wanted.models and not wanted.row and others:
+        own = [row for row in own if row.configuration.suite != DEMO]
+    if others and any(row.configuration.suite == DEMO for row in own):
+        raise SettingsError("Rows of the synthetic demo suite do not stand beside published ones.")
+    columns = [_of_published(row) for row in others] + [_of_result(row, own, wanted.datasets) for row in own]
+    keys = [task.name for task in wanted.datasets]
+    titles = [task.title for task in wanted.datasets]
+    if {task.name for group in members().values() for task in group} <= set(keys):
+        keys.append(SCORE)
+        titles.append(SCORE if all(row.configuration.suite != DEMO for row in own) else "Demo score")
+    cells = [_line(columns, key, wanted.sd) for key in keys]
+    names = [column.name for column in columns]
+    notes = [column.note for column in columns if column.note]
+    caption = _caption(columns, keys, wanted.sd)
+    if wanted.transpose:
+        return Grid("model", titles, names, list(zip(*cells, strict=True)), caption, notes)
+    return Grid("dataset", names, titles, cells, caption, notes)
+
+
+def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool) -> str:
+    """What has to be said of the table; of what is not in it, nothing is said."""
+    text = "Test scores times 100"
+    text += " with the standard deviation over seeds" if sd and any(column.sd for column in columns) else ""
+    text += "; the best of each dataset is bold" if len(columns) > 1 else ""
+    return f"{text}." + (f" The score is the mean of six task-type means ({SOURCE})." if SCORE in keys else "")
+
+
+def _line(columns: Sequence[Column], key: str, sd: bool) -> list[Cell]:
+    """Best is judged by what is printed: two models with equal print are both best."""
+    texts = [f"{column.figures[key]:.2f}" if key in column.figures else "" for column in columns]
+    known = [float(text) for text in texts if text]
+    best = f"{max(known):.2f}" if len(known) > 1 else None
+    return [
+        Cell(text, f"{column.sd[key]:.2f}" if sd and key in column.sd else "", text == best)
+        for text, column in zip(texts, columns, strict=True)
+    ]
+
+
+def _of_result(row: Result, own: Sequence[Result], datasets: Sequence[Task]) -> Column:
+    values = {task.name: row.values(task.name) for task in datasets}
+    figures = {name: statistics.fmean(scores) for name, scores in values.items() if scores}
+    deviations = {name: statistics.stdev(scores) for name, scores in values.items() if len(scores) > 1}
+    if row.score is not None:
+        figures[SCORE] = row.score
+        if row.spread is not None:
+            deviations[SCORE] = row.spread[0]
+    setting = " ".join(filter(None, (row.configuration.text, row.configuration.precision)))
+    alike = [other.model for other in own].count(row.model) > 1
+    name = f"{row.model} ({setting})" if alike else row.model
+    counts = sorted({len(row.seeds(name)) for name in figures if name != SCORE})
+    seeds = "/".join(map(str, counts)) + (" seed" if counts == [1] else " seeds")
+    facts = [*([] if alike else [setting]), seeds]
+    if row.data == "synthetic":
+        facts.append("synthetic data")
+    elif row.data != "verified":
+        facts.append(f"data not verified as BLURB's: {row.data}")
+    if row.configuration.note:
+        facts.append(row.configuration.note)
+    return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.")
+
+
+def _of_published(row: published.PublishedRow) -> Column:
+    score = row.printed if row.printed is not None else blurb_score(row.scores)
+    figures = {**row.scores, **({} if score is None else {SCORE: score})}
+    doubt = "" if row.certain else "; some numbers are recalled, not read in the source"
+    name = f"{row.model} ({row.source})"
+    return Column(name, figures, note=f"{name}: {row.version}{doubt}.")
+
+
+def _published(asked: Sequence[str]) -> list[published.PublishedRow]:
+    """Rows of the shipped file by source (`gu2021`), or by source and model (`gu2021/PubMedBERT`)."""
+    every = published.shipped()
+    found = [row for name in asked for row in every if name in (row.source, f"{row.source}/{row.model}")]
+    for name in asked:
+        choices = [choice for row in every for choice in (row.source, f"{row.source}/{row.model}")]
+        if name not in choices:
+            raise UnknownName("published row", name, dict.fromkeys(choices))
+    return [row for index, row in enumerate(found) if row not in found[:index]]

@@ -1,0 +1,84 @@
+"""Stores whose predictions are whole: what a submission is made from."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from blurb import formulations, tasks
+from blurb.data.schema import Row
+from blurb.runs.store import Store, write_json, write_predictions
+from blurb.tasks import Task
+from tests.runs.fakes import CONFIGURATION, row, trial
+
+
+def gad(count: int = 534) -> list[Row]:
+    """Rows of GAD's size, ids and label counts (test: 281 of 534 positive, PROTOCOL.md, C.5), without a text."""
+    return [{"id": f"test.{i}", "doc_id": None, "label": "1" if i < 281 else "0"} for i in range(count)]
+
+
+def bioasq(count: int = 140) -> list[Row]:
+    """Rows of BioASQ's size; nobody without a registration knows its ids."""
+    names = [hashlib.sha256(str(i).encode()).hexdigest()[:24] for i in range(count)]
+    return [{"id": name, "label": "yes" if i % 3 else "no"} for i, name in enumerate(names)]
+
+
+def noisy(task: Task, unit: Row, chance: random.Random) -> Any:
+    """A prediction that is often right: scores are then neither 0 nor 1."""
+    gold = formulations.bind(task).gold(unit)
+    if task.type in ("ner", "pico"):
+        kinds = [f"{prefix}-{label}" for label in task.labels for prefix in "BI"]  # orphan I among them
+        return [chance.choice(["O", *kinds]) if chance.random() < 0.1 else tag for tag in gold]
+    if task.type == "similarity":
+        return gold + chance.gauss(0, 1.5)  # some beyond 0 and 4
+    if task.type == "document":
+        return [label for label in task.labels if (label in gold) != (chance.random() < 0.03)]
+    return chance.choice(task.labels) if chance.random() < 0.3 else gold
+
+
+def finish(
+    store: Store, name: str, rows: Sequence[Row], seed: int = 1, verdict: str = "identical", **changed: Any
+) -> None:
+    """A finished trial of model `m` with noisy predictions, scored by the task's formulation.
+
+    :param changed: columns to replace; the figures stay those of the first
+    """
+    task = tasks.get(name)
+    formulation = formulations.bind(task)
+    chance = random.Random(f"{name} {seed}")
+    gold = [formulation.gold(unit) for unit in rows]
+    documents = [unit.get("doc_id") for unit in rows]
+    predicted = [noisy(task, unit, chance) for unit in rows]
+    figures = formulation.score(gold, predicted, documents)
+    columns = {
+        "split": ["test"] * len(rows), "id": [unit["id"] for unit in rows], "doc_id": documents, "gold": gold,
+        "prediction": predicted, "majority": gold, "scores": [None] * len(rows), **changed,
+    }  # fmt: skip
+    planned = trial(name, seed)
+    with store.writing(store.path("m", name, planned.hash)) as aside:
+        write_json(aside / "spec.json", vars(planned))
+        write_json(aside / "provenance.json", {"data_verdict": verdict, "started": f"2024-05-0{seed}T10:00:00Z"})
+        content = {"metrics_version": 1, "majority": {"dev": figures, "test": figures}, "dev": figures, "test": figures}
+        write_json(aside / "metrics.json", {**content, "metric": next(iter(figures))})
+        write_predictions(aside / "predictions.parquet", columns)
+        (aside / "history.csv").write_text("epoch\n")
+        (aside / "log.txt").write_text("\n")
+    store.write_row(row("m", planned, configuration=CONFIGURATION))
+
+
+def export(*arguments: str, folder: Path) -> tuple[int, str]:
+    """`blurb export` on the store `runs` of a folder: exit code and all that it prints."""
+    from click.testing import CliRunner
+
+    from blurb.cli import cli
+    from blurb.errors import BlurbError
+
+    result = CliRunner().invoke(cli, ["export", *arguments, "--store", str(folder / "runs")])
+    if isinstance(result.exception, BlurbError):  # `main` prints it and exits with 2
+        return 2, str(result.exception)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
