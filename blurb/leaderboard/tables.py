@@ -23,12 +23,12 @@ from blurb.leaderboard.score import blurb_score, type_means
 from blurb.runs.store import Store
 from blurb.tasks import TYPES
 
-SCHEMA = 2
+SCHEMA = 3
 AXES = ("head", "pooling", "word_pooling", "tagging", "relation_input")
 """What stands around the encoder; empty where it does not concern a trial."""
 RESULTS = (
     "schema", "suite", "model", "weights", "protocol", "overrides", "precision", *AXES,
-    "task", "type", "seed", "split", "metric", "value", "majority", "data", "trial",
+    "task", "type", "seed", "split", "metric", "value", "majority", "data", "data_hash", "metrics_version", "trial",
 )  # fmt: skip
 NAMES = tuple(task.name for task in tasks.all() if task.row)
 LEADERBOARD = (
@@ -154,6 +154,8 @@ def _result_lines(row: Result) -> list[dict[str, str]]:
                         "value": f"{scale * value:.4f}",
                         "majority": "" if majority is None else f"{scale * majority:.4f}",
                         "data": "synthetic" if row.data == "synthetic" else record.provenance["data_verdict"],
+                        "data_hash": record.trial.data[:12],
+                        "metrics_version": str(record.metrics["metrics_version"]),
                         "trial": record.trial.hash,
                     })  # fmt: skip
     return lines

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blurb import formulations
+from blurb.metrics.counts import mistakes as unit_mistakes
 from blurb.metrics.counts import score_of
 from blurb.runs.store import Record, read_predictions, task_of
 from blurb.tasks import Split
@@ -60,11 +61,28 @@ def load(records: Mapping[int, Record], split: Split = "test") -> Units | None:
     return Units(metric, np.stack(found), tuple(names), kind) if found else None
 
 
+def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:
+    """How much is wrong in each unit, by its id, as a mean over runs (`blurb.metrics.counts.mistakes`)."""
+    found: dict[str, float] = {}
+    for record in records.values():
+        columns, formulation = _columns(record, split), _formulation(record)
+        counts, documents = formulation.counts(columns["gold"], columns["prediction"], columns["doc_id"])
+        # What is scored by document has one row a document, everything else one a unit.
+        whole = len(counts) == len(columns["id"])
+        names = columns["id"] if whole else documents
+        for name, wrong in zip(names, unit_mistakes(formulation.task.metric, counts), strict=True):
+            found[str(name)] = found.get(str(name), 0.0) + float(wrong) / len(records)
+    return found
+
+
+def _formulation(record: Record) -> formulations.Formulation:
+    return formulations.bind(task_of(record.path, record.trial.task), record.trial.settings)
+
+
 def _of_run(record: Record, split: Split) -> tuple[NDArray[np.float64], list[str], bool]:
     """Sums of each cluster, their names, and whether they are documents."""
     columns = _columns(record, split)
-    formulation = formulations.bind(task_of(record.path, record.trial.task), record.trial.settings)
-    counts, documents = formulation.counts(columns["gold"], columns["prediction"], columns["doc_id"])
+    counts, documents = _formulation(record).counts(columns["gold"], columns["prediction"], columns["doc_id"])
     named = bool(documents) and None not in documents
     if not named:
         return counts, [str(name) for name in columns["id"]], False
@@ -75,6 +93,4 @@ def _of_run(record: Record, split: Split) -> tuple[NDArray[np.float64], list[str
 
 
 def _columns(record: Record, split: Split) -> dict[str, list[Any]]:
-    columns = read_predictions(record.path / "predictions.parquet")
-    rows = [place for place, name in enumerate(columns["split"]) if name == split]
-    return {name: [columns[name][place] for place in rows] for name in ("id", "doc_id", "gold", "prediction")}
+    return read_predictions(record.path / "predictions.parquet", ("id", "doc_id", "gold", "prediction"), split)

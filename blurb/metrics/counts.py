@@ -24,10 +24,11 @@ Scores = NDArray[np.float64]
 
 
 class Summed(NamedTuple):
-    """A metric in two steps."""
+    """A metric in two steps, and what is wrong with a unit."""
 
     counts: Callable[..., NDArray[Any]]
     score: Callable[[NDArray[np.float64]], Scores]
+    mistakes: Callable[[Counts], Scores]
 
 
 def unit_counts(metric: str, gold: Sequence[Any], predicted: Sequence[Any], options: Mapping[str, Any]) -> Counts:
@@ -52,6 +53,14 @@ def score_of(metric: str, sums: NDArray[np.float64]) -> Scores:
     return _summed(metric).score(sums)
 
 
+def mistakes(metric: str, counts: Counts) -> Scores:
+    """How much is wrong in each unit, (units, summands) to (units,), 0 where all is right.
+
+    What was missed and what was too much, for F1; 1 for a wrong answer; the distance of scores, for Pearson's r.
+    """
+    return _summed(metric).mistakes(counts)
+
+
 def _summed(metric: str) -> Summed:
     if metric not in SUMMED:
         raise UnknownName("metric with counts", metric, SUMMED)
@@ -62,6 +71,12 @@ def _f1(sums: NDArray[np.float64]) -> Scores:
     """2 tp / (predicted + gold)."""
     both = sums[..., 1] + sums[..., 2]
     return np.divide(2 * sums[..., 0], both, out=np.zeros_like(both), where=both > 0)
+
+
+def _wrong(counts: Counts) -> Scores:
+    """(predicted - tp) + (gold - tp), over all labels."""
+    each = counts.reshape(len(counts), -1, 3)
+    return np.asarray((each[..., 1] + each[..., 2] - 2 * each[..., 0]).sum(-1))
 
 
 def _words(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], labels: Sequence[str]) -> Counts:
@@ -137,12 +152,12 @@ def _correlation(sums: NDArray[np.float64]) -> Scores:
 
 
 SUMMED: dict[str, Summed] = {
-    "entity_f1": Summed(entity_counts, _f1),
-    "token_macro_f1": Summed(_words, _macro_f1),
-    "micro_f1_without": Summed(_without, _f1),
-    "binary_f1": Summed(_binary, _f1),
-    "pearson": Summed(_moments, _correlation),
-    "multilabel_f1": Summed(_documents, _f1),
-    "accuracy": Summed(_accuracy, _share),
+    "entity_f1": Summed(entity_counts, _f1, _wrong),
+    "token_macro_f1": Summed(_words, _macro_f1, _wrong),
+    "micro_f1_without": Summed(_without, _f1, _wrong),
+    "binary_f1": Summed(_binary, _f1, _wrong),
+    "pearson": Summed(_moments, _correlation, lambda counts: np.abs(counts[:, 1] - counts[:, 2])),
+    "multilabel_f1": Summed(_documents, _f1, _wrong),
+    "accuracy": Summed(_accuracy, _share, lambda counts: counts[:, 1] - counts[:, 0]),
 }
 """Every metric of `blurb.metrics.METRICS`."""

@@ -189,11 +189,13 @@ def task_of(path: Path, name: str) -> Task:
     return Task(**declaration) if declaration else tasks.get(name)
 
 
-def read_predictions(path: Path) -> dict[str, list[Any]]:
-    """The columns that `write_predictions` wrote."""
+def read_predictions(path: Path, names: Sequence[str] | None = None, split: str | None = None) -> dict[str, list[Any]]:
+    """The columns that `write_predictions` wrote, or some of them, or those of one split alone."""
     import pyarrow.parquet
 
-    columns: dict[str, list[Any]] = pyarrow.parquet.read_table(path).to_pydict()
+    filters = None if split is None else [("split", "==", split)]
+    table = pyarrow.parquet.read_table(path, columns=None if names is None else list(names), filters=filters)
+    columns: dict[str, list[Any]] = table.to_pydict()
     return columns
 
 

@@ -1,0 +1,78 @@
+"""`blurb compare`: rows side by side, and what differs by more than chance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from blurb.cli._output import FORMATS, show
+
+if TYPE_CHECKING:
+    from blurb.leaderboard.comparison import Line
+
+COLUMNS = ("dataset", "first", "other", "difference", "low", "high", "p", "could see", "runs", "verdict")
+
+
+@click.command(name="compare")
+@click.argument("rows", nargs=-1, required=True)
+@click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True)
+@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@click.option("--level", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Level of the tests.")
+@click.option("--runs-only", is_flag=True, help="Leave the choice of the test units out of the errors.")
+@click.option("--max-drop", type=click.FloatRange(min=0), help="Also say which means fell by more points than this.")
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Also draw a forest plot: a .png, .svg or .pdf (needs the extra 'plots').")  # fmt: skip
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def command(
+    rows: tuple[str, ...], split: str, output: Path, level: float, runs_only: bool, max_drop: float | None,
+    plot: Path | None, form: str,
+) -> None:  # fmt: skip
+    """Compare the first row with each other one: MODEL, FOLDER[:ROW], FILE.csv[:ROW] or published:MODEL.
+
+    The null hypothesis is that both are one encoder, fine-tuned with other seeds. p is two-sided and corrected over the
+    datasets (Holm); low and high are the 95 % interval of the difference over runs and test units; 'could see' is the
+    true difference that would be found four times in five. A published number has no runs: it is never judged, but by
+    --max-drop.
+    """
+    from blurb.errors import SettingsError
+    from blurb.leaderboard import comparison, forest_plot
+    from blurb.leaderboard.sides import resolve
+
+    if len(rows) < 2:
+        raise SettingsError("Give at least two rows.")
+    if plot is not None:
+        forest_plot.check(plot)
+    sides = [resolve(row, output, split) for row in rows]  # type: ignore[arg-type]
+    found = {
+        other.name: comparison.judge(sides[0], other, split, with_units=not runs_only)  # type: ignore[arg-type]
+        for other in sides[1:]
+    }
+    table = [
+        (sides[0].name, name, *_cells(line, level, max_drop)) for name, lines in found.items() for line in lines
+    ]  # fmt: skip
+    if form == "table":
+        for name in found:
+            click.echo(f"{name} minus {sides[0].name}, {split}")
+            show(COLUMNS, [row[2:] for row in table if row[1] == name], form, numbers=COLUMNS[1:9])
+    else:
+        show(("row", "other row", *COLUMNS), table, form)
+    if plot is not None:
+        forest_plot.write(sides[0].name, found, plot, level)
+        click.echo(f"Plot: {plot}", err=True)
+
+
+def _cells(line: Line, level: float, max_drop: float | None) -> tuple[str, ...]:
+    def number(value: float | None, form: str = ".2f") -> str:
+        return "" if value is None else format(value, form)
+
+    low, high = line.comparison.interval or (None, None)
+    verdict = line.verdict(level)
+    if max_drop is not None and line.difference is not None:
+        verdict += f"; fell by more than {max_drop:g}" if -line.difference > max_drop else f"; within {max_drop:g}"
+    return (
+        line.name, number(line.before), number(line.after), number(line.difference, "+.2f"), number(low, "+.2f"),
+        number(high, "+.2f"), number(line.p, ".3f"), number(line.comparison.detectable), "/".join(map(str, line.runs)),
+        verdict,
+    )  # fmt: skip

@@ -1,0 +1,157 @@
+"""Rows side by side: per dataset, per task type and overall, what differs by more than seeds and test units explain.
+
+One function, `judge`, is behind `blurb compare` and `blurb check`; both only show what it found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from blurb import tasks
+from blurb.leaderboard import resampling, units
+from blurb.leaderboard.score import members, weights
+from blurb.leaderboard.sides import Side
+from blurb.leaderboard.significance import Comparison, combined, compare, holm
+from blurb.tasks import Split
+
+SCORE = "score"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One dataset, task type or the score, of two sides.
+
+    :param name: what is compared
+    :param before: mean of the first side, None if it is not there
+    :param after: mean of the other
+    :param runs: how many each has
+    :param comparison: after minus before
+    :param p: two-sided, corrected over the datasets; None if it cannot be known
+    :param p_drop: likewise, one-sided
+    :param reason: why it cannot be judged; empty if it can
+    """
+
+    name: str
+    before: float | None
+    after: float | None
+    runs: tuple[int, int]
+    comparison: Comparison
+    p: float | None = None
+    p_drop: float | None = None
+    reason: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """After minus before, in points."""
+        return self.comparison.difference
+
+    def verdict(self, level: float) -> str:
+        """In words."""
+        if self.p is None:
+            return f"cannot judge: {self.reason}"
+        if self.p < level:
+            return "higher" if (self.difference or 0) > 0 else "lower"
+        return "no difference shown"
+
+
+def judge(first: Side, other: Side, split: Split, with_units: bool) -> list[Line]:
+    """All datasets that either side has, in the paper's order, then task types and score where they are there whole.
+
+    p-values are corrected over the datasets (Holm); the score and the task types are sums of these and stand alone.
+
+    :param with_units: also count the choice of the test units, where predictions of both are at hand
+    """
+    names = [task.name for task in tasks.all() if task.name in first.means or task.name in other.means]
+    names += sorted({*first.means, *other.means} - set(names))  # tasks that are not installed here
+    lines = [_dataset(name, first, other, split, with_units) for name in names]
+    corrected = [holm([getattr(line.comparison, key) for line in lines]) for key in ("p", "p_drop")]
+    lines = [replace(line, p=p, p_drop=drop) for line, p, drop in zip(lines, *corrected, strict=True)]
+    by_name = {line.name: line for line in lines}
+    groups: dict[str, Mapping[str, float]] = {
+        kind: {task.name: 1 / len(group) for task in group} for kind, group in members().items()
+    }
+    groups[SCORE] = weights()
+    return lines + [
+        line for name, shares in groups.items() if (line := _mean(name, shares, by_name)) and len(shares) > 1
+    ]
+
+
+def _dataset(name: str, first: Side, other: Side, split: Split, with_units: bool) -> Line:
+    before, after = first.means.get(name), other.means.get(name)
+    sides = other.runs(name), first.runs(name)
+    runs = (len(sides[1]), len(sides[0]))
+    if before is None or after is None:
+        return Line(name, before, after, runs, Comparison(None), reason="not there on one side")
+    plain = Line(name, before, after, runs, Comparison(after - before))
+    if reason := differing(name, first, other):
+        return replace(plain, reason=reason)
+    if 0 in runs:
+        return replace(plain, reason="a number without runs")
+    variance, clusters = _unit_variance(name, first, other, split) if with_units else (0.0, 0)
+    found = compare(*sides, variance, clusters)
+    reason = "one run a side" if found.error is None else "no run differs from another" if not found.error else ""
+    return replace(plain, comparison=found, reason=reason)
+
+
+def differing(name: str, first: Side, other: Side) -> str:
+    """Why the numbers of a dataset cannot be compared: what is known of both sides and is not the same."""
+    data = first.data.get(name, ""), other.data.get(name, "")
+    if all(data) and data[0] != data[1]:
+        return "other data"
+    if None not in (first.version, other.version) and first.version != other.version:
+        return "other version of the metrics: run blurb rescore"
+    return ""
+
+
+def _unit_variance(name: str, first: Side, other: Side, split: Split) -> tuple[float, int]:
+    """Variance of the difference over test units, and their number; nothing where it cannot be known."""
+    records = first.records.get(name), other.records.get(name)
+    if not records[0] or not records[1]:
+        return 0.0, 0
+    both = units.load(records[0], split), units.load(records[1], split)
+    if both[0] is None or both[1] is None or both[0].names != both[1].names:
+        return 0.0, 0
+    return resampling.difference_variance(both[0], both[1], name), len(both[0].names)
+
+
+def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, Line]) -> Line | None:
+    """The line of a weighted mean; None unless both sides have all of it."""
+    parts = [lines.get(task) for task in shares]
+    if any(part is None or part.before is None or part.after is None for part in parts):
+        return None
+    whole = [(shares[part.name], part) for part in parts if part is not None]
+    found = combined([(share, part.comparison) for share, part in whole])
+    return Line(
+        name,
+        sum(share * (part.before or 0.0) for share, part in whole),
+        sum(share * (part.after or 0.0) for share, part in whole),
+        (min(part.runs[0] for _, part in whole), min(part.runs[1] for _, part in whole)),
+        found,
+        found.p,
+        found.p_drop,
+        next((f"{part.name}: {part.reason}" for _, part in whole if part.reason and not part.comparison.error), ""),
+    )
+
+
+def flips(first: Side, other: Side, name: str, split: Split) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """Test units of a dataset that became worse, and better, by how many mistakes a run; the largest changes first.
+
+    A unit counts if it changed by half a mistake a run or more (a tenth of the scale, for similarity, in points of it).
+    """
+    records = first.records.get(name), other.records.get(name)
+    if not records[0] or not records[1]:
+        return [], []
+    before, after = units.mistakes(records[0], split), units.mistakes(records[1], split)
+    changes = [(unit, after[unit] - before[unit]) for unit in before if unit in after]
+    threshold = 0.5
+    order = sorted(changes, key=lambda change: (-abs(change[1]), change[0]))
+    return (
+        [change for change in order if change[1] >= threshold],
+        [change for change in order if change[1] <= -threshold],
+    )
+
+
+def common(lines: Sequence[Line]) -> list[Line]:
+    """The datasets that both sides have."""
+    return [line for line in lines if line.before is not None and line.after is not None]

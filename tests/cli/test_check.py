@@ -1,0 +1,215 @@
+"""`blurb check` and `blurb compare`: exit codes, what is shown, and every form of the answer."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blurb.cli import cli
+from blurb.errors import BlurbError
+from blurb.leaderboard import tables
+from blurb.runs.store import Store
+from tests.leaderboard.played import NAMES, play
+
+SHARE = 0.85
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A baseline, an equal checkpoint, one that fell on NCBI-disease, one without BIOSSES, one with a single seed."""
+    folder = tmp_path_factory.mktemp("check")
+    store = Store(folder / "runs")
+    shares = dict.fromkeys(NAMES, SHARE)
+    play(store, "old", shares, range(1, 6))
+    play(store, "equal", shares, range(1, 6))
+    play(store, "fell", {**shares, "ncbi-disease": SHARE - 0.1}, range(1, 6))
+    play(store, "without", {name: SHARE for name in NAMES if name != "biosses"}, range(1, 6))
+    play(store, "once", shares, (1,))
+    play(store, "other data", shares, range(1, 6), data="e")
+    tables.rebuild(store, folder / "leaderboard.csv")
+    return folder
+
+
+@pytest.fixture
+def blurb(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result]:
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(cli, [*arguments, "--output", str(folder / "runs")])
+
+
+def test_equal_checkpoints_pass(blurb: Callable[..., Result]) -> None:
+    result = blurb("check", "equal", "--baseline", "old", "--split", "test")
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines()[-1] == "pass"
+    assert result.output.splitlines()[4].split()[0] == "score"
+
+
+def test_a_planted_drop_is_a_regression_with_its_units(blurb: Callable[..., Result], tmp_path: Path) -> None:
+    summary, junit = tmp_path / "summary.md", tmp_path / "deep" / "junit.xml"
+    result = blurb("check", "fell", "--baseline", "old", "--summary", str(summary), "--junit", str(junit))
+    assert result.exit_code == 1, result.output
+    assert "more than runs of one encoder do" in result.output
+    assert "ncbi-disease: " in result.output
+    assert " dev." in result.output
+    root = ElementTree.fromstring(junit.read_bytes())
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("14", "1", "0")
+    (failure,) = root.iter("failure")
+    assert "units with more mistakes" in str(failure.text)
+    assert "## blurb check: regression" in summary.read_text()
+
+
+def test_the_drop_is_there_and_the_units_are_those_that_fell(blurb: Callable[..., Result]) -> None:
+    result = blurb("check", "fell", "--baseline", "old", "--format", "json")
+    found = json.loads(result.output)
+    assert (found["outcome"], found["exit_code"]) == ("regression", 1)
+    (finding,) = [one for one in found["findings"] if one["outcome"] == "regression"]
+    assert finding["name"] == "ncbi-disease"
+    assert -9 < finding["difference"] < -3
+    assert len(finding["worse"]) > len(finding["better"])
+
+
+@pytest.mark.parametrize(
+    ("candidate", "baseline", "reason"),
+    [
+        ("without", "old", "the candidate does not have it"),
+        ("other data", "old", "other data"),
+        ("once", "once", "one run a side, and no max_drop is set"),
+    ],
+)
+def test_what_cannot_be_judged(blurb: Callable[..., Result], candidate: str, baseline: str, reason: str) -> None:
+    result = blurb("check", candidate, "--baseline", baseline)
+    assert result.exit_code == 2, result.output
+    assert reason in result.output
+    assert result.output.splitlines()[-1] == "cannot judge"
+
+
+def test_an_empty_folder_cannot_be_judged(folder: Path, tmp_path: Path, blurb: Callable[..., Result]) -> None:
+    code = subprocess.run(
+        [sys.executable, "-m", "blurb", "check", "old", "--baseline", str(tmp_path)],
+        capture_output=True, text=True, cwd=folder, check=False,
+    )  # fmt: skip
+    assert code.returncode == 2
+    assert "no finished row" in code.stderr
+
+
+def test_one_run_is_judged_by_a_maximum_drop_or_by_the_variance_of_the_others(blurb: Callable[..., Result]) -> None:
+    assert blurb("check", "once", "--baseline", "once", "--max-drop", "0.5").exit_code == 0
+    assert blurb("check", "once", "--baseline", "old").exit_code == 0
+    assert blurb("check", "fell", "--baseline", "old", "--max-drop", "2").exit_code == 1
+
+
+def test_a_csv_file_is_a_baseline(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+    for name in ("leaderboard.csv", "results.csv"):
+        reference = f"{folder / name}:old quick"
+        assert blurb("check", "equal", "--baseline", reference).exit_code == 0
+        assert blurb("check", "fell", "--baseline", reference).exit_code == 1
+    alone = tmp_path / "leaderboard.csv"
+    alone.write_text((folder / "leaderboard.csv").read_text())
+    result = blurb("check", "equal", "--baseline", f"{alone}:old", "--split", "test")
+    assert result.exit_code == 2
+    assert "a number without runs, and no max_drop is set" in result.output
+    assert blurb("check", "equal", "--baseline", f"{alone}:old", "--split", "test", "--max-drop", "5").exit_code == 0
+
+
+def test_rules_from_a_file(blurb: Callable[..., Result], tmp_path: Path) -> None:
+    rules = tmp_path / "blurb-check.toml"
+    rules.write_text('tasks = "ner"\nlevel = 0\nmax_drop = 90\n[datasets.ncbi-disease]\nmin_score = 99.0\n')
+    result = blurb("check", "equal", "--baseline", "old")  # found by its name in the working folder
+    assert result.exit_code == 1
+    assert "below the minimum of 99" in result.output
+    assert "gad" not in result.output
+    rules.write_text("[overall]\nmax_drop = 0.5\n")
+    assert blurb("check", "fell", "--baseline", "old").exit_code == 1
+    for text, message in (
+        ("splt = 1", "Did you mean 'split'"),
+        ("[datasets.ncbi]\nmax_drop = 1", "Did you mean 'ncbi-disease'"),
+        ("max_drop = -1", "0 or more"),
+        ("level = true", "must be a number"),
+        ("[", "not a readable TOML"),
+        ('split = "train"', "dev or test"),
+    ):
+        rules.write_text(text)
+        error = blurb("check", "equal", "--baseline", "old").exception
+        assert isinstance(error, BlurbError)
+        assert message in str(error)
+
+
+def test_github(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "step.md"))
+    result = blurb("check", "fell", "--baseline", "old")
+    assert "::error title=blurb ncbi-disease::" in result.output
+    assert "| ncbi-disease |" in (tmp_path / "step.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda text: text.replace("value", "valeu", 1), "the columns value are missing"),
+        (lambda text: text.replace(",f1,", ",f1,x", 1), ":2: value is"),
+        (lambda text: text + text.splitlines()[1] + "\n", "the same model, task, seed, split and metric as line 2"),
+        (lambda text: text.replace("\n3,", "\n4,"), "schema version 4"),
+        (lambda text: text.splitlines()[0] + "\n", "no rows"),
+        (lambda text: "\n".join([text.splitlines()[0], text.splitlines()[1].rsplit(",", 2)[0]]), ":2: expected"),
+    ],
+)
+def test_a_table_edited_by_hand_is_named_with_its_line(
+    folder: Path, blurb: Callable[..., Result], tmp_path: Path, edit: Callable[[str], str], message: str
+) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text(edit((folder / "results.csv").read_text()))
+    error = blurb("check", "equal", "--baseline", f"{path}:old").exception
+    assert isinstance(error, BlurbError)
+    assert message in str(error)
+    assert "results.csv" in str(error)
+
+
+def test_rows_are_named(folder: Path, blurb: Callable[..., Result]) -> None:
+    error = blurb("check", "equl", "--baseline", "old").exception
+    assert "Did you mean 'equal'" in str(error)
+    error = blurb("check", "equal", "--baseline", str(folder / "runs")).exception
+    assert "has several rows; name one" in str(error)
+    assert "no such file" in str(blurb("check", "equal", "--baseline", "none.csv").exception)
+
+
+def test_compare(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+    plot = tmp_path / "forest.png"
+    result = blurb("compare", "old", "fell", "without", "--plot", str(plot))
+    assert result.exit_code == 0, result.exception
+    assert plot.read_bytes()[:4] == b"\x89PNG"
+    result = blurb("compare", "old", "fell", "--format", "csv")
+    lines = {row["dataset"]: row for row in csv.DictReader(result.output.splitlines())}
+    assert lines["ncbi-disease"]["verdict"] == "lower"
+    assert {line["verdict"] for name, line in lines.items() if name != "ncbi-disease"} <= {
+        "no difference shown",
+        "lower",
+    }
+    assert float(lines["ncbi-disease"]["low"]) < float(lines["ncbi-disease"]["difference"]) < 0
+    assert "score" in lines
+    result = blurb("compare", "published:PubMedBERT (gu2021)", "old", "--format", "csv", "--max-drop", "5")
+    verdicts = {row["dataset"]: row["verdict"] for row in csv.DictReader(result.output.splitlines())}
+    assert verdicts["gad"].startswith("cannot judge: a number without runs; ")
+
+
+def test_check_is_quick_and_loads_no_torch(folder: Path) -> None:
+    code = (
+        "import sys, time; start = time.perf_counter()\n"
+        "from blurb.cli.check import run; from pathlib import Path\n"
+        "code = run('fell', 'old', None, 'test', None, Path('runs'))\n"
+        "assert 'torch' not in sys.modules and 'transformers' not in sys.modules, 'heavy'\n"
+        "print(code, time.perf_counter() - start, file=sys.stderr)"
+    )
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False)
+    assert done.stderr.split()[0] == "1", done.stderr
+    assert time.perf_counter() - start < 60
