@@ -13,6 +13,11 @@ import click
 FORMATS = click.Choice(["table", "csv", "json"])
 
 
+def probability(p: float | None) -> str:
+    """A p-value as it is printed; nothing where there is none."""
+    return "" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
 def show(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str, numbers: Sequence[str] = ()) -> None:
     """Prints rows.
 

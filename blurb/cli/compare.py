@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blurb.cli._output import FORMATS, show
+from blurb.cli._output import FORMATS, probability, show
 
 if TYPE_CHECKING:
     from blurb.leaderboard.comparison import Line
@@ -73,6 +73,6 @@ def _cells(line: Line, level: float, max_drop: float | None) -> tuple[str, ...]:
         verdict += f"; fell by more than {max_drop:g}" if -line.difference > max_drop else f"; within {max_drop:g}"
     return (
         line.name, number(line.before), number(line.after), number(line.difference, "+.2f"), number(low, "+.2f"),
-        number(high, "+.2f"), number(line.p, ".3f"), number(line.comparison.detectable), "/".join(map(str, line.runs)),
+        number(high, "+.2f"), probability(line.p), number(line.comparison.detectable), "/".join(map(str, line.runs)),
         verdict,
     )  # fmt: skip

@@ -63,4 +63,6 @@ def _panel(axes: Axes, first: str, name: str, lines: Sequence[Line], level: floa
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.set_xlabel("difference in points, 95 % interval\nfilled: different; hollow: none shown; cross: cannot judge")
+    axes.set_xlabel(
+        "difference in points, 95 % interval\nfilled: different, hollow: none shown, ×: cannot judge", fontsize=7
+    )

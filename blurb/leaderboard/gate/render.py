@@ -46,10 +46,11 @@ def cells(finding: Finding) -> tuple[str, ...]:
     def number(value: float | None, form: str = ".2f") -> str:
         return "" if value is None else format(value, form)
 
+    p = line.p_drop
+    chance = "" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
     return (
         finding.name, number(line.before), number(line.after), number(line.difference, "+.2f"),
-        f"{line.runs[0]} / {line.runs[1]}", number(line.p_drop, ".3f"), MARKS[finding.outcome],
-        "; ".join(finding.reasons),
+        f"{line.runs[0]} / {line.runs[1]}", chance, MARKS[finding.outcome], "; ".join(finding.reasons),
     )  # fmt: skip
 
 
