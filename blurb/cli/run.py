@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 )
 @click.option("--name", help="Name of the row (one model only).  [default: last part of MODEL]")
 @machine_options
+@click.option(
+    "--track", type=click.Choice(["tensorboard", "wandb", "mlflow", "trackio"]),
+    help="Show loss, learning rate and figures of every trial in an experiment tracker.",
+)  # fmt: skip
 @click.option("--engine", default="local", show_default=True, help="What runs the trials.")
 @click.option("--dry-run", is_flag=True, help="List the trials and stop.")
 def command(
@@ -50,6 +54,7 @@ def command(
     head: str | None, pooling: str | None, tagging: str | None, overrides: tuple[str, ...], output: Path,
     relation_input: str | None, dummy_tokens: bool, raw: Path | None, leaderboard: Path, name: str | None,
     revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int, engine: str, dry_run: bool,
+    track: str | None,
 ) -> None:  # fmt: skip
     """Fine-tune MODEL... on the tasks and write the rows of the leaderboard.
 
@@ -66,7 +71,7 @@ def command(
     from blurb.runs import plan
     from blurb.runs.engine import ENGINES
     from blurb.runs.store import Store
-    from blurb.training import hardware
+    from blurb.training import hardware, tracking
 
     chosen = tasks.select(selection)
     loaded = load_protocol(protocol, suite)
@@ -80,6 +85,8 @@ def command(
     if name and len(models) > 1:
         raise SettingsError("--name is for one model.")
     tables.check(Store(output), leaderboard)
+    if track:
+        tracking.check(track)
     folder, raw = folders(suite, data, raw, chosen)
     check_files(chosen, folder)
     sources = [source(model, name, revision, trust_remote_code, folder) for model in models]
@@ -87,7 +94,7 @@ def command(
     request = plan.Request(
         sources=sources, tasks=chosen, protocol=loaded, data=folder, store=output, device=device, overrides=changed,
         precision=hardware.choose_precision(precision, hardware.choose_device(device)), seeds=seeds, suite=suite,
-        raw=raw,
+        raw=raw, track=track or "",
     )  # fmt: skip
     if dry_run:
         list_trials([request])

@@ -11,6 +11,7 @@ import numpy as np
 
 from blurb.data.schema import Row
 from blurb.formulations._base import Formulation, Output
+from blurb.training.tracking import Tracking
 
 Progress = Callable[[int, int], None]
 History = list[dict[str, Any]]
@@ -49,11 +50,13 @@ class Learner(ABC):
     """A model bound to one task: `fit` once, then `predict`.
 
     :ivar facts: what the provenance should tell of the training and the inputs
+    :ivar tracking: to be told of every epoch; a learner without epochs has nothing to tell
     """
 
     def __init__(self, formulation: Formulation) -> None:
         self.formulation = formulation
         self.facts: dict[str, Any] = {}
+        self.tracking = Tracking()
 
     @abstractmethod
     def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:

@@ -80,7 +80,9 @@ class EncoderLearner(Learner):
         self.tokenizer = plain.extended(self.formulation.special_tokens(train.rows))
         network, most = self._network(chosen)
         self.limit = min(chosen.max_length, most or chosen.max_length)
-        self.trainer = Trainer(network, self.tokenizer.pad_id, self.device, self.precision, progress)
+        self.trainer = Trainer(
+            network, self.tokenizer.pad_id, self.device, self.precision, progress, tracking=self.tracking
+        )
         features = self._features(train)
         targets = self.formulation.targets(train.used)
         gold = [self.formulation.gold(unit) for unit in dev.used]

@@ -34,6 +34,7 @@ class Request:
     :param seeds: number of seeds, None for the protocol's
     :param precision: resolved
     :param raw: folder of the original releases, for the inputs that need them
+    :param track: experiment tracker of the trials, if any; not part of what they are
     :param suite: "blurb" or "demo": rows of the two never mix
     """
 
@@ -48,6 +49,7 @@ class Request:
     seeds: int | None = None
     suite: str = "blurb"
     raw: Path | None = None
+    track: str = ""
 
     def configuration(self, source: Source) -> Configuration:
         """What makes the row of a model besides the model."""
@@ -87,7 +89,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
         seed=seed,
         precision=request.precision if source.kind == "encoder" else "fp32",
     )
-    return Job(trial, source, request.configuration(source), origin, request.store, request.device)
+    return Job(trial, source, request.configuration(source), origin, request.store, request.device, request.track)
 
 
 def relevant(settings: Settings, formulation: formulations.Formulation, source: Source) -> dict[str, Any]:

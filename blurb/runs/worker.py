@@ -24,8 +24,8 @@ from blurb.models import Source, Units
 from blurb.runs import rescore
 from blurb.runs.environment import environment
 from blurb.runs.spec import Configuration, Trial
-from blurb.runs.store import Store, write_json, write_predictions
-from blurb.training import memory
+from blurb.runs.store import Store, folder_name, write_json, write_predictions
+from blurb.training import memory, tracking
 
 log = logging.getLogger("blurb")
 SCORED: tuple[tasks.Split, ...] = ("dev", "test")
@@ -54,6 +54,7 @@ class Job:
     data: Origin
     store: Path
     device: str
+    track: str = ""
 
     @property
     def path(self) -> Path:
@@ -118,6 +119,7 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
     if content.hash != trial.data:
         raise DataError("the data changed since the trials were planned; run the command again.", job.data.folder)
     formulation = formulations.bind(content.task, trial.settings)
+    watch = _tracking(job)
     with store.writing(path) as aside:
         handler = logging.FileHandler(aside / "log.txt", encoding="utf-8")
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
@@ -127,6 +129,7 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
             started = time.time()
             log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)
             learner = models.learner(job.source, formulation, job.device, trial.precision)
+            learner.tracking = watch
             most = {"train": trial.settings["max_train"], "dev": trial.settings["max_eval"]}
             most["test"] = most["dev"]
             units = {
@@ -144,14 +147,24 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
                 **learner.facts,
             }
             log.info("trained in %.1f s", fitted - clock)
+            figures = rescore.figures(formulation, columns)
+            watch.log({f"test/{name}": value for name, value in figures["test"].items()}, len(history))
         finally:
+            watch.finish()
             log.removeHandler(handler)
             handler.close()
         write_json(aside / "spec.json", vars(trial))
         write_predictions(aside / "predictions.parquet", columns)
-        write_json(aside / "metrics.json", rescore.figures(formulation, columns))
+        write_json(aside / "metrics.json", figures)
         write_json(aside / "provenance.json", _provenance(job, content, started, facts))
         _write_history(aside / "history.csv", history)
+
+
+def _tracking(job: Job) -> tracking.Tracking:
+    trial = job.trial
+    settings = {**trial.settings, "seed": trial.seed, "precision": trial.precision}
+    run = f"{folder_name(job.source.name)}/{trial.task}/{trial.seed}"
+    return tracking.Tracking(job.track, run, trial.hash, job.store / tracking.FOLDER, settings)
 
 
 def _predictions(

@@ -23,6 +23,7 @@ from blurb.training.hardware import Precision, out_of_memory
 from blurb.training.network import Network
 from blurb.training.optimizer import adamw, learning_rate_factor
 from blurb.training.settings import Settings
+from blurb.training.tracking import Tracking
 
 log = logging.getLogger(__name__)
 Targets = npt.NDArray[np.generic] | Ragged
@@ -50,6 +51,7 @@ class Trainer:
     :param network: encoder, featurizer and head
     :param pad_id: id to pad with
     :param on_step: called with (steps done, steps in all) after every step
+    :param tracking: told of every epoch
     """
 
     network: Network
@@ -58,13 +60,15 @@ class Trainer:
     precision: Precision
     on_step: Callable[[int, int], None] = lambda done, total: None
     micro_batch: int | None = None
+    tracking: Tracking = field(default_factory=Tracking)
     accelerator: Accelerator = field(init=False)
 
     def __post_init__(self) -> None:
         # The state is shared by all accelerators of a process and would refuse another precision.
         AcceleratorState._reset_state(True)
         mixed = "no" if self.precision == "fp32" else self.precision
-        self.accelerator = Accelerator(cpu=self.device.type == "cpu", mixed_precision=mixed)
+        self.accelerator = Accelerator(cpu=self.device.type == "cpu", mixed_precision=mixed, **self.tracking.options())
+        self.tracking.start(self.accelerator)
         self.network.to(self.device)
         if self.device.type == "cpu":
             use_cpu_dropout(self.network)
@@ -114,6 +118,7 @@ class Trainer:
             mean = float(torch.stack(losses).mean())
             score = evaluate() if settings.select == "best" or epoch == settings.epochs else None
             history.append(Epoch(epoch, mean, rate, score))
+            self.tracking.log({"loss": mean, "learning_rate": rate, "dev": score}, epoch)
             log.info("epoch %d of %d: loss %.4f, dev %s", epoch, settings.epochs, mean, score)
             if settings.select == "best" and score is not None and (best is None or score > best[0]):
                 state = {name: value.detach().to("cpu", copy=True) for name, value in self.network.state_dict().items()}

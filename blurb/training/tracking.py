@@ -1,0 +1,113 @@
+"""A trial as a run of an experiment tracker, through accelerate's trackers (`blurb run --track`).
+
+A tracker looks on: it is no part of a trial's identity, it cannot change a result (the random generators are put back
+after every call), and it cannot break a run: whatever it raises becomes a warning, and the trial goes on untracked.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.errors import SettingsError
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+log = logging.getLogger(__name__)
+TRACKERS = ("tensorboard", "wandb", "mlflow", "trackio")
+"""Those of accelerate's that are tried here; each is also the name of its package."""
+PROJECT = "blurb"
+FOLDER = ".tensorboard"
+"""Where tensorboard's files go in the store: no model has a name that begins with a dot."""
+
+
+def check(tracker: str) -> None:
+    """SettingsError, with what to install, if a tracker's package is not there; asked before anything is trained."""
+    from accelerate.tracking import get_available_trackers
+
+    if tracker not in map(str, get_available_trackers()):
+        raise SettingsError(f"--track {tracker} needs a package that is not installed: pip install {tracker}")
+
+
+@dataclass
+class Tracking:
+    """One trial in one tracker; without a tracker every call does nothing.
+
+    :param tracker: one of `TRACKERS`, or "" for none
+    :param run: name of the run: model/task/seed
+    :param trial: its hash, as a sweep has several trials of one name
+    :param folder: where tensorboard writes
+    :param settings: what the tracker shows as the hyperparameters
+    """
+
+    tracker: str = ""
+    run: str = ""
+    trial: str = ""
+    folder: Path = Path()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    accelerator: Accelerator | None = field(default=None, init=False)
+
+    def options(self) -> dict[str, Any]:
+        """What the `Accelerator` of the trial has to know."""
+        return {"log_with": self.tracker, "project_dir": str(self.folder)} if self.tracker else {}
+
+    def start(self, accelerator: Accelerator) -> None:
+        """Begins the run. Tensorboard takes the project for a folder; the others have a name for the run beside it."""
+        if not self.tracker:
+            return
+        named: dict[str, dict[str, Any]] = {
+            "wandb": {"name": self.run},
+            "mlflow": {"run_name": self.run},
+            "trackio": {"name": self.run},
+        }
+        project = f"{self.run}-{self.trial[:8]}" if self.tracker == "tensorboard" else PROJECT
+        settings = {**self.settings, "trial": self.trial}
+        values = {name: value for name, value in settings.items() if isinstance(value, str | int | float)}
+        self.accelerator = accelerator
+        self._call(lambda: accelerator.init_trackers(project, values, {self.tracker: named.get(self.tracker, {})}))
+
+    def log(self, values: Mapping[str, float | None], step: int) -> None:
+        """Figures of an epoch; None is left out."""
+        if (accelerator := self.accelerator) is not None:
+            known = {name: value for name, value in values.items() if value is not None}
+            self._call(lambda: accelerator.log(known, step=step))
+
+    def finish(self) -> None:
+        """Ends the run; to be called whatever became of the trial, as some trackers have one run at a time."""
+        accelerator, self.accelerator = self.accelerator, None
+        for tracker in accelerator.trackers if accelerator is not None else []:
+            self._call(tracker.finish)
+
+    def _call(self, action: Callable[[], object]) -> None:
+        try:
+            with _chance_as_it_was():
+                action()
+        except Exception as error:  # noqa: BLE001 - a tracker must not cost anybody a training
+            message = f"{self.tracker} failed, the trial goes on without it: {type(error).__name__}: {error}"
+            log.warning(message)
+            warnings.warn(message, stacklevel=2)  # the log of a trial is a file; whoever waits should see it too
+            if self.accelerator is not None:
+                self.finish()
+
+
+@contextmanager
+def _chance_as_it_was() -> Iterator[None]:
+    """Puts all random generators back: a tracker that draws from one would change the dropout after it."""
+    import numpy as np
+    import torch
+
+    plain, arrays = random.getstate(), np.random.get_state()
+    gpus = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices=gpus):
+        try:
+            yield
+        finally:
+            random.setstate(plain)
+            np.random.set_state(arrays)
