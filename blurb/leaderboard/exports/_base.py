@@ -65,7 +65,7 @@ def rows(wanted: Wanted, optional: bool = False) -> list[Result]:
 
     :param optional: no row at all is no error, unless one was asked for
     """
-    found = gather(Store(wanted.store))
+    found = sorted(gather(Store(wanted.store)), key=_order)
     asked = bool(wanted.models or wanted.row)
     if not found and optional and not asked:
         return []
@@ -106,6 +106,12 @@ def real_row(wanted: Wanted) -> Result:
     if row.configuration.suite == DEMO:
         raise SettingsError(f"{row.model} ran on the synthetic demo suite; its numbers are no results on BLURB.")
     return row
+
+
+def _order(row: Result) -> tuple[str, ...]:
+    """That of the leaderboard, and where that leaves it open by precision and weights."""
+    setting = row.configuration
+    return setting.suite, row.model, setting.text, setting.precision, row.weights
 
 
 def _labels(chosen: Sequence[Result]) -> list[str]:
