@@ -6,9 +6,10 @@ Runs and test units are crossed: every run is scored on the same units. The scor
 
 so the mean over R runs varies by the units, which all runs share and which are resampled (clusters with replacement),
 and by the runs, of which there are too few to resample: R runs drawn with replacement vary too little by (R - 1) / R,
-and three of them never reach into the tails. Their part is drawn from Student's t with R - 1 degrees of freedom. What
-runs do differently on different units is in the variance between runs already, and is taken out of that of the
-units by comparing the resamples of one run with those of the mean over runs. docs/statistics.md has the calibration.
+and three of them never reach into the tails. Their part is normal with the variance between runs, and as that variance
+rests on R - 1 degrees of freedom, the interval is widened as Student's t is against the normal (Satterthwaite). What
+runs do differently on different units is in the variance between runs already, and is taken out of that of the units by
+comparing the resamples of one run with those of the mean over runs. docs/statistics.md has the calibration.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blurb.leaderboard.significance import critical
 from blurb.leaderboard.units import Units
 from blurb.metrics.counts import score_of
 
@@ -27,6 +29,8 @@ RESAMPLES = 10_000
 CHUNK = 2_000_000
 """Units that are drawn at a time: few megabytes, and many resamples to one matrix product."""
 LEVEL = 0.95
+NORMAL = 1.959964
+"""What a normal variable passes on either side with probability 5 %."""
 Floats = NDArray[np.float64]
 
 
@@ -37,22 +41,22 @@ class Spread:
     :param mean: over runs, times 100
     :param draws: (resamples,) of it
     :param runs: how many there are; with one, `draws` know nothing of other seeds
+    :param doubt: of the variance between runs: its square over its degrees of freedom; 0 where it has no part
     """
 
     mean: float
     draws: Floats
     runs: int
+    doubt: float = 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % percentile interval."""
-        return interval(self.draws)
-
-
-def interval(draws: Floats) -> tuple[float, float]:
-    """The middle 95 % of resamples."""
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+        """95 % percentile interval, widened for the few runs that the variance between them is known from."""
+        low, high = (float(bound) for bound in np.quantile(self.draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+        if not self.doubt:
+            return low, high
+        wider = critical(float(self.draws.var()) ** 2 / self.doubt) / NORMAL
+        return self.mean + wider * (low - self.mean), self.mean + wider * (high - self.mean)
 
 
 def generator(name: str) -> np.random.Generator:
@@ -72,10 +76,11 @@ def spread(units: Units, name: str, resamples: int = RESAMPLES) -> Spread:
     share = shared(scores)
     spare = float(means.var())
     draws = mean + (means - mean) * (np.sqrt(share / spare) if spare else 0.0)
-    if units.runs > 1:
-        error = units.scores.std(ddof=1) / np.sqrt(units.runs)
-        draws = draws + error * random.standard_t(units.runs - 1, resamples)
-    return Spread(mean, draws, units.runs)
+    if units.runs == 1:
+        return Spread(mean, draws, 1)
+    variance = float(units.scores.var(ddof=1)) / units.runs
+    draws = draws + np.sqrt(variance) * random.standard_normal(resamples)
+    return Spread(mean, draws, units.runs, variance**2 / (units.runs - 1))
 
 
 def shared(scores: Floats) -> float:
@@ -137,4 +142,5 @@ def averaged(spreads: Mapping[str, Spread], weights: Mapping[str, float]) -> Spr
         mean=sum(share * part.mean for share, part in parts),
         draws=np.sum([share * part.draws for share, part in parts], axis=0),
         runs=min(part.runs for _, part in parts),
+        doubt=sum(share**4 * part.doubt for share, part in parts),
     )

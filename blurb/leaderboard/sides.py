@@ -62,7 +62,7 @@ def resolve(reference: str, store: Path, split: Split) -> Side:
         return _pick(_of_store(store, split), reference, str(store))
     if path.is_dir():
         return _pick(_of_store(path, split), row, str(path))
-    return _pick(_of_file(path, split), row, str(path))
+    return _pick(of_file(path, split), row, str(path))
 
 
 def _split(reference: str) -> tuple[Path | None, str]:
@@ -124,17 +124,18 @@ def _means(scores: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
     return {task: math.fsum(values.values()) / len(values) for task, values in scores.items() if values}
 
 
-def _of_file(path: Path, split: Split) -> list[tuple[str, Side]]:
+def of_file(path: Path, split: Split) -> list[tuple[str, Side]]:
+    """All rows of a `results.csv` or `leaderboard.csv`, each with the name of its model; DataError (file, line)."""
     beside = path.with_name("results.csv")
-    lines = _lines(path)
+    lines = read_lines(path)
     if "metric" not in lines[0][1]:
         if not beside.is_file():
             return _of_wide(lines, path)
-        path, lines = beside, _lines(beside)
+        path, lines = beside, read_lines(beside)
     return _of_long(lines, path, split)
 
 
-def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
+def read_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
     """Number and cells of every line; DataError where the file is no table of this schema."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -157,7 +158,9 @@ def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
             raise DataError(f"expected {len(columns)} cells.", path, number)
         if line["schema"] != str(tables.SCHEMA):
             raise DataError(f"schema version {line['schema'] or 'none'} among rows of {tables.SCHEMA}.", path, number)
-    return list(enumerate(found, 2))
+    return [
+        (number, {key: tables.original(cell) for key, cell in line.items()}) for number, line in enumerate(found, 2)
+    ]
 
 
 def _number(text: str, column: str, path: Path, line: int) -> float:

@@ -166,6 +166,7 @@ def critical(freedom: float, level: float = LEVEL) -> float:
     >>> round(critical(1), 3), round(critical(10), 3), round(critical(10, 0.4), 3)
     (12.706, 2.228, 0.879)
     """
+    freedom = max(1.0, freedom)
     low, high = 0.0, 13.0  # one degree of freedom has the largest at 5 %, 12.7
     while two_sided(high, freedom) > level:
         high *= 2

@@ -91,20 +91,24 @@ def leaderboard_line(row: Result) -> dict[str, str]:
         "model": row.model,
         **configuration(row),
         "weights": row.weights[:12],
-        **_numbers(row.means()),
+        **numbers(row.means()),
         "seeds": _seeds(row),
         "complete": "yes" if row.complete else "no",
         "data": row.data,
         "note": row.configuration.note,
     }
     if row.score is not None and row.spread is not None:
-        deviation, error = row.spread
-        line["score_sd"] = f"{deviation:.2f}"
-        line["score_low"], line["score_high"] = (f"{row.score + sign * Z95 * error:.2f}" for sign in (-1, 1))
+        line |= score_columns(row.score, *row.spread)
     return line
 
 
-def _numbers(means: dict[str, float]) -> dict[str, str]:
+def score_columns(score: float, deviation: float, error: float) -> dict[str, str]:
+    """Standard deviation and 95 % interval of a score over seeds."""
+    low, high = (f"{score + sign * Z95 * error:.2f}" for sign in (-1, 1))
+    return {"score_sd": f"{deviation:.2f}", "score_low": low, "score_high": high}
+
+
+def numbers(means: dict[str, float]) -> dict[str, str]:
     """Score, task-type means and datasets, as far as they are there."""
     score = blurb_score(means)
     numbers: dict[str, float] = {**means, **type_means(means)}  # type: ignore[dict-item]
@@ -172,11 +176,33 @@ def _external_line(row: published.PublishedRow) -> dict[str, str]:
         "model": row.model,
         "source": f"{row.source} ({row.version})",
         **({} if row.printed is None else {"score": f"{row.printed:.2f}"}),
-        **_numbers(row.scores),
+        **numbers(row.scores),
         "complete": "yes" if len(row.scores) == len(NAMES) else "no",
         "data": "not known",
         "note": "" if row.certain else "some numbers are recalled, not read in the source",
     }
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What makes a spreadsheet take a cell for a formula: a model could bring one in its name."""
+
+
+def neutral(cell: str) -> str:
+    """A cell that no spreadsheet runs: text that looks like a formula gets an apostrophe before it; numbers do not."""
+    return f"'{cell}" if cell.startswith(FORMULA) and not _is_number(cell) else cell
+
+
+def original(cell: str) -> str:
+    """The cell that `neutral` made safe."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def write_csv(path: Path, columns: Sequence[str], lines: list[dict[str, str]]) -> None:
@@ -184,7 +210,7 @@ def write_csv(path: Path, columns: Sequence[str], lines: list[dict[str, str]]) -
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(lines)
+    writer.writerows({column: neutral(cell) for column, cell in line.items()} for line in lines)
     write_whole(path, text.getvalue().encode())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,17 +42,19 @@ class Units:
         return 100 * score_of(self.metric, self.counts.sum(1))
 
 
-def load(records: Mapping[int, Record], split: Split = "test") -> Units | None:
+def load(records: Mapping[int, Record], split: Split = "test", drop: Collection[str] = ()) -> Units | None:
     """The units of the runs of one task, one a seed; None if they were not all scored on the same units.
 
     They were not if `max_eval` drew other ones for every seed; then nothing is known of what their choice does.
+
+    :param drop: ids of units to leave out
     """
     found: list[NDArray[np.float64]] = []
     names: list[str] = []
     kind = metric = ""
     for _, record in sorted(records.items()):
         task = task_of(record.path, record.trial.task)
-        counts, clusters, named = _of_run(record, split)
+        counts, clusters, named = _of_run(record, split, drop)
         if found and (clusters != names or counts.shape != found[0].shape):
             return None
         found.append(counts)
@@ -79,9 +81,12 @@ def _formulation(record: Record) -> formulations.Formulation:
     return formulations.bind(task_of(record.path, record.trial.task), record.trial.settings)
 
 
-def _of_run(record: Record, split: Split) -> tuple[NDArray[np.float64], list[str], bool]:
+def _of_run(record: Record, split: Split, drop: Collection[str]) -> tuple[NDArray[np.float64], list[str], bool]:
     """Sums of each cluster, their names, and whether they are documents."""
     columns = _columns(record, split)
+    if drop:
+        kept = [place for place, name in enumerate(columns["id"]) if name not in drop]
+        columns = {name: [values[place] for place in kept] for name, values in columns.items()}
     counts, documents = _formulation(record).counts(columns["gold"], columns["prediction"], columns["doc_id"])
     named = bool(documents) and None not in documents
     if not named:

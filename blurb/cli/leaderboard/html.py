@@ -1,0 +1,37 @@
+"""`blurb leaderboard html`: the whole leaderboard as one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(name="html")
+@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@click.option("--results", type=click.Path(path_type=Path, dir_okay=False), multiple=True, metavar="FILE",
+              help="Also show the rows of this results.csv (repeatable).")  # fmt: skip
+@click.option("--ablations", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Also show the tables that blurb ablate wrote into this folder.")  # fmt: skip
+@click.option("--title", default="BLURB leaderboard", show_default=True, help="Title of the page.")
+@click.option("--no-published", is_flag=True, help="Leave the published rows out.")
+def command(
+    out: Path, output: Path, results: tuple[Path, ...], ablations: Path | None, title: str, no_published: bool
+) -> None:
+    """Write the leaderboard as one HTML file.
+
+    OUT needs no server and no network: tables to sort and filter, pictures, head to head, and how each row was made.
+    """
+    from blurb.errors import SettingsError
+    from blurb.leaderboard import page
+    from blurb.leaderboard.tables import write_whole
+
+    if not output.is_dir() and not results and no_published:
+        raise SettingsError(f"There is no store at {output} and no --results: the page would be empty.")
+    found = page.collect(output, results, ablations, title, with_published=not no_published)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(out, page.render(found).encode())
+    rows = sum(len(board.entries) for board in found.boards)
+    own = sum(entry.kind != "published" for board in found.boards for entry in board.entries)
+    click.echo(f"{out}: {rows} rows, {own} of them not published ones.")

@@ -1,0 +1,105 @@
+"""`blurb leaderboard show` and `published`: rows for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from blurb.cli._output import FORMATS, show
+
+if TYPE_CHECKING:
+    from blurb.leaderboard.board import Entry
+
+
+@click.command(name="show")
+@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@click.option("--sort", "column", default="score", show_default=True, help="A dataset, a task type, or score.")
+@click.option("--model", default="*", help="Rows whose model fits a pattern, such as 'bert*'.")
+@click.option("--protocol", default="*", help="Rows whose protocol fits a pattern.")
+@click.option("--head", default="*", help="Rows with a head that fits a pattern.")
+@click.option("--datasets", is_flag=True, help="The thirteen datasets instead of the six means.")
+@click.option("--no-published", is_flag=True, help="Leave out the published rows.")
+@click.option("--no-intervals", is_flag=True, help="Leave out the intervals; quicker.")
+@click.option("--without", type=click.Choice(["leaks"]), help="Score without the test units that are in train.")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder of the datasets, for --without.")
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def command(
+    output: Path, column: str, model: str, protocol: str, head: str, datasets: bool, no_published: bool,
+    no_intervals: bool, without: str | None, data: Path | None, form: str,
+) -> None:  # fmt: skip
+    """Show the rows of the store, the best first, with 95 % intervals over runs and test units.
+
+    A rank such as 2-4 says that the intervals do not separate the row from those around it. Published rows have no
+    predictions, so no intervals.
+    """
+    from blurb import tasks
+    from blurb.errors import SettingsError, UnknownName
+    from blurb.leaderboard import board, published
+    from blurb.leaderboard.rows import gather
+    from blurb.leaderboard.tables import NAMES
+    from blurb.runs.store import Store
+
+    if column not in (*NAMES, *tasks.TYPES, board.SCORE):
+        raise UnknownName("column", column, [*NAMES, *tasks.TYPES, board.SCORE])
+    rows = board.select(gather(Store(output)), model, protocol, head)
+    if not rows:
+        raise SettingsError(f"{output}: there is no finished row that fits.")
+    left_out = _leaks({task for row in rows for task in row.records}, data) if without else None
+    entries = [board.of_result(row, not no_intervals, left_out) for row in rows]
+    if not no_published and not left_out and all(row.configuration.suite == "blurb" for row in rows):
+        entries += [board.of_published(row) for row in published.shipped()]
+    shown = NAMES if datasets else (*tasks.TYPES, board.SCORE)
+    if column not in shown:
+        shown = (*shown, column)
+    lines = [
+        (rank, entry.name, *(_cell(entry, name, form) for name in shown), "/".join(map(str, sorted(entry.runs))))
+        for rank, entry in board.ranked(entries, column)
+    ]
+    show(("rank", "row", *shown, "runs"), lines, form, numbers=("rank", *shown, "runs"))
+    if left_out and form == "table":
+        counts = ", ".join(f"{name} {len(ids)}" for name, ids in left_out.items() if ids)
+        click.echo(f"Test units left out, as their input is in train: {counts or 'none'}.")
+
+
+def _cell(entry: Entry, name: str, form: str) -> str:
+    if name not in entry.values:
+        return ""
+    text = f"{entry.values[name]:.2f}"
+    if name not in entry.intervals:
+        return text
+    low, high = entry.intervals[name]
+    return f"{text} [{low:.1f}, {high:.1f}]"
+
+
+def _leaks(names: set[str], folder: Path | None) -> dict[str, set[str]]:
+    """The test units of each dataset that are in its train set."""
+    from blurb import data, tasks
+    from blurb.data.audit import leaks
+    from blurb.errors import SettingsError
+
+    if folder is None:
+        raise SettingsError("--without leaks looks for the texts in the data: give their folder with --data.")
+    chosen = [task for task in tasks.all() if task.name in names]
+    return {
+        task.name: leaks(task, {split: data.read_split(task, folder, split) for split in ("train", "test")})
+        for task in chosen
+    }  # fmt: skip
+
+
+@click.command(name="published")
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def published_rows(form: str) -> None:
+    """Show the published rows that come with blurb: the printed score beside the one recomputed from the datasets."""
+    from blurb import tasks
+    from blurb.leaderboard import board, published
+
+    columns = ("row", "version", *tasks.TYPES, "score", "printed", "numbers")
+    rows = []
+    for row in published.shipped():
+        entry = board.of_published(row)
+        cells = (f"{entry.values[name]:.2f}" if name in entry.values else "" for name in (*tasks.TYPES, board.SCORE))
+        printed = "" if row.printed is None else f"{row.printed:.2f}"
+        rows.append((entry.name, row.version, *cells, printed, "printed" if row.certain else "some recalled"))
+    show(columns, rows, form, numbers=columns[2:-1])

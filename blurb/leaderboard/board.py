@@ -1,0 +1,111 @@
+"""The leaderboard for people: rows with intervals, and ranks that do not pretend to more than the intervals show."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from blurb.leaderboard import published, resampling, units
+from blurb.leaderboard.rows import Result
+from blurb.leaderboard.score import blurb_score, members, type_means, weights
+
+SCORE = "score"
+RESAMPLES = 2_000
+"""Enough for the two digits that a table shows."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row.
+
+    :param name: model, and configuration or source
+    :param values: dataset, task type and `score` -> mean, as far as they are there
+    :param intervals: likewise, 95 %; only of rows with predictions
+    :param runs: numbers of runs of the datasets
+    """
+
+    name: str
+    values: Mapping[str, float]
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    runs: frozenset[int] = frozenset()
+
+
+def of_result(row: Result, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> Entry:
+    """A row of the store.
+
+    :param resampled: with intervals over runs and test units
+    :param without: dataset -> test units to leave out; the values are then those of the rest
+    """
+    spreads: dict[str, resampling.Spread] = {}
+    values = dict(row.means())
+    for name in values:
+        if not resampled and not without:
+            continue
+        found = units.load(row.records[name], drop=(without or {}).get(name, ()))
+        if found is not None and len(found.names):
+            values[name] = float(found.scores.mean())
+            if resampled:
+                spreads[name] = resampling.spread(found, name, RESAMPLES)
+    intervals = {name: one.interval for name, one in spreads.items()}
+    groups: dict[str, Mapping[str, float]] = {
+        kind: {task.name: 1 / len(group) for task in group} for kind, group in members().items()
+    }
+    groups[SCORE] = weights()
+    for name, shares in groups.items():
+        whole = resampling.averaged(spreads, shares)
+        if whole is not None:
+            intervals[name] = whole.interval
+    runs = frozenset(len(row.seeds(name)) for name in values)
+    return Entry(f"{row.model} {row.configuration.text}", _with_means(values), intervals, runs)
+
+
+def of_published(row: published.PublishedRow) -> Entry:
+    """A row without predictions."""
+    return Entry(f"{row.model} ({row.source})", _with_means(row.scores), {}, frozenset(row.runs.values()))
+
+
+def _with_means(values: Mapping[str, float]) -> dict[str, float]:
+    score = blurb_score(values)
+    means: dict[str, float] = {**values, **type_means(values)}  # type: ignore[dict-item]
+    return means if score is None else {**means, SCORE: score}
+
+
+def select(rows: Sequence[Result], model: str = "*", protocol: str = "*", head: str = "*") -> list[Result]:
+    """Rows whose model, protocol and some head fit the patterns (`*` and `?`)."""
+
+    def heads(row: Result) -> set[str]:
+        records = [record for seeds in row.records.values() for record in seeds.values()]
+        return {str(record.trial.settings.get("head", "")) for record in records}
+
+    return [
+        row
+        for row in rows
+        if fnmatch.fnmatch(row.model, model)
+        and fnmatch.fnmatch(row.configuration.protocol, protocol)
+        and any(fnmatch.fnmatch(name, head) for name in heads(row))
+    ]
+
+
+def ranked(entries: Sequence[Entry], column: str) -> list[tuple[str, Entry]]:
+    """Entries from the best down, with their ranks: `2-4` where intervals do not separate it from its neighbours.
+
+    A row is surely behind another only if its interval ends where the other's begins. A number without an interval
+    counts as exact, as nothing is known of it.
+    """
+
+    def bounds(entry: Entry) -> tuple[float, float]:
+        return entry.intervals.get(column, (entry.values[column], entry.values[column]))
+
+    there = sorted((entry for entry in entries if column in entry.values), key=_by(column))
+    found = []
+    for entry in there:
+        low, high = bounds(entry)
+        best = 1 + sum(bounds(other)[0] > high for other in there if other is not entry)
+        worst = len(there) - sum(bounds(other)[1] < low for other in there if other is not entry)
+        found.append((str(best) if best == worst else f"{best}-{worst}", entry))
+    return found + [("", entry) for entry in entries if column not in entry.values]
+
+
+def _by(column: str) -> Callable[[Entry], tuple[float, str]]:
+    return lambda entry: (-entry.values[column], entry.name)
