@@ -7,7 +7,7 @@ from blurb.leaderboard.exports._grid import OPTIONS, Cell, grid
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }  # fmt: skip
 TABLE = str.maketrans(SPECIAL)

@@ -17,8 +17,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 def _render(wanted: Wanted) -> Files:
     found = documents(real_row(wanted), wanted.datasets, wanted.seed, wanted.allow_partial)
     contents = {
-        f"{name}.json": (json.dumps(document, allow_nan=False, indent=0) + "\n").encode()
-        for name, document in found.items()
+        f"{name}.json": (json.dumps(document, allow_nan=False) + "\n").encode() for name, document in found.items()
     }
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as packed:
