@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from blurb.cli.leaderboard.files import add, merge, validate
+from blurb.cli.leaderboard.html import command as html
 from blurb.cli.leaderboard.show import command as show
 from blurb.cli.leaderboard.show import published_rows
 
@@ -14,6 +15,7 @@ def command() -> None:
     """Show, check, merge and publish rows."""
 
 
+command.add_command(html)
 command.add_command(show)
 command.add_command(published_rows)
 command.add_command(merge)

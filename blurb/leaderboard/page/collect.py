@@ -1,0 +1,134 @@
+"""Everything on the page from the store, the files that were named, and the published rows."""
+
+from __future__ import annotations
+
+import csv
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from blurb import tasks
+from blurb.leaderboard import published
+from blurb.leaderboard.page import files, intervals
+from blurb.leaderboard.page.duels import duels
+from blurb.leaderboard.page.made import made, public
+from blurb.leaderboard.page.model import Board, Curve, Dataset, Entry, Page
+from blurb.leaderboard.rows import DEMO, Result, gather
+from blurb.leaderboard.sides import Side
+from blurb.leaderboard.tables import NAMES, configuration
+from blurb.runs.store import Record, Store
+
+TITLE = "BLURB leaderboard"
+
+
+def collect(
+    store: Path, results: Sequence[Path] = (), ablations: Path | None = None, title: str = TITLE,
+    with_published: bool = True,
+) -> Page:  # fmt: skip
+    """Reads what is to be shown; a row that is in the store and in a file is shown once, from the store.
+
+    :param store: folder of the trials; may be missing
+    :param results: files as `results.csv`
+    :param ablations: folder of tables that `blurb ablate` wrote
+    :raises DataError: if a file is not what it should be
+    """
+    entries = {entry.key: entry for entry in map(_entry, gather(Store(store)) if store.is_dir() else [])}
+    for path in results:
+        for entry in files.results(path):
+            entries.setdefault(entry.key, entry)
+    # Published numbers are of the real data: beside synthetic rows alone they mean nothing.
+    if with_published and not (entries and all(entry.suite == DEMO for entry in entries.values())):
+        for row in published.shipped():
+            entry = files.published(row)
+            entries[entry.key] = entry
+    suites = sorted({entry.suite for entry in entries.values()})
+    boards = [board(suite, [entry for entry in entries.values() if entry.suite == suite]) for suite in suites]
+    return Page(title, boards, files.ablations(ablations) if ablations else [])
+
+
+def board(suite: str, entries: Iterable[Entry]) -> Board:
+    """The rows of one suite, best first: by score, else by how much of the benchmark is there and how good it is."""
+    ordered = sorted(entries, key=_rank)
+    present = {task for entry in ordered for task in entry.datasets}
+    names = (*NAMES, *sorted(present - set(NAMES)))
+    return Board(suite, names, ordered, duels(ordered, names))
+
+
+def _rank(entry: Entry) -> tuple[bool, float, int, float, str]:
+    means = [value.mean for value in entry.types.values()]
+    score = entry.score.mean if entry.score else 0.0
+    return entry.score is None, -score, -len(means), -math.fsum(means), entry.label
+
+
+def _entry(row: Result) -> Entry:
+    known = intervals.of_result(row)
+    types, score = intervals.averages({task: one for task, one in known.items() if task in NAMES})
+    columns = configuration(row)
+    detail = " ".join(part for part in (row.configuration.text, row.configuration.precision) if part)
+    scores = {
+        task: {seed: 100 * record.score("test") for seed, record in sorted(seeds.items())}
+        for task, seeds in row.records.items()
+    }
+    versions = {record.metrics.get("metrics_version") for seeds in row.records.values() for record in seeds.values()}
+    side = Side(
+        name=f"{row.model} {row.configuration.text}",
+        means={task: one.value.mean for task, one in known.items()},
+        scores=scores,
+        planned=row.planned,
+        data={task: next(iter(seeds.values())).trial.data[:12] for task, seeds in row.records.items()},
+        version=versions.pop() if len(versions) == 1 else None,
+        records=row.records,
+    )
+    return Entry(
+        kind="store",
+        model=row.model,
+        detail=public(detail),
+        suite=row.configuration.suite,
+        key=(row.configuration.suite, row.model, row.weights[:12], *columns.values()),
+        datasets={task: _dataset(row, task, known[task], scores[task]) for task in row.records},
+        types=types,
+        score=score,
+        side=side,
+        runs=files.counted([len(seeds) for seeds in row.records.values()]),
+        complete=row.complete,
+        notes=[note for note in (row.configuration.note, _doubts(row)) if note],
+        made=made(row),
+    )
+
+
+def _doubts(row: Result) -> str:
+    return "" if row.data in ("verified", "synthetic") else f"data not verified: {row.data}"
+
+
+def _dataset(row: Result, task: str, known: intervals.Known, scores: dict[int, float]) -> Dataset:
+    records = row.records[task]
+    first = next(iter(records.values()))
+    curves = {seed: _curve(record) for seed, record in sorted(records.items())}
+    return Dataset(
+        test=known.value,
+        seeds=scores,
+        planned=len(row.planned.get(task, ())),
+        dev=statistics.fmean(row.values(task, "dev")),
+        majority=statistics.fmean(row.values(task, baseline=True)),
+        metric=str(first.metrics["metric"]),
+        data="synthetic" if row.data == "synthetic" else str(first.provenance.get("data_verdict", "")),
+        curves={seed: curve for seed, curve in curves.items() if len(curve) > 1},
+    )
+
+
+def _curve(record: Record) -> Curve:
+    """Score on dev after every epoch, times 100; empty where there was no training."""
+    try:
+        with (record.path / "history.csv").open(encoding="utf-8", newline="") as file:
+            cells = [line.get("dev") or "" for line in csv.DictReader(file)]
+        values = [100 * float(cell) for cell in cells]
+    except (OSError, ValueError, csv.Error):  # a curve is an ornament: without it the row stands
+        return ()
+    return tuple(values) if all(map(math.isfinite, values)) else ()
+
+
+def title_of(task: str) -> str:
+    """The name of a dataset in the paper's tables; a task that is not installed here keeps its own."""
+    known = {one.name: one.title for one in tasks.all()}
+    return known.get(task, task)

@@ -1,0 +1,145 @@
+"""Rows from files: `results.csv` of other stores, published rows, tables of ablations."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from blurb.errors import DataError
+from blurb.leaderboard import ablation_tables, tables
+from blurb.leaderboard.page import intervals
+from blurb.leaderboard.page.model import Ablation, Dataset, Entry, Value
+from blurb.leaderboard.published import PublishedRow
+from blurb.leaderboard.sides import Side, read_lines
+
+KEY = ("suite", "model", "weights", "protocol", "overrides", "precision")
+Line = dict[str, str]
+
+
+def results(path: Path) -> list[Entry]:
+    """Rows of a `results.csv`; DataError (file, line) if it is none of this schema."""
+    groups: dict[tuple[str, ...], dict[str, list[Line]]] = {}
+    seen: dict[tuple[str, ...], int] = {}
+    for number, line in read_lines(path):
+        if "metric" not in line:
+            raise DataError("this is no results.csv: there is no column metric.", path, 1)
+        key = tuple(line[column] for column in KEY)
+        cell = (*key, *(line[column] for column in ("task", "seed", "split", "metric")))
+        if cell in seen:
+            raise DataError(f"the same model, task, seed, split and metric as line {seen[cell]}.", path, number)
+        seen[cell] = number
+        for column in ("value", "majority"):
+            if line[column] or column == "value":
+                _number(line[column], column, path, number)
+        if not line["seed"].isdigit():
+            raise DataError(f"seed is {line['seed'][:20]!r}, not a whole number.", path, number)
+        groups.setdefault(key, {}).setdefault(line["task"], []).append(line)
+    return [_entry(key, rows) for key, rows in groups.items()]
+
+
+def _entry(key: tuple[str, ...], rows: dict[str, list[Line]]) -> Entry:
+    known, datasets, scores, versions = {}, {}, {}, set()
+    for task, lines in rows.items():
+        metric = lines[0]["metric"]  # the first is the one that counts
+        counting = [line for line in lines if line["metric"] == metric]
+        runs = {
+            split: {int(line["seed"]): float(line["value"]) for line in counting if line["split"] == split}
+            for split in ("dev", "test")
+        }
+        if not runs["test"]:
+            continue
+        known[task] = intervals.of_runs(task, list(runs["test"].values()))
+        majority = next((line["majority"] for line in counting if line["split"] == "test"), "")
+        datasets[task] = Dataset(
+            test=known[task].value,
+            seeds=dict(sorted(runs["test"].items())),
+            dev=math.fsum(runs["dev"].values()) / len(runs["dev"]) if runs["dev"] else None,
+            majority=float(majority) if majority else None,
+            metric=metric,
+            data=lines[0]["data"],
+        )
+        scores[task] = runs["test"]
+        versions |= {one["metrics_version"] for one in lines}
+    types, score = intervals.averages({task: one for task, one in known.items() if task in tables.NAMES})
+    suite, model, _, protocol, overrides, precision = key
+    detail = " ".join(part for part in (protocol, overrides, precision) if part)
+    version = versions.pop() if len(versions) == 1 else ""
+    data = {task: lines[0]["data_hash"] for task, lines in rows.items()}
+    means = {task: one.value.mean for task, one in known.items()}
+    doubts = [f"{task} {one.data}" for task, one in datasets.items() if one.data not in ("identical", "synthetic")]
+    return Entry(
+        kind="file", model=model, detail=detail, suite=suite, key=key, datasets=datasets, types=types, score=score,
+        side=Side(f"{model} {detail}", means, scores, data=data, version=int(version) if version.isdigit() else None),
+        runs=counted([len(one.seeds) for one in datasets.values()]), complete=set(tables.NAMES) <= set(datasets),
+        notes=doubts,
+    )  # fmt: skip
+
+
+def published(row: PublishedRow) -> Entry:
+    """A published row: means without runs."""
+    datasets = {task: Dataset(Value(score)) for task, score in row.scores.items()}
+    known = {task: intervals.Known(one.test) for task, one in datasets.items()}
+    types, score = intervals.averages(known)
+    return Entry(
+        kind="published", model=row.model, detail=row.source, suite="blurb",
+        key=("published", row.source, row.version, row.model), datasets=datasets, types=types,
+        score=score if row.printed is None else Value(row.printed), side=Side(row.model, row.scores),
+        runs=counted(list(row.runs.values())), complete=set(tables.NAMES) <= set(datasets),
+        notes=[row.version, *([] if row.certain else ["some numbers are recalled, not read in their source"])],
+    )  # fmt: skip
+
+
+def counted(runs: Sequence[int]) -> str:
+    """How many runs the datasets have: `5`, or `5 to 10`."""
+    known = sorted({count for count in runs if count})
+    return " to ".join(dict.fromkeys((str(known[0]), str(known[-1])))) if known else ""
+
+
+def ablations(folder: Path) -> list[Ablation]:
+    """The tables that `blurb ablate` wrote into a folder."""
+    if not (paths := sorted(folder.glob("*.csv"))):
+        raise DataError("there are no CSV files; --ablations takes a folder that blurb ablate wrote.", folder)
+    found = []
+    for path in paths:
+        lines = _cells(path)
+        cells: dict[str, dict[str, Line]] = {}
+        for line in lines:
+            cells.setdefault(line["cell"], {})[line["task"]] = line
+        model = next((line["model"] for line in lines if line["model"]), "")
+        names = tuple(dict.fromkeys(line["task"] for line in lines))
+        found.append(Ablation(lines[0]["axis"], model, names, tuple(cells.items())))
+    return found
+
+
+def _cells(path: Path) -> list[Line]:
+    """Lines of a table of an ablation."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            columns, found = reader.fieldnames or [], list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"cannot be read: {error}.", path) from None
+    if missing := [column for column in ablation_tables.COLUMNS if column not in columns]:
+        raise DataError(f"no table of blurb ablate: the columns {', '.join(missing)} are missing.", path, 1)
+    if not found:
+        raise DataError("the table has no rows.", path)
+    for number, line in enumerate(found, 2):
+        if None in line or None in line.values():
+            raise DataError(f"expected {len(columns)} cells.", path, number)
+        if line["schema"] != str(ablation_tables.SCHEMA):
+            raise DataError(
+                f"schema version {line['schema'] or 'none'}; this reads {ablation_tables.SCHEMA}.", path, number
+            )
+    return [{column: tables.original(cell) for column, cell in line.items()} for line in found]
+
+
+def _number(text: str, column: str, path: Path, line: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(f"{column} is {text[:20]!r}, not a number.", path, line)
+    return value

@@ -1,0 +1,97 @@
+"""How a row was made, from the provenance of its trials: named facts only, so that no folder gets onto the page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from blurb.leaderboard.page.model import Made, Part
+from blurb.leaderboard.rows import DEMO, Result
+
+SELF_MADE = ("baseline:", "scratch:")
+"""Models whose name says how to get them."""
+ENVIRONMENT = (
+    "blurb", "commit", "python", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy",
+    "platform", "device", "cpus", "threads",
+)  # fmt: skip
+FOLDERS = re.compile(r"(?<![\w.])(?:~|[A-Za-z]:)?[/\\][^\s,;=]*[/\\]")
+"""What leads to a file on somebody's machine."""
+
+
+def made(row: Result) -> Made:
+    """Command, hashes, versions, hardware and time of a row of the store."""
+    records = [record for seeds in row.records.values() for record in seeds.values()]
+    provenances = [record.provenance for record in records]
+    configuration = row.configuration
+    facts = [
+        ("Weights and configuration", row.weights),
+        ("Tokenizer", _all(record.trial.tokenizer for record in records)),
+        ("Revision", _all(one.get("revision") for one in provenances)),
+        ("Parameters", _all(f"{one['parameters']:,}" for one in provenances if one.get("parameters"))),
+        ("Protocol", f"{configuration.protocol} ({configuration.protocol_hash[:12]})"),
+        ("Recipe", _all(record.trial.recipe for record in records)),
+        ("Metrics", "version " + _all(record.metrics.get("metrics_version") for record in records)),
+    ]
+    environments = [one.get("environment", {}) for one in provenances]
+    facts += [(name, _all(one.get(name) for one in environments)) for name in ENVIRONMENT]
+    facts += [("Time", _time(provenances))]
+    return Made(_command(row), [(name, public(value)) for name, value in facts if value], _parts(row))
+
+
+def public(text: str) -> str:
+    """Without the folders of a path: `/home/me/x/model` becomes `…/model`."""
+    return FOLDERS.sub("…/", text)
+
+
+def _all(values: Iterable[Any]) -> str:
+    return ", ".join(dict.fromkeys(str(value) for value in values if value not in (None, "")))
+
+
+def _time(provenances: list[Mapping[str, Any]]) -> str:
+    days = sorted(str(one["started"])[:10] for one in provenances if one.get("started"))
+    seconds = [one.get("facts", {}).get("train_seconds") for one in provenances]
+    known = [value for value in seconds if value is not None]
+    parts = [" to ".join(dict.fromkeys((days[0], days[-1])))] if days else []
+    if known:
+        parts.append(f"{sum(known) / 60:,.1f} minutes of training in {len(known)} trials")
+    return "; ".join(parts)
+
+
+def _parts(row: Result) -> list[Part]:
+    found = []
+    for task, seeds in row.records.items():
+        facts = [record.provenance.get("facts", {}) for record in seeds.values()]
+        times = [one["train_seconds"] for one in facts if one.get("train_seconds") is not None]
+        first = next(iter(seeds.values()))
+        found.append(Part(
+            task=task,
+            trials={seed: record.trial.hash for seed, record in sorted(seeds.items())},
+            data=first.trial.data[:12],
+            verdict=str(first.provenance.get("data_verdict", "")),
+            seconds=sum(times) if times else None,
+            units=facts[0].get("train_units"),
+            cut=facts[0].get("train_truncated"),
+        ))  # fmt: skip
+    return found
+
+
+def _command(row: Result) -> str:
+    """A `blurb run` that asks for these trials again."""
+    configuration = row.configuration
+    if row.model.startswith(SELF_MADE):
+        words = ["blurb run", shlex.quote(row.model)]
+    else:
+        words = ["blurb run MODEL --name", shlex.quote(row.model)]
+    words.append("--suite demo" if configuration.suite == DEMO else "--data DATA")
+    words.append(f"--protocol {shlex.quote(configuration.protocol)}")
+    for key in sorted(configuration.overrides):
+        words.append("--set " + shlex.quote(public(f"{key}={configuration.overrides[key]}")))
+    if configuration.precision:
+        words.append(f"--precision {shlex.quote(configuration.precision)}")
+    counts = set(row.planned.values())
+    if len(counts) == 1 and (seeds := next(iter(counts))) == tuple(range(1, len(seeds) + 1)):
+        words.append(f"--seeds {len(seeds)}")
+    words.append(f"--tasks {shlex.quote(','.join(row.planned))}")
+    return " ".join(words)
