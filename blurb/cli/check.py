@@ -12,7 +12,8 @@ import click
 from blurb.cli._output import show
 
 if TYPE_CHECKING:
-    from blurb.leaderboard.gate import Decision
+    from blurb.leaderboard.gate import Decision, Outcome, Rules
+    from blurb.leaderboard.sides import Side
 
 
 @click.command(name="check")
@@ -35,30 +36,38 @@ def command(
     Exit code 0: pass. 1: regression. 2: cannot judge (missing scores, incomplete seeds, other data or metrics, no
     variance between runs and no max_drop, nothing to judge): never green because nothing ran. docs/ci.md has examples.
     """
-    raise SystemExit(run(candidate, baseline, rules, split, max_drop, output, junit, summary, form))
+    from blurb.leaderboard.sides import resolve
+
+    wanted = read_rules(rules, split, max_drop)
+    sides = [resolve(reference, output, wanted.split) for reference in (candidate, baseline)]
+    raise SystemExit(int(answer(sides[0], sides[1], wanted, junit, summary, form)))
 
 
-def run(
-    candidate: str, baseline: str, rules: Path | None, split: str | None, max_drop: float | None, output: Path,
-    junit: Path | None = None, summary: Path | None = None, form: str = "table",
-) -> int:  # fmt: skip
-    """Checks and shows the answer in every form asked for; the exit code."""
+def read_rules(path: Path | None, split: str | None = None, max_drop: float | None = None) -> Rules:
+    """The rules of a file, by default that of the working folder if it is there, and what the options change."""
     import dataclasses
 
     from blurb.leaderboard import gate
-    from blurb.leaderboard.gate import render
-    from blurb.leaderboard.sides import resolve
 
-    if rules is None and Path(gate.rules.NAME).is_file():
-        rules = Path(gate.rules.NAME)
-    wanted = gate.load(rules) if rules else gate.Rules()
+    if path is None and Path(gate.rules.NAME).is_file():
+        path = Path(gate.rules.NAME)
+    found = gate.load(path) if path else gate.Rules()
     if split:
-        wanted = dataclasses.replace(wanted, split=split)  # type: ignore[arg-type]
+        found = dataclasses.replace(found, split=split)  # type: ignore[arg-type]
     if max_drop is not None:
-        wanted = dataclasses.replace(wanted, default=gate.rules.Limit(max_drop=max_drop))
-    decision = gate.decide(
-        resolve(candidate, output, wanted.split), resolve(baseline, output, wanted.split), wanted
-    )  # fmt: skip
+        found = dataclasses.replace(found, default=gate.rules.Limit(max_drop=max_drop))
+    return found
+
+
+def answer(
+    candidate: Side, baseline: Side, rules: Rules, junit: Path | None = None, summary: Path | None = None,
+    form: str = "table",
+) -> Outcome:  # fmt: skip
+    """Decides, and shows the answer in every form asked for."""
+    from blurb.leaderboard import gate
+    from blurb.leaderboard.gate import render
+
+    decision = gate.decide(candidate, baseline, rules)
     if junit:
         junit.parent.mkdir(parents=True, exist_ok=True)
         junit.write_bytes(render.junit(decision))
@@ -74,7 +83,7 @@ def run(
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in render.github(decision):
             click.echo(line)
-    return int(decision.outcome)
+    return decision.outcome
 
 
 def _show(decision: Decision) -> None:

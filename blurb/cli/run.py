@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import click
 from blurb.cli._request import data_options, machine_options
 
 if TYPE_CHECKING:
+    from blurb.leaderboard.rows import Result
     from blurb.runs.plan import Request
     from blurb.runs.worker import Outcome
 
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     "--track", type=click.Choice(["tensorboard", "wandb", "mlflow", "trackio"]),
     help="Show loss, learning rate and figures of every trial in an experiment tracker.",
 )  # fmt: skip
+@click.option("--check", "baseline", metavar="ROW", help="Then check the row against a baseline, as blurb check does.")
+@click.option("--rules", type=click.Path(path_type=Path), help="Rules of that check.  [default: blurb-check.toml]")
 @click.option("--engine", default="local", show_default=True, help="What runs the trials.")
 @click.option("--dry-run", is_flag=True, help="List the trials and stop.")
 def command(
@@ -54,20 +58,23 @@ def command(
     head: str | None, pooling: str | None, tagging: str | None, overrides: tuple[str, ...], output: Path,
     relation_input: str | None, dummy_tokens: bool, raw: Path | None, leaderboard: Path, name: str | None,
     revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int, engine: str, dry_run: bool,
-    track: str | None,
+    track: str | None, baseline: str | None, rules: Path | None,
 ) -> None:  # fmt: skip
     """Fine-tune MODEL... on the tasks and write the rows of the leaderboard.
 
     MODEL is a folder with a checkpoint, a Hub id (org/model or org/model@revision), a preset (pubmedbert, biolinkbert,
     ...), scratch:tiny or baseline:majority. Trials that are done are not run again, so the same command resumes.
-    Exit code: 0 all trials done, 1 some failed, 2 the command cannot start.
+    Exit code: 0 all trials done, 1 some failed, 2 the command cannot start; with --check that of blurb check, if no
+    trial failed.
     """
     from blurb import tasks
     from blurb.cli._dry_run import list_trials
     from blurb.cli._progress import Display
     from blurb.cli._request import changes, check_files, folders, load_protocol, source
+    from blurb.cli.check import answer, read_rules
     from blurb.errors import BlurbError, SettingsError, UnknownName
     from blurb.leaderboard import tables
+    from blurb.leaderboard.sides import of_result, resolve
     from blurb.runs import plan
     from blurb.runs.engine import ENGINES
     from blurb.runs.store import Store
@@ -85,6 +92,10 @@ def command(
     if name and len(models) > 1:
         raise SettingsError("--name is for one model.")
     tables.check(Store(output), leaderboard)
+    limits = read_rules(rules)
+    if limits.required is None:
+        limits = dataclasses.replace(limits, required=tuple(task.name for task in chosen))
+    before = resolve(baseline, output, limits.split) if baseline else None  # now: a slip of the pen costs no training
     if track:
         tracking.check(track)
     folder, raw = folders(suite, data, raw, chosen)
@@ -108,8 +119,8 @@ def command(
                     tables.rebuild(Store(output), leaderboard)
 
         outcomes = plan.run([request], ENGINES[engine](jobs), finished, display.step)
-    rows = tables.rebuild(Store(output), leaderboard)
-    _show_rows(request, rows, leaderboard)
+    asked = _asked(request, tables.rebuild(Store(output), leaderboard))
+    _show_rows(request, asked, leaderboard)
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]
     for outcome in failed:
         trial = outcome.job.trial
@@ -117,17 +128,24 @@ def command(
                     fg="red", err=True)  # fmt: skip
     if failed:
         raise SystemExit(1)
+    if before is not None:
+        found = {int(answer(of_result(row, limits.split), before, limits)) for row in asked}
+        raise SystemExit(1 if 1 in found else max(found, default=2))
 
 
-def _show_rows(request: Request, rows: list, leaderboard: Path) -> None:  # type: ignore[type-arg]
+def _asked(request: Request, rows: list[Result]) -> list[Result]:
+    """The rows of a request among all of the store."""
+    wanted = [(source.name, source.weights, request.configuration(source)) for source in request.sources]
+    return [row for row in rows if (row.model, row.weights, row.configuration) in wanted]
+
+
+def _show_rows(request: Request, rows: list[Result], leaderboard: Path) -> None:
     from rich.console import Console
 
     from blurb.leaderboard.terminal import comparison, render
 
     console = Console(width=None if sys.stdout.isatty() else 120)  # in a pipe nothing is squeezed into 80 columns
-    wanted = [(source.name, source.weights, request.configuration(source)) for source in request.sources]
-    asked = [row for row in rows if (row.model, row.weights, row.configuration) in wanted]
-    for row in asked:
+    for row in rows:
         console.print(render(row))
-    console.print(comparison(asked))
+    console.print(comparison(rows))
     console.print(f"Rows: {leaderboard}   runs: {leaderboard.parent / 'results.csv'}   trials: {request.store}")

@@ -100,10 +100,11 @@ def _listed(sides: Iterable[Side]) -> str:
 
 def _of_store(folder: Path, split: Split) -> list[tuple[str, Side]]:
     rows = gather(Store(folder))
-    return [(row.model, _of_result(row, split)) for row in rows]
+    return [(row.model, of_result(row, split)) for row in rows]
 
 
-def _of_result(row: Result, split: Split) -> Side:
+def of_result(row: Result, split: Split) -> Side:
+    """A row of a store."""
     scores = {
         task: {seed: 100 * record.score(split) for seed, record in records.items()}
         for task, records in row.records.items()

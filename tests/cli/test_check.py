@@ -204,8 +204,9 @@ def test_compare(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> 
 def test_check_is_quick_and_loads_no_torch(folder: Path) -> None:
     code = (
         "import sys, time; start = time.perf_counter()\n"
-        "from blurb.cli.check import run; from pathlib import Path\n"
-        "code = run('fell', 'old', None, 'test', None, Path('runs'))\n"
+        "from blurb.cli import cli\n"
+        "try: cli(['check', 'fell', '--baseline', 'old', '--split', 'test'])\n"
+        "except SystemExit as error: code = error.code\n"
         "assert 'torch' not in sys.modules and 'transformers' not in sys.modules, 'heavy'\n"
         "print(code, time.perf_counter() - start, file=sys.stderr)"
     )
@@ -213,3 +214,18 @@ def test_check_is_quick_and_loads_no_torch(folder: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False)
     assert done.stderr.split()[0] == "1", done.stderr
     assert time.perf_counter() - start < 60
+
+
+def test_run_checks_what_it_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    common = ["run", "--suite", "demo", "--tasks", "gad,hoc", "--protocol", "smoke"]
+    assert CliRunner().invoke(cli, [*common, "baseline:majority", "--name", "old"]).exit_code == 0
+    result = CliRunner().invoke(cli, [*common, "baseline:constant", "--name", "new", "--check", "olt"])
+    assert "Did you mean 'old'" in str(result.exception)
+    assert not list((tmp_path / "runs").glob("new*"))
+    (tmp_path / "blurb-check.toml").write_text("max_drop = 1.0\n")
+    result = CliRunner().invoke(cli, [*common, "baseline:constant", "--name", "new", "--check", "old"])
+    assert (result.exit_code, result.output.splitlines()[-1]) == (0, "pass")
+    (tmp_path / "blurb-check.toml").write_text("[datasets.gad]\nmin_score = 99.0\n")
+    result = CliRunner().invoke(cli, [*common, "baseline:constant", "--name", "new", "--check", "old"])
+    assert result.exit_code == 1
