@@ -6,6 +6,7 @@ after every call), and it cannot break a run: whatever it raises becomes a warni
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
 import warnings
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 TRACKERS = ("tensorboard", "wandb", "mlflow", "trackio")
-"""Those of accelerate's that are tried here; each is also the name of its package."""
+"""Those of accelerate's that are offered; each is also the name of its package."""
 PROJECT = "blurb"
 FOLDER = ".tensorboard"
 """Where tensorboard's files go in the store: no model has a name that begins with a dot."""
@@ -93,8 +94,10 @@ class Tracking:
             message = f"{self.tracker} failed, the trial goes on without it: {type(error).__name__}: {error}"
             log.warning(message)
             warnings.warn(message, stacklevel=2)  # the log of a trial is a file; whoever waits should see it too
-            if self.accelerator is not None:
-                self.finish()
+            accelerator, self.accelerator = self.accelerator, None
+            for tracker in accelerator.trackers if accelerator is not None else []:
+                with contextlib.suppress(Exception), _chance_as_it_was():  # of one failure one warning is enough
+                    tracker.finish()
 
 
 @contextmanager
