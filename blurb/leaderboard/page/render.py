@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -33,6 +34,7 @@ def render(page: Page) -> str:
     environment.globals.update(
         svg=svg, title_of=title_of, types=[str(kind) for kind in TYPES], short=list(SHORT.values()), marks=MARKS,
         best=best, columns=columns, focus=focus, data=data, bases=bases, own=own, printed=printed,
+        breakable=breakable,
     )  # fmt: skip
     style, script = (_source(environment, name) for name in ("style.css", "script.js"))
     return environment.get_template("page.html").render(
@@ -126,6 +128,11 @@ def _mean(entry: Entry, name: str) -> float | None:
 
 def _rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits)
+
+
+def breakable(name: str) -> Markup:
+    """A name that may be broken after its punctuation, for narrow columns."""
+    return Markup("").join(Markup("{}<wbr>").format(part) for part in re.split(r"(?<=[:/_.=])", name))
 
 
 def own(board: Board, task: str) -> list[tuple[int, Entry]]:

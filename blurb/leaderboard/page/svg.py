@@ -15,11 +15,12 @@ LABELS = 112
 """Of the names beside the lanes."""
 LANE = 15
 LETTERS = 19
-CURVES = 150
+CURVES = 116
+BASELINE = "baseline:"
 
 
-def lanes(values: Sequence[Value | None], labels: Sequence[str], context: str, name: str) -> Markup:
-    """One lane a task type from 0 to 100: this row's mean and interval over the means of all rows.
+def lanes(values: Sequence[Value | None], labels: Sequence[str], context: str, low: float, name: str) -> Markup:
+    """One lane a task type from `low` to 100: this row's mean and interval over the means of all rows.
 
     :param context: id of the ticks of all rows (`ticks`), drawn once and used by every picture
     """
@@ -31,26 +32,37 @@ def lanes(values: Sequence[Value | None], labels: Sequence[str], context: str, n
             parts.append(_text(192, y + 3.5, "–", "number quiet"))
             continue
         if value.low is not None and value.high is not None:
-            parts.append(_line(_percent(value.low), y, _percent(value.high), y, "whisker"))
-        parts.append(f'<circle class="dot" cx="{_percent(value.mean):.1f}" cy="{y}" r="3.2"/>')
+            parts.append(_line(_place(value.low, low), y, _place(value.high, low), y, "whisker"))
+        parts.append(f'<circle class="dot" cx="{_place(value.mean, low):.1f}" cy="{y}" r="3.2"/>')
         parts.append(_text(192, y + 3.5, f"{value.mean:.1f}", "number"))
     return _svg(196, 14 * len(labels) + 4, parts, f"Task-type means of {name}")
 
 
-def ticks(columns: Sequence[Sequence[Value | None]]) -> Markup:
-    """The means of all rows as grey ticks, lane by lane; goes into a symbol that the pictures share."""
+def ticks(columns: Sequence[Sequence[Value | None]], low: float) -> Markup:
+    """The means of all rows as grey ticks, lane by lane; goes into a group that the pictures share."""
     parts = []
     for lane, column in enumerate(columns):
         y = lane * 14 + 9
         parts.append(_line(38, y, 158, y, "axis"))
-        places = sorted({round(_percent(value.mean), 1) for value in column if value is not None})
+        places = sorted({round(_place(value.mean, low), 1) for value in column if value is not None})
         path = "".join(f"M{x:g} {y - 3.5:g}v7" for x in places)
         parts.append(f'<path class="tick" d="{path}"/>')
     return Markup("".join(parts))
 
 
-def _percent(value: float) -> float:
-    return 38 + 1.2 * min(100.0, max(0.0, value))
+def lowest(entries: Sequence[Entry]) -> float:
+    """Where the lanes begin: the ten below all that is no baseline, at least 0."""
+    values = [
+        value.mean if value.low is None else value.low
+        for entry in entries
+        if not entry.model.startswith(BASELINE)
+        for value in entry.types.values()
+    ]
+    return 10 * max(0, math.floor(min(values, default=0.0) / 10))
+
+
+def _place(value: float, low: float) -> float:
+    return 38 + 120 * (min(100.0, max(low, value)) - low) / (100 - low)
 
 
 class Axis:
@@ -59,7 +71,8 @@ class Axis:
     def __init__(self, values: Sequence[float], start: float, end: float) -> None:
         low, high = min(values), max(values)
         pad = 0.06 * (high - low) or 1.0
-        self.low, self.high = low - pad, high + pad
+        # No room below 0 where nothing is negative.
+        self.low, self.high = max(low - pad, min(low, 0.0)), high + pad
         self.start, self.end = start, end
 
     def __call__(self, value: float) -> float:
@@ -85,12 +98,13 @@ def dots(
     :param on: place of the row that stands out
     """
     values = [value for _, value in published]
+    # Baselines are far off, and would press all others together.
+    wide = not values and all(entry.model.startswith(BASELINE) for _, entry in entries)
     for _, entry in entries:
-        test = entry.datasets[task].test
-        values += [
-            *entry.datasets[task].seeds.values(),
-            *(v for v in (test.mean, test.low, test.high) if v is not None),
-        ]
+        if wide or not entry.model.startswith(BASELINE):
+            test = entry.datasets[task].test
+            values += [*entry.datasets[task].seeds.values(), test.mean]
+            values += [bound for bound in (test.low, test.high) if bound is not None]
     x = Axis(values, LABELS + 6, WIDTH - 6)
     top, height = 6, LANE * max(1, len(entries))
     parts = _scale(x, top, top + height)
@@ -101,9 +115,14 @@ def dots(
         y = top + lane * LANE + LANE / 2
         found = entry.datasets[task]
         body = [_tip(_spoken(entry, found.test)), _text(0, y + 3.5, shortened(entry.model), "name")]
+        if not x.low <= found.test.mean <= x.high:
+            body.append(_text(LABELS + 8, y + 3.5, f"◂ {found.test.mean:.2f}", "quiet"))
+            parts.append(_group(place, on, body))
+            continue
         if found.test.low is not None and found.test.high is not None:
-            body.append(_line(x(found.test.low), y, x(found.test.high), y, "whisker"))
-        body += [f'<circle class="seed" cx="{x(seed):.1f}" cy="{y:g}" r="2.6"/>' for seed in found.seeds.values()]
+            low, high = max(found.test.low, x.low), min(found.test.high, x.high)
+            body.append(_line(x(low), y, x(high), y, "whisker"))
+        body += [f'<circle cx="{x(seed):.1f}" cy="{y:g}" r="2.6"/>' for seed in found.seeds.values()]
         body.append(_line(x(found.test.mean), y - 5, x(found.test.mean), y + 5, "mean"))
         parts.append(_group(place, on, body))
     return _svg(WIDTH, top + height + 16, parts, f"Test scores of {title}; the numbers are in the table below")
@@ -127,10 +146,19 @@ def curves(entries: Sequence[tuple[int, Entry]], task: str, title: str, on: int)
     for place, entry in known:
         body = [_tip(entry.label)]
         for curve in entry.datasets[task].curves.values():
-            points = " ".join(f"{36 + step * epoch:.0f},{y(value):.1f}" for epoch, value in enumerate(curve))
-            body.append(f'<polyline class="curve" points="{points}"/>')
+            body.append(f'<path class="curve" d="{_path(36, step, [y(value) for value in curve])}"/>')
         parts.append(_group(place, on, body))
     return _svg(WIDTH, CURVES + 24, parts, f"Dev scores of {title} over epochs")
+
+
+def _path(start: float, step: float, heights: Sequence[float]) -> str:
+    """A line in small steps from point to point, rounded to half a pixel: fifty rows have thousands of them."""
+    halves = [round(2 * height) for height in heights]
+    places = [round(2 * (start + step * number)) for number in range(len(heights))]
+    moves = [
+        f"l{(places[at] - places[at - 1]) / 2:g} {(halves[at] - halves[at - 1]) / 2:g}" for at in range(1, len(heights))
+    ]
+    return f"M{places[0] / 2:g} {halves[0] / 2:g}" + "".join(moves).replace(" -", "-")
 
 
 def _scale(x: Axis, top: float, bottom: float) -> list[str]:
