@@ -17,7 +17,9 @@ COLUMNS = ("dataset", "first", "other", "difference", "low", "high", "p", "could
 
 @click.command(name="compare")
 @click.argument("rows", nargs=-1, required=True)
-@click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True)
+@click.option(
+    "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Of which the scores are."
+)
 @click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
 @click.option("--level", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Level of the tests.")
 @click.option("--runs-only", is_flag=True, help="Leave the choice of the test units out of the errors.")

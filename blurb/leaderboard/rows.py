@@ -90,7 +90,12 @@ def gather(store: Store) -> list[Result]:
     """All rows of a store that have a finished trial, by model and configuration."""
     found = [_result(store, row) for row in store.rows()]
     kept = [result for result in found if result.records]
-    return sorted(kept, key=lambda result: (result.configuration.suite, result.model, result.configuration.text))
+    return sorted(kept, key=_order)
+
+
+def _order(row: Result) -> tuple[str, ...]:
+    made = row.configuration
+    return made.suite, row.model, made.text, made.precision, row.weights
 
 
 def _result(store: Store, row: Row) -> Result:

@@ -1,0 +1,100 @@
+"""`blurb errors`: what a trial gets wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from blurb.cli._output import FORMATS, show
+
+if TYPE_CHECKING:
+    from blurb.runs.store import Record
+
+
+@click.command(name="errors")
+@click.argument("row")
+@click.option("--task", "name", help="Which dataset; not needed for the folder of a trial.")
+@click.option("--seed", type=int, help="Which run.  [default: the first]")
+@click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Whose mistakes.")
+@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder of the datasets: shows the text of mistakes.")
+@click.option("--kind", help="Only mistakes of this kind.")
+@click.option("--limit", type=click.IntRange(min=0), default=10, show_default=True, help="Mistakes to show.")
+@click.option("--with-text", is_flag=True, help="Text in csv and json as well, which may go into files.")
+@click.option(
+    "--format", "form", type=FORMATS, default="table", help="table: counts and mistakes; csv, json: mistakes."
+)
+def command(
+    row: str, name: str | None, seed: int | None, split: str, output: Path, data: Path | None, kind: str | None,
+    limit: int, with_text: bool, form: str,
+) -> None:  # fmt: skip
+    """Show what the trial of a row gets wrong: kinds of mistakes, and the largest of them.
+
+    ROW is a row (MODEL, FOLDER[:ROW]) with --task, or the folder of a trial. Text of a corpus appears only if --data is
+    given, and outside the terminal only with --with-text; all else is ids, counts and labels.
+    """
+    from blurb.errors import SettingsError, UnknownName
+    from blurb.leaderboard import errors
+
+    if with_text and data is None:
+        raise SettingsError("--with-text reads the text from the data: give their folder with --data.")
+    record = _record(row, name, seed, output, split)
+    texts, train = _texts(record, data, split) if data else (None, [])
+    report = errors.analyse(record, split, texts, train)  # type: ignore[arg-type]
+    kinds = sorted({example.kind for example in report.examples})
+    if kind is not None and kind not in kinds:
+        raise UnknownName("kind of mistake", kind, kinds)
+    chosen = [example for example in report.examples if kind in (None, example.kind)]
+    chosen.sort(key=lambda example: -example.weight)
+    columns = ("unit", "kind", "right", "given", *(("text",) if texts and (form == "table" or with_text) else ()))
+    rows = [
+        (one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)]
+        for one in (chosen[:limit] if form == "table" else chosen)
+    ]
+    if form == "table":
+        trial = record.trial
+        click.echo(f"{row}: {trial.task}, seed {trial.seed}, {split}")
+        for table in report.tables:
+            click.echo(f"\n{table.title}")
+            show(table.columns, table.rows, form, numbers=table.columns[1:])
+        click.echo(f"{len(chosen):,} mistakes{f' ({kind})' if kind else ''}; the first {len(rows)}:")
+    show(columns, rows, form)
+
+
+def _record(row: str, name: str | None, seed: int | None, output: Path, split: str) -> Record:
+    """The trial that was asked for."""
+    from blurb import tasks
+    from blurb.errors import SettingsError, UnknownName
+    from blurb.leaderboard.sides import resolve
+    from blurb.runs.store import Store
+
+    if (Path(row) / "spec.json").is_file():
+        store = Store(Path(row).resolve().parent.parent.parent)
+        if not store.is_done(Path(row)):
+            raise SettingsError(f"{row}: the trial is not finished, or damaged.")
+        return store.read(Path(row))
+    side = resolve(row, output, split)  # type: ignore[arg-type]
+    if not side.records:
+        raise SettingsError(f"{row} is a row without predictions; errors are found in those of a store.")
+    if name is None:
+        raise SettingsError(f"Which dataset? --task {' or '.join(side.records)}")
+    name = tasks.get(name).name
+    if name not in side.records:
+        raise UnknownName(f"dataset of {side.name}", name, side.records)
+    records = side.records[name]
+    if seed is not None and seed not in records:
+        raise SettingsError(f"{side.name} has no finished seed {seed} of {name}; there are {sorted(records)}.")
+    return records[min(records) if seed is None else seed]
+
+
+def _texts(record: Record, folder: Path, split: str) -> tuple[dict[str, Any], list[Any]]:
+    """The examples of the split by id, and those of train; a warning if they are not those of the trial."""
+    from blurb import data
+    from blurb.runs.store import task_of
+
+    content = data.load(task_of(record.path, record.trial.task), folder)
+    if content.hash != record.trial.data:
+        click.secho("The trial saw other data than these: text and ids may not belong together.", fg="yellow", err=True)
+    return {str(one["id"]): one for one in content.splits[split]}, list(content.splits["train"])  # type: ignore[index]
