@@ -16,6 +16,8 @@ LABELS = 112
 LANE = 15
 LETTERS = 19
 CURVES = 116
+FEW = 60
+"""Curves that are drawn to half a pixel."""
 BASELINE = "baseline:"
 
 
@@ -135,6 +137,7 @@ def curves(entries: Sequence[tuple[int, Entry]], task: str, title: str, on: int)
     if not lines:
         return None
     longest = max(map(len, lines))
+    grain = 2 if len(lines) <= FEW else 1
     y = Axis([value for line in lines for value in line], CURVES - 8, 8)
     parts = []
     for mark in y.marks():
@@ -146,19 +149,17 @@ def curves(entries: Sequence[tuple[int, Entry]], task: str, title: str, on: int)
     for place, entry in known:
         body = [_tip(entry.label)]
         for curve in entry.datasets[task].curves.values():
-            body.append(f'<path class="curve" d="{_path(36, step, [y(value) for value in curve])}"/>')
+            body.append(f'<path class="curve" d="{_path(36, step, [y(value) for value in curve], grain)}"/>')
         parts.append(_group(place, on, body))
     return _svg(WIDTH, CURVES + 24, parts, f"Dev scores of {title} over epochs")
 
 
-def _path(start: float, step: float, heights: Sequence[float]) -> str:
-    """A line in small steps from point to point, rounded to half a pixel: fifty rows have thousands of them."""
-    halves = [round(2 * height) for height in heights]
-    places = [round(2 * (start + step * number)) for number in range(len(heights))]
-    moves = [
-        f"l{(places[at] - places[at - 1]) / 2:g} {(halves[at] - halves[at - 1]) / 2:g}" for at in range(1, len(heights))
-    ]
-    return f"M{places[0] / 2:g} {halves[0] / 2:g}" + "".join(moves).replace(" -", "-")
+def _path(start: float, step: float, heights: Sequence[float], grain: int) -> str:
+    """A line in small steps from point to point, rounded to a pixel or half of one: fifty rows have thousands."""
+    ys = [round(grain * height) for height in heights]
+    xs = [round(grain * (start + step * number)) for number in range(len(heights))]
+    moves = [f"l{(xs[at] - xs[at - 1]) / grain:g} {(ys[at] - ys[at - 1]) / grain:g}" for at in range(1, len(heights))]
+    return f"M{xs[0] / grain:g} {ys[0] / grain:g}" + "".join(moves).replace(" -", "-")
 
 
 def _scale(x: Axis, top: float, bottom: float) -> list[str]:
