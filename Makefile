@@ -21,6 +21,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
 
+# A worker a core; each loads torch, so not too many.
+PARALLEL = -n auto --maxprocesses 8 --dist worksteal
+
 demo: $(STAMP)
 	$(BIN)/blurb run scratch:tiny --suite demo --output demo/runs --leaderboard demo/leaderboard.csv
 
@@ -31,10 +34,10 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 test-all: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

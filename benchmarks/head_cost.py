@@ -53,15 +53,16 @@ def main() -> None:
     parser.add_argument("--task", default="ncbi-disease")
     parser.add_argument("--sentences", type=int, default=1600)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--heads", default=",".join(HEADS), help="separated by commas, linear among them")
     arguments = parser.parse_args()
     task = tasks.get(arguments.task)
     content = data.load(task, arguments.data)
     train = list(content.splits["train"])[: arguments.sentences]
     dev = list(content.splits["dev"])
     source = models.resolve(arguments.model)
-    found: dict[str, list[float]] = {head: [] for head in HEADS}
+    found: dict[str, list[float]] = {head: [] for head in arguments.heads.split(",")}
     for _ in range(arguments.rounds):
-        for head in HEADS:
+        for head in found:
             found[head].append(epoch_seconds(source, task, train, dev, head))
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {len(train)} and {len(dev)} sentences")
     base = min(found["linear"])
