@@ -18,6 +18,7 @@ ENVIRONMENT = (
 )  # fmt: skip
 FOLDERS = re.compile(r"(?<![\w.])(?:~|[A-Za-z]:)?[/\\][^\s,;=]*[/\\]")
 """What leads to a file on somebody's machine."""
+COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
 
 
 def made(row: Result) -> Made:
@@ -35,7 +36,7 @@ def made(row: Result) -> Made:
         ("Metrics", "version " + _all(record.metrics.get("metrics_version") for record in records)),
     ]
     environments = [one.get("environment", {}) for one in provenances]
-    facts += [(name, _all(one.get(name) for one in environments)) for name in ENVIRONMENT]
+    facts += [(name, _all(_short(one.get(name)) for one in environments)) for name in ENVIRONMENT]
     facts += [("Time", _time(provenances))]
     return Made(_command(row), [(name, public(value)) for name, value in facts if value], _parts(row))
 
@@ -43,6 +44,11 @@ def made(row: Result) -> Made:
 def public(text: str) -> str:
     """Without the folders of a path: `/home/me/x/model` becomes `…/model`."""
     return FOLDERS.sub("…/", text)
+
+
+def _short(value: Any) -> Any:
+    """A commit by its first twelve digits, and the `+` of one with changes."""
+    return COMMIT.sub(r"\1\2", value) if isinstance(value, str) else value
 
 
 def _all(values: Iterable[Any]) -> str:

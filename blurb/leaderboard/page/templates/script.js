@@ -134,7 +134,7 @@
           make("td", line.p === null ? "–" : line.p < 0.001 ? "< 0.001" : line.p.toFixed(3)), make("td", verdict, sure ? "text sure" : "text"));
         return row;
       }));
-      section.caption.textContent = `${data.names[+other.value]} minus ${data.names[+first.value]}, test`;
+      section.caption.firstElementChild.textContent = `${data.names[+other.value]} minus ${data.names[+first.value]}, test`;
     };
 
     const judged = data.runs.flatMap((has, place) => has ? [place] : []);
