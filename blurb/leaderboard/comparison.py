@@ -88,9 +88,11 @@ def _dataset(name: str, first: Side, other: Side, split: Split, with_units: bool
         return replace(plain, reason=reason)
     if 0 in runs:
         return replace(plain, reason="a number without runs")
+    if runs == (1, 1):
+        return replace(plain, reason=_hint(name, first, other, split) if with_units else "one run a side")
     variance, clusters = _unit_variance(name, first, other, split) if with_units else (0.0, 0)
     found = compare(*sides, variance, clusters)
-    reason = "one run a side" if found.error is None else "no run differs from another" if not found.error else ""
+    reason = "" if found.error else "no run differs from another"
     return replace(plain, comparison=found, reason=reason)
 
 
@@ -104,15 +106,30 @@ def differing(name: str, first: Side, other: Side) -> str:
     return ""
 
 
+def _hint(name: str, first: Side, other: Side, split: Split) -> str:
+    """Why two single runs say nothing of their encoders, and what they say of themselves."""
+    both = _units(name, first, other, split)
+    if both is None:
+        return "one run a side"
+    p = resampling.randomised(*both, name)
+    return f"one run a side (test units alone, which is these two runs and not their encoders: p {p:.3f})"
+
+
 def _unit_variance(name: str, first: Side, other: Side, split: Split) -> tuple[float, int]:
     """Variance of the difference over test units, and their number; nothing where it cannot be known."""
+    both = _units(name, first, other, split)
+    return (0.0, 0) if both is None else (resampling.difference_variance(*both, name), len(both[0].names))
+
+
+def _units(name: str, first: Side, other: Side, split: Split) -> tuple[units.Units, units.Units] | None:
+    """The units of both sides; None without predictions, or if they are not the same units."""
     records = first.records.get(name), other.records.get(name)
     if not records[0] or not records[1]:
-        return 0.0, 0
+        return None
     both = units.load(records[0], split), units.load(records[1], split)
     if both[0] is None or both[1] is None or both[0].names != both[1].names:
-        return 0.0, 0
-    return resampling.difference_variance(both[0], both[1], name), len(both[0].names)
+        return None
+    return both[0], both[1]
 
 
 def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, Line]) -> Line | None:

@@ -103,13 +103,38 @@ def difference_variance(first: Units, second: Units, name: str, resamples: int =
     Both are resampled together, on the same units; what is only the runs' is taken out (`shared`). It is near 0 for two
     sets of runs of one encoder.
     """
-    both = [resampled(units, generator(name), resamples) for units in (first, second)]  # the same draws for both
+    stacked = Units(first.metric, np.concatenate([first.counts, second.counts]), first.names, first.kind)
+    scores = resampled(stacked, generator(name), resamples)
+    both = scores[:, : first.runs], scores[:, first.runs :]
     variance = float((both[0].mean(1) - both[1].mean(1)).var())
-    own = [float(scores.mean(1).var()) - shared(scores) for scores in both if scores.shape[1] > 1]
+    own = [float(side.mean(1).var()) - shared(side) for side in both if side.shape[1] > 1]
     if len(own) == 1:  # the other has one run: as unsteady as these, for one instead of R
-        (scores,) = (scores for scores in both if scores.shape[1] > 1)
-        own.append(own[0] * scores.shape[1])
+        own.append(own[0] * max(first.runs, second.runs))
     return max(0.0, variance - sum(own))
+
+
+def randomised(first: Units, second: Units, name: str, draws: int = RESAMPLES) -> float:
+    """Two-sided p of a paired randomisation of test units between two single runs (Yeh, 2000, with clusters swapped).
+
+    Its null is that these two *runs* are exchangeable unit by unit. Two runs of one encoder are not, so
+    it says that two checkpoints differ, and nothing about the encoders: never a verdict, only a hint.
+    """
+    if first.runs != 1 or second.runs != 1 or first.names != second.names:
+        raise ValueError("a paired randomisation takes one run a side, on the same units.")
+    one, other = first.counts[0], second.counts[0]
+    change, total = one - other, one.sum(0) + other.sum(0)
+    seen = abs(float(first.scores[0] - second.scores[0]))
+    random, extreme = generator(name), 0
+    at_once = max(1, CHUNK // len(one))
+    for start in range(0, draws, at_once):
+        rows = min(at_once, draws - start)
+        bits = np.unpackbits(np.frombuffer(random.bytes(rows * -(-len(one) // 8)), dtype=np.uint8))
+        swaps = bits.reshape(rows, -1)[:, : len(one)].astype(np.float32)
+        # float32 holds these sums of whole numbers exactly; moments of scores lose what no p-value shows.
+        mine = one.sum(0) - (swaps @ change.astype(np.float32)).astype(np.float64)
+        found = np.abs(score_of(first.metric, mine) - score_of(first.metric, total - mine)) * 100
+        extreme += int((found >= seen - 1e-9).sum())
+    return (extreme + 1) / (draws + 1)
 
 
 def resampled(units: Units, random: np.random.Generator, resamples: int) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from blurb.leaderboard.resampling import averaged, difference_variance, generator, resampled, shared, spread
+from blurb.leaderboard.resampling import averaged, difference_variance, generator, randomised, resampled, shared, spread
 from blurb.leaderboard.significance import compare
 from blurb.leaderboard.units import Units
 
@@ -102,3 +102,18 @@ def test_two_sets_of_runs_of_one_encoder_are_not_told_apart(runs: int, run_sd: f
     slack = 3 * np.sqrt(0.05 * 0.95 / worlds) - 0.02  # 0.07 is the promise; few worlds add luck
     assert alarms / worlds <= 0.07 + max(0, slack), alarms / worlds
     assert drops / worlds <= 0.07 + max(0, slack), drops / worlds
+
+
+def test_a_paired_randomisation_is_scipys_permutation_test() -> None:
+    random = np.random.default_rng(7)
+    for _ in range(5):
+        both = world(random, runs=2, units=60, run_sd=8)
+        first, second = (Units(both.metric, both.counts[i : i + 1], both.names, both.kind) for i in (0, 1))
+        found = randomised(first, second, "x")
+        sides = first.counts[0, :, 0], second.counts[0, :, 0]
+        expected = stats.permutation_test(
+            sides, lambda a, b: a.mean() - b.mean(), permutation_type="samples", n_resamples=9_999, rng=1
+        ).pvalue
+        assert found == pytest.approx(expected, abs=0.025)
+    with pytest.raises(ValueError, match="one run a side"):
+        randomised(both, both, "x")
