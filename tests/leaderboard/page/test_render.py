@@ -178,7 +178,8 @@ def test_contrasts_pass_wcag_aa_in_light_and_dark(text: str) -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
     style = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)[0]
-    palettes = [dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in re.findall(r"{([^{}]*--page:[^{}]*)}", style)]
+    blocks = re.findall(r"{([^{}]*--page:[^{}]*)}", style)
+    palettes = [dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in blocks]
     assert len(palettes) == 3
     assert palettes[1] == palettes[2]
     for palette in palettes:
