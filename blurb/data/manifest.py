@@ -1,13 +1,15 @@
-"""`manifest.json` beside the files of a prepared dataset: from what, by what, and what came out.
+"""`manifest.json` at the top of a data folder: every prepared dataset, from what, by what, and what came out.
 
-    {"schema": 1, "task": "gad", "made_by": {"blurb": "0.1.0"},
-     "sources": [{"path": "GAD/1/train.tsv", "sha256": "..."}, {"path": "hoc/text/*", "files": 1852, "sha256": "..."}],
-     "splits": {"train": {"file": "train.tsv", "sha256": "...", "examples_sha256": "...", "count": 4261}, ...}}
+    {"schema": 1, "datasets": {"gad": {
+      "made_by": {"blurb": "0.1.0"},
+      "sources": [{"path": "GAD/1/train.tsv", "sha256": "..."}, {"path": "hoc/text/*", "files": 1852, "sha256": "..."}],
+      "splits": {"train": {"file": "GAD/train.tsv", "sha256": "...", "examples_sha256": "...", "count": 4261}, ...}}}}
 
-Paths are relative, to the folder of the originals and to the manifest: no file names a user's machine. There is no
-time in it, so two runs over the same files give the same bytes. `examples_sha256` is `blurb.data.schema.hash_rows`;
-`count` is in the unit of the task. Many files of one folder are one source, whose hash is over the lines
-`<sha256>  <name>` of all, in the order of their names.
+It is one file beside the folders of the datasets, so that these hold BLURB's files and nothing else (`diff -r`). Paths
+are relative, to the folder of the originals and to the manifest: no file names a user's machine. There is no time in
+it, so two runs over the same files give the same bytes. `examples_sha256` is `blurb.data.schema.hash_rows`; `count` is
+in the unit of the task. Many files of one folder are one source, whose hash is over the lines `<sha256>  <name>` of
+all, in the order of their names.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
 
 from blurb import __version__
 from blurb.errors import DataError
@@ -51,53 +55,92 @@ def home(task: Task) -> str:
     return found
 
 
-def path_of(folder: Path, task: Task) -> Path:
-    """Where the manifest of a task is, below the data folder."""
-    return folder / home(task) / NAME
+def path_of(folder: Path) -> Path:
+    """Where the manifest of a data folder is."""
+    return folder / NAME
 
 
-def write(folder: Path, found: Finding, release: Release) -> None:
-    """Writes the manifest of a task whose files are below `folder` and were read as `found`."""
-    task = found.task
-    content = {
-        "schema": SCHEMA,
-        "task": task.name,
+def entry(folder: Path, found: Finding, release: Release) -> dict[str, Any]:
+    """What the manifest is to say of a task whose files are below `folder` and were read as `found`."""
+    return {
         "made_by": {"blurb": __version__, **release.tools},
         "sources": _sources(release.read),
         "splits": {
             split: {
-                "file": PurePosixPath(task.files[split]).relative_to(home(task)).as_posix(),
-                "sha256": file_hash(folder / task.files[split]),
+                "file": PurePosixPath(found.task.files[split]).as_posix(),
+                "sha256": file_hash(folder / found.task.files[split]),
                 "examples_sha256": found.hashes[split],
                 "count": found.counts[split],
             }
             for split in SPLITS
         },
     }
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    path_of(folder, task).write_bytes(text.encode("utf-8", "replace"))
+
+
+def update(folder: Path, name: str, made: Mapping[str, Any]) -> list[str]:
+    """Puts the entry of a task into the manifest of a data folder; what others put there at the same time stays.
+
+    :return: what is to be told: that the manifest was damaged, and was begun anew
+    :raises DataError: it cannot be written; it is as it was
+    """
+    path = path_of(folder)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    told: list[str] = []
+    try:
+        with FileLock(path.with_name(f".{path.name}.lock")):
+            try:
+                datasets = _datasets(path) or {}
+            except DataError as error:
+                datasets = {}
+                told.append(f"{error} It was begun anew; datasets prepared before are read in full.")
+            content = {"schema": SCHEMA, "datasets": dict(sorted({**datasets, name: made}.items()))}
+            text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+            try:
+                aside.write_bytes(text.encode("utf-8", "replace"))
+                aside.replace(path)
+            finally:
+                aside.unlink(missing_ok=True)
+    except OSError as error:
+        problem = error.strerror or error
+        raise DataError(
+            f"cannot be written: {problem}. The files of {name} are in place all the same.", path
+        ) from error
+    return told
 
 
 def read(folder: Path, task: Task) -> dict[Split, Made] | None:
-    """What the manifest of a task says; None if there is none that this version can rely on.
+    """What the manifest says of a task; None if there is nothing that this version can rely on.
 
-    One of another version is not relied on: its readers may have seen other examples in the same file.
+    An entry of another version is not relied on: its readers may have seen other examples in the same file.
 
     :raises DataError: it is damaged
     """
+    path = path_of(folder)
+    found = (_datasets(path) or {}).get(task.name)
+    if found is None:
+        return None
     try:
-        path = path_of(folder, task)
+        if found["made_by"]["blurb"] != __version__:
+            return None
+        return {split: _made(found["splits"][split]) for split in SPLITS}
+    except (KeyError, TypeError):
+        raise DataError(f"what it says of {task.name} is not of schema {SCHEMA}.", path) from None
+
+
+def _datasets(path: Path) -> dict[str, Any] | None:
+    """The entries by task; None if there is no manifest, or one of another schema. DataError if it is damaged."""
+    try:
         content = json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError, DataError):
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"cannot be read: {error}.", path) from None
     try:
-        if content["schema"] != SCHEMA or content["made_by"]["blurb"] != __version__ or content["task"] != task.name:
+        if content["schema"] != SCHEMA:
             return None
-        return {split: _made(content["splits"][split]) for split in SPLITS}
-    except (KeyError, TypeError, ValueError):
-        raise DataError("not a manifest of schema 1.", path) from None
+        return dict(content["datasets"].items())
+    except (KeyError, TypeError, AttributeError):
+        raise DataError(f"not a manifest of schema {SCHEMA}.", path) from None
 
 
 def _made(entry: Mapping[str, Any]) -> Made:

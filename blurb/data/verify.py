@@ -40,7 +40,7 @@ class Finding:
 def examine(task: Task, folder: Path, trust: bool = True) -> Finding:
     """Reads, counts and hashes every split of a task; an unreadable file is a finding, not an error.
 
-    :param trust: a file that is byte for byte what a manifest says is not read again
+    :param trust: a file that is byte for byte what the folder's manifest says is not read again
     """
     counts: dict[Split, int] = {}
     hashes: dict[Split, str] = {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from blurb import tasks
+from blurb.data import manifest
 from blurb.data.prepare import ebm_pico, prepare
 from blurb.data.releases import Release
 from blurb.tasks import SPLITS, Split
@@ -31,6 +33,9 @@ def test_prepared_files_are_blurbs_byte_for_byte(name: str, test_data: Path, tmp
         assert (tmp_path / path).read_bytes() == (test_data / "blurb" / path).read_bytes(), path
     assert found.verdict == "identical"
     assert notes == []
+    folder = manifest.home(task)
+    done = subprocess.run(["diff", "-r", tmp_path / folder, test_data / "blurb" / folder], capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def _documents(text: str) -> Iterator[tuple[str, str]]:

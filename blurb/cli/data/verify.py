@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 @click.option("--data", "folder", type=click.Path(path_type=Path), required=True, help="Folder in the BLURB layout.")
 @click.option("--tasks", "selection", default="all", show_default=True, help="Names or types, separated by commas.")
 @click.option("--allow-missing", is_flag=True, help="A file that is not there is no failure.")
-@click.option("--full", is_flag=True, help="Read every file, also where a manifest says what is in it.")
+@click.option("--full", is_flag=True, help="Read every file, also where the manifest says what is in it.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: str) -> None:
     """Count every split beside the paper's Table 3 and compare the hash of its examples with the release.
 
-    A file that is byte for byte what `blurb data prepare` wrote (manifest.json beside it) is not read again.
+    A file that is byte for byte what `blurb data prepare` wrote (manifest.json in the folder) is not read again.
 
     Verdicts: identical (same examples in the same order), counts only, differs. Exit code 0 if nothing is missing or
     different, 1 otherwise, 2 if a file cannot be read.
@@ -47,10 +47,10 @@ def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: 
         sizes = {split: finding.task.sizes.get(split) for split in finding.counts}
         if finding.task.explanation and finding.counts and dict(finding.counts) != sizes:
             click.echo(f"{finding.task.title}: {finding.task.explanation}", err=True)
-        for message in finding.notes:
-            click.secho(message, fg="yellow", err=True)
         for message in finding.errors:
             click.secho(message, fg="red", err=True)
+    for message in dict.fromkeys(note for finding in findings for note in finding.notes):  # one manifest for all
+        click.secho(message, fg="yellow", err=True)
     if any(finding.errors for finding in findings):
         raise SystemExit(2)
     bad = any(finding.verdict == "differs" for finding in findings)

@@ -35,8 +35,8 @@ def builder(task: Task) -> Builder:
 def prepare(task: Task, raw: Path, out: Path, nltk_data: Path | None = None) -> tuple[Finding, list[str]]:
     """Makes the files of a task below `out` and verifies them; also what the builder has to say.
 
-    Nothing below `out` changes unless all splits were made, written and read back. Files of others in the dataset's
-    folder are kept.
+    Nothing below `out` changes unless all splits were made, written and read back; the manifest follows when the files
+    are in place. Files of others in the dataset's folder are kept.
 
     :param raw: folder with the original releases, wherever they lie in it
     :raises MissingRelease: the release is not there, or not all of it
@@ -48,10 +48,9 @@ def prepare(task: Task, raw: Path, out: Path, nltk_data: Path | None = None) -> 
     with written_aside(out, manifest.home(task)) as aside:
         for split in SPLITS:
             write(aside / task.files[split], texts[split], within=aside)
-        manifest.path_of(aside, task).unlink(missing_ok=True)
-        found = examine(task, aside)
+        found = examine(task, aside, trust=False)
         if found.errors:
             where = found.errors[0].replace(f"{aside}/", "")
             raise DataError(f"what was made of the originals of {task.title} is not in BLURB's layout: {where}", raw)
-        manifest.write(aside, found, release)
-    return found, release.notes
+        entry = manifest.entry(aside, found, release)
+    return found, [*release.notes, *manifest.update(out, task.name, entry)]
