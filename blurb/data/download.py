@@ -42,18 +42,20 @@ class _Broken(Exception):
     """A try failed in a way that another may not."""
 
 
-def fetch(download: Download, folder: Path, progress: Progress = lambda done, total: None) -> bool:
+def fetch(download: Download, folder: Path, progress: Progress = lambda done, total: None, again: bool = False) -> bool:
     """Puts a file below `folder`; False if it was there already, as it should be.
 
-    A part that an interrupted fetch left (`.part`) is continued. The file takes its name only when it is whole.
+    A part that an interrupted fetch left (`.part`) is continued. The file takes its name only when it is whole. Of one
+    without a known hash nobody can say whether it is as it should be: it counts so, unless it is asked for again.
 
     :param progress: called with the bytes that are there and their total, if it is known
+    :param again: fetch a file without a known hash also if it is there; until the new one is whole the old one stays
     :raises DataError: it cannot be fetched, or is not the file that it should be
     """
     target = folder / download.path
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(target.with_name(f".{target.name}.lock")):
-        if target.is_file() and _is_right(target, download):
+        if target.is_file() and _is_right(target, download) and (download.sha256 or not again):
             return False
         transfer = _Transfer(download, target.with_name(f"{target.name}.part"), progress)
         for number in range(1, TRIES + 1):

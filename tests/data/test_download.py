@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,6 +18,7 @@ from blurb.data import download
 from blurb.data.download import fetch
 from blurb.errors import DataError
 from blurb.tasks import Download
+from tests.data.originals import FILES, small_lists, tarred
 
 CONTENT = bytes(range(256)) * 2_000
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -118,6 +119,25 @@ def test_nothing_is_asked_for_what_is_there(server: Server, tmp_path: Path) -> N
     assert fetch(wanted(server), tmp_path)
 
 
+def test_a_file_without_a_known_hash_is_there_already_unless_it_is_asked_for_again(
+    server: Server, tmp_path: Path
+) -> None:
+    unpinned, target = wanted(server, pinned=False), tmp_path / "deep" / "file.bin"
+    target.parent.mkdir()
+    target.write_bytes(b"old")
+    assert not fetch(unpinned, tmp_path)
+    server.ways = ["404"]
+    with pytest.raises(DataError, match="status 404"):
+        fetch(unpinned, tmp_path, again=True)
+    assert target.read_bytes() == b"old"  # until the new one is whole
+    server.ways = ["cut", "well"]
+    assert fetch(unpinned, tmp_path, again=True)
+    assert target.read_bytes() == CONTENT
+    asked = len(server.ranges)
+    assert not fetch(wanted(server), tmp_path, again=True)  # a known hash says all
+    assert len(server.ranges) == asked
+
+
 def test_an_interrupted_fetch_is_continued_by_the_next(server: Server, tmp_path: Path) -> None:
     server.ways = ["cut", "404"]
     with pytest.raises(DataError, match="status 404"):
@@ -198,6 +218,33 @@ def test_many_at_once_fetch_once(server: Server, tmp_path: Path) -> None:
     assert len(server.ranges) == 1
 
 
+@pytest.mark.parametrize(
+    ("damage", "verdict"),
+    [(lambda content: content[:-200], "broken"), (lambda content: tarred({"README": b"moved"}), "not all there")],
+)
+def test_the_command_says_what_can_be_fetched_again(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[bytes], bytes], verdict: str
+) -> None:
+    monkeypatch.setenv("BLURB_MIRROR", server.base)
+    path = "hoc/Hallmarks-of-Cancer.tar.gz"
+    whole = tarred({path.removeprefix("hoc/"): content for path, content in FILES["hoc"].items()})
+    arguments = ["data", "download", "--out", str(tmp_path), "--tasks", "hoc", "--accept-licences"]
+    with small_lists():
+        server.files[f"/{path}"] = damage(whole)
+        result = CliRunner().invoke(cli, arguments)
+        assert (result.exit_code, f"HoC: {verdict}" in result.stderr) == (1, True)
+        assert f"No hash is pinned of {path}" in result.stderr
+        server.files[f"/{path}"] = whole
+        result = CliRunner().invoke(cli, arguments)
+        assert f"{path}: there already" in result.stderr
+        assert "--again" in result.stderr
+        result = CliRunner().invoke(cli, [*arguments, "--again"])
+        assert f"{path}: fetched" in result.stderr
+        assert "HoC: differs" in result.stderr  # three abstracts; but whole
+        assert "--again" not in result.stderr  # once more would not help
+    assert (tmp_path / path).read_bytes() == whole
+
+
 @pytest.mark.real
 def test_the_command_fetches_checks_and_says_what_is_left(
     server: Server, tmp_path: Path, test_data: Path, monkeypatch: pytest.MonkeyPatch
@@ -223,6 +270,7 @@ def test_the_command_fetches_checks_and_says_what_is_left(
     (tmp_path / "GAD" / "1" / "test.tsv").unlink()
     result = CliRunner().invoke(cli, [*arguments, "gad", "--accept-licences"])
     assert result.exit_code == 2
+    assert "--again" not in result.output  # its files are pinned
 
 
 @pytest.mark.real

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import click
 from blurb.cli._output import show
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
     from blurb.tasks import Task
 
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the original releases.")
 @click.option("--tasks", "selection", default="all", show_default=True, help="Names or types, separated by commas.")
 @click.option("--accept-licences", is_flag=True, help="Do not ask whether the licences shown are accepted.")
+@click.option("--again", is_flag=True, help="Fetch files without a pinned hash also where they are there already.")
 @click.option("--nltk-data", type=click.Path(path_type=Path), help="Folder with tokenizers/punkt_tab, for ChemProt.")
-def download(out: Path, selection: str, accept_licences: bool, nltk_data: Path | None) -> None:
+def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk_data: Path | None) -> None:
     """Fetch the releases that need no registration, and check what can be prepared from them.
 
     Files, sizes and licences are shown first. The same command continues after an interruption. What is fetched is
-    checked by SHA-256 where the file never changes, and in the end by preparing it and comparing with BLURB's data.
-    Exit code 0 if all is there and right, 1 if something needs a registration or is not BLURB's, 2 if a fetch failed.
+    checked by SHA-256 where the file never changes, and in the end by preparing it and comparing with BLURB's data;
+    a file without a pinned hash that turns out wrong is fetched anew with --again. Exit code 0 if all is there and
+    right, 1 if something needs a registration or is not BLURB's, 2 if a fetch failed.
     """
     from blurb import tasks
     from blurb.data.download import fetch
@@ -55,17 +58,25 @@ def download(out: Path, selection: str, accept_licences: bool, nltk_data: Path |
             for one in task.source.downloads if task.source else ():
                 bar = bars.add_task(Path(one.path).name, total=one.size)
                 try:
-                    new = fetch(one, out, lambda done, total, bar=bar: bars.update(bar, completed=done, total=total))  # type: ignore[misc]
+                    new = fetch(one, out, partial(_advance, bars, bar), again)
                     click.echo(f"{one.path}: {'fetched' if new else 'there already'}", err=True)
                 except DataError as error:
                     errors.append(f"{task.title}: {error}")
                 finally:
                     bars.remove_task(bar)
-    complete = _check(ours, out, nltk_data)
+    wrong = _check(ours, out, nltk_data)
     for message in errors:
         click.secho(message, fg="red", err=True)
+    doubtful = [] if again else [path for task in wrong for path in _unpinned(task, out)]
+    if doubtful:
+        click.secho(
+            f"No hash is pinned of {', '.join(doubtful)}, so what is there may be damaged or another version. The same "
+            "command with --again fetches such files anew.",
+            fg="yellow",
+            err=True,
+        )
     click.echo(f"Next: blurb data prepare --raw {out} --out DATA")
-    if errors or others or not complete:
+    if errors or others or wrong:
         raise SystemExit(2 if errors else 1)
 
 
@@ -75,12 +86,12 @@ def _by_hand(task: Task) -> str:
     return f"{task.source.page}; {task.source.note}" if task.source.note else task.source.page
 
 
-def _check(chosen: list[Task], raw: Path, nltk_data: Path | None) -> bool:
-    """Prepares what is there in a temporary folder: whether all of it is BLURB's data."""
+def _check(chosen: list[Task], raw: Path, nltk_data: Path | None) -> list[Task]:
+    """Prepares what is there in a temporary folder: the tasks whose files are not BLURB's data, or not all there."""
     from blurb.data.prepare import MissingRelease, prepare
     from blurb.errors import DataError
 
-    fine = True
+    wrong = []
     with tempfile.TemporaryDirectory() as folder:
         for task in chosen:
             try:
@@ -90,9 +101,19 @@ def _check(chosen: list[Task], raw: Path, nltk_data: Path | None) -> bool:
             except DataError as error:
                 verdict = f"broken: {error}"
             right = verdict in ("identical", "counts only")
-            fine &= right
+            wrong += [] if right else [task]
             click.secho(f"{task.title}: {verdict}", fg=None if right else "yellow", err=True)
-    return fine
+    return wrong
+
+
+def _unpinned(task: Task, raw: Path) -> list[str]:
+    """The files of a task that are there and count as right whatever is in them."""
+    downloads = task.source.downloads if task.source else ()
+    return [one.path for one in downloads if not one.sha256 and (raw / one.path).is_file()]
+
+
+def _advance(bars: Progress, bar: TaskID, done: int, total: int | None) -> None:
+    bars.update(bar, completed=done, total=total)
 
 
 def _bars() -> Progress:
