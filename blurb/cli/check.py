@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,9 +41,25 @@ def command(
     """
     from blurb.leaderboard.sides import resolve
 
-    wanted = read_rules(rules, split, max_drop)
-    sides = [resolve(reference, output, wanted.split) for reference in (candidate, baseline)]
-    raise SystemExit(int(answer(sides[0], sides[1], wanted, junit, summary, form)))
+    with judging():
+        wanted = read_rules(rules, split, max_drop)
+        sides = [resolve(reference, output, wanted.split) for reference in (candidate, baseline)]
+        outcome = answer(sides[0], sides[1], wanted, junit, summary, form)
+    raise SystemExit(int(outcome))
+
+
+@contextmanager
+def judging() -> Iterator[None]:
+    """An error of ours is no regression: it exits with 2, where Python would exit with 1."""
+    from blurb.errors import BlurbError
+
+    try:
+        yield
+    except (BlurbError, OSError):  # told by `blurb.cli.main`, exit code 2
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        raise SystemExit(2) from error
 
 
 def read_rules(path: Path | None, split: str | None = None, max_drop: float | None = None) -> Rules:
@@ -82,7 +101,7 @@ def answer(
         _show(decision)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in render.github(decision):
-            click.echo(line)
+            click.echo(line, err=form == "json")  # what reads the answer wants nothing behind it
     return decision.outcome
 
 

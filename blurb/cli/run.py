@@ -64,14 +64,14 @@ def command(
 
     MODEL is a folder with a checkpoint, a Hub id (org/model or org/model@revision), a preset (pubmedbert, biolinkbert,
     ...), scratch:tiny or baseline:majority. Trials that are done are not run again, so the same command resumes.
-    Exit code: 0 all trials done, 1 some failed, 2 the command cannot start; with --check that of blurb check, if no
-    trial failed.
+    Exit code: 0 all trials done, 1 some failed, 2 the command cannot start; with --check that of blurb check, 2
+    if a trial failed.
     """
     from blurb import tasks
     from blurb.cli._dry_run import list_trials
     from blurb.cli._progress import Display
     from blurb.cli._request import changes, check_files, folders, load_protocol, source
-    from blurb.cli.check import answer, read_rules
+    from blurb.cli.check import answer, judging, read_rules
     from blurb.errors import BlurbError, SettingsError, UnknownName
     from blurb.leaderboard import tables
     from blurb.leaderboard.sides import of_result, resolve
@@ -127,9 +127,10 @@ def command(
         click.secho(f"Failed: {outcome.job.source.name} on {trial.task}, seed {trial.seed}: {outcome.message}",
                     fg="red", err=True)  # fmt: skip
     if failed:
-        raise SystemExit(1)
+        raise SystemExit(1 if before is None else 2)  # 1 would say that there is a regression
     if before is not None:
-        found = {int(answer(of_result(row, limits.split), before, limits)) for row in asked}
+        with judging():
+            found = {int(answer(of_result(row, limits.split), before, limits)) for row in asked}
         raise SystemExit(1 if 1 in found else max(found, default=2))
 
 

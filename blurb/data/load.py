@@ -73,6 +73,11 @@ def _task_data(task: Task, rows: dict[Split, list[Row]]) -> TaskData:
 
 
 def _hash(task: Task, hashes: dict[Split, str]) -> str:
-    """The data hash; of a task file its labels belong to it: they are the outputs of the head, and may be edited."""
-    labels = {"labels": hashlib.sha256(json.dumps(task.labels).encode()).hexdigest()} if task.file else {}
-    return hash_splits({**hashes, **labels})
+    """The data hash; of a task file its labels and its metric belong to it: both may be edited between two trials.
+
+    Labels are the outputs of the head; and scores of two metrics must not be averaged.
+    """
+    if not task.file:
+        return hash_splits(hashes)
+    declared = json.dumps([task.labels, task.metric, task.metric_options], sort_keys=True)
+    return hash_splits({**hashes, "declaration": hashlib.sha256(declared.encode()).hexdigest()})

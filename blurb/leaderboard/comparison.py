@@ -5,7 +5,7 @@ One function, `judge`, is behind `blurb compare` and `blurb check`; both only sh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from blurb import tasks
@@ -28,7 +28,6 @@ class Line:
     :param runs: how many each has
     :param comparison: after minus before
     :param p: two-sided, corrected over the datasets; None if it cannot be known
-    :param p_drop: likewise, one-sided
     :param reason: why it cannot be judged; empty if it can
     """
 
@@ -38,7 +37,6 @@ class Line:
     runs: tuple[int, int]
     comparison: Comparison
     p: float | None = None
-    p_drop: float | None = None
     reason: str = ""
 
     @property
@@ -55,18 +53,20 @@ class Line:
         return "no difference shown"
 
 
-def judge(first: Side, other: Side, split: Split, with_units: bool) -> list[Line]:
+def judge(first: Side, other: Side, split: Split, with_units: bool, only: Collection[str] | None = None) -> list[Line]:
     """All datasets that either side has, in the paper's order, then task types and score where they are there whole.
 
     p-values are corrected over the datasets (Holm); the score and the task types are sums of these and stand alone.
 
     :param with_units: also count the choice of the test units, where predictions of both are at hand
+    :param only: these datasets alone; None: all that either side has
     """
     names = [task.name for task in tasks.all() if task.name in first.means or task.name in other.means]
     names += sorted({*first.means, *other.means} - set(names))  # tasks that are not installed here
+    names = [name for name in names if only is None or name in only]
     lines = [_dataset(name, first, other, split, with_units) for name in names]
-    corrected = [holm([getattr(line.comparison, key) for line in lines]) for key in ("p", "p_drop")]
-    lines = [replace(line, p=p, p_drop=drop) for line, p, drop in zip(lines, *corrected, strict=True)]
+    corrected = holm([line.comparison.p for line in lines])
+    lines = [replace(line, p=p) for line, p in zip(lines, corrected, strict=True)]
     by_name = {line.name: line for line in lines}
     groups: dict[str, Mapping[str, float]] = {
         kind: {task.name: 1 / len(group) for task in group} for kind, group in members().items()
@@ -84,7 +84,7 @@ def _dataset(name: str, first: Side, other: Side, split: Split, with_units: bool
     if before is None or after is None:
         return Line(name, before, after, runs, Comparison(None), reason="not there on one side")
     plain = Line(name, before, after, runs, Comparison(after - before))
-    if reason := differing(name, first, other):
+    if reason := differing(name, first, other, split):
         return replace(plain, reason=reason)
     if 0 in runs:
         return replace(plain, reason="a number without runs")
@@ -96,12 +96,15 @@ def _dataset(name: str, first: Side, other: Side, split: Split, with_units: bool
     return replace(plain, comparison=found, reason=reason)
 
 
-def differing(name: str, first: Side, other: Side) -> str:
+def differing(name: str, first: Side, other: Side, split: Split) -> str:
     """Why the numbers of a dataset cannot be compared: what is known of both sides and is not the same."""
-    data = first.data.get(name, ""), other.data.get(name, "")
+    if any(side.only not in ("", split) for side in (first, other)):
+        return f"other split: means without runs are of {first.only or other.only}"
+    data = first.data.get(name), other.data.get(name)
     if all(data) and data[0] != data[1]:
         return "other data"
-    if None not in (first.version, other.version) and first.version != other.version:
+    versions = {side.versions[name] for side in (first, other) if side.versions.get(name)}
+    if len(versions) > 1 or any("," in version for version in versions):
         return "other version of the metrics: run blurb rescore"
     return ""
 
@@ -146,7 +149,6 @@ def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, Line]) -> 
         (min(part.runs[0] for _, part in whole), min(part.runs[1] for _, part in whole)),
         found,
         found.p,
-        found.p_drop,
         next((f"{part.name}: {part.reason}" for _, part in whole if part.reason and not part.comparison.error), ""),
     )
 

@@ -13,9 +13,10 @@ from filelock import FileLock
 from blurb.errors import DataError
 from blurb.leaderboard import published, tables
 from blurb.leaderboard.score import blurb_score, spread
-from blurb.leaderboard.sides import Side, of_file, read_lines
+from blurb.leaderboard.sides import KEY as ROW
+from blurb.leaderboard.sides import MAIN, read_lines
 
-KEY = ("suite", "model", "weights", "protocol", "overrides", "precision", "task", "seed", "split", "metric")
+KEY = (*ROW, "task", "seed", "split", "metric")
 
 
 def merge(paths: Sequence[Path], folder: Path) -> int:
@@ -32,8 +33,10 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
                 raise DataError("this is no results.csv; a leaderboard.csv has no runs to merge.", path, number)
             key = tuple(line[column] for column in KEY)
             before = found.setdefault(key, (path, number, line))
-            if before[2] != line:
-                differing = [column for column in tables.RESULTS if before[2][column] != line[column]]
+            differing = [
+                column for column in tables.RESULTS if before[2][column] != line[column] and column != "planned"
+            ]
+            if differing:
                 raise DataError(
                     f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: another "
                     f"{', '.join(differing)} than in {before[0]}:{before[1]}.",
@@ -44,39 +47,51 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
         target = folder / "results.csv"
         tables.check_schema(target)
         lines = [line for _, _, line in found.values()]
+        most: dict[tuple[str, ...], int] = {}  # a machine may have been asked for fewer seeds than another
+        for line in lines:
+            place = tuple(line[column] for column in (*ROW, "task"))
+            most[place] = max(most.get(place, 0), int(line["planned"] or 0))
+        lines = [{**line, "planned": str(most[tuple(line[column] for column in (*ROW, "task"))])} for line in lines]
         tables.write_csv(target, tables.RESULTS, lines)
-        wide = [
-            _wide(model, side, [line for line in lines if _is_of(line, side)])
-            for model, side in of_file(target, "test")
-        ]
-        tables.write_csv(folder / "leaderboard.csv", tables.LEADERBOARD, wide)
+        rows: dict[tuple[str, ...], list[dict[str, str]]] = {}
+        for line in lines:
+            rows.setdefault(tuple(line[column] for column in ROW), []).append(line)
+        tables.write_csv(folder / "leaderboard.csv", tables.LEADERBOARD, [_wide(row) for row in rows.values()])
     return len(found)
 
 
-def _is_of(line: Mapping[str, str], side: Side) -> bool:
-    name = " ".join(part for part in (line["model"], line["protocol"], line["overrides"]) if part)
-    return name == side.name
-
-
-def _wide(model: str, side: Side, lines: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """A line of `leaderboard.csv` from runs."""
-    known = {task: values for task, values in side.scores.items() if task in tables.NAMES}
-    means = {task: statistics.fmean(values.values()) for task, values in known.items()}
+def _wide(lines: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """A line of `leaderboard.csv` from the lines of one row."""
+    known: dict[str, list[float]] = {}
+    planned: dict[str, int] = {}
+    for line in lines:
+        if line["task"] in tables.NAMES and line["split"] == "test" and line["metric"] == MAIN[line["task"]]:
+            known.setdefault(line["task"], []).append(float(line["value"]))
+            planned[line["task"]] = int(line["planned"])
+    known = {name: known[name] for name in tables.NAMES if name in known}
+    means = {task: statistics.fmean(values) for task, values in known.items()}
     deviations = {
-        task: (statistics.stdev(values.values()) if len(values) > 1 else 0.0, len(values))
-        for task, values in known.items()
+        task: (statistics.stdev(values) if len(values) > 1 else 0.0, len(values)) for task, values in known.items()
     }
     counts = {len(values) for values in known.values()}
-    line = {
-        **{column: lines[0][column] for column in ("schema", "suite", "protocol", "overrides", "precision", "weights")},
-        "model": model,
+    whole = len(known) == len(tables.NAMES) and all(len(values) >= planned[task] for task, values in known.items())
+    row = {
+        **{column: lines[0][column] for column in ("schema", *ROW)},
         **tables.numbers(means),
         "seeds": str(counts.pop()) if len(counts) == 1 else " ".join(f"{t}:{len(v)}" for t, v in known.items()),
-        "complete": "yes" if len(known) == len(tables.NAMES) else "no",
-        "data": "; ".join(sorted({line["data"] for line in lines})).replace("identical", "verified"),
+        "complete": "yes" if whole else "no",
+        "data": _data(lines),
     }
-    whole, side_score = spread(deviations), blurb_score(means)
-    return line if whole is None or side_score is None else {**line, **tables.score_columns(side_score, *whole)}
+    score, scatter = blurb_score(means), spread(deviations)
+    return row if score is None or scatter is None else {**row, **tables.score_columns(score, *scatter)}
+
+
+def _data(lines: Sequence[Mapping[str, str]]) -> str:
+    """As `Result.data` says it."""
+    if lines[0]["data"] == "synthetic":
+        return "synthetic"
+    doubtful = sorted({(line["task"], line["data"]) for line in lines if line["data"] != "identical"})
+    return "; ".join(f"{task} {verdict}" for task, verdict in doubtful) or "verified"
 
 
 def add(path: Path, row: published.PublishedRow) -> None:

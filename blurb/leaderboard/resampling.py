@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb.leaderboard.significance import critical
+from blurb.leaderboard.significance import NOISE, critical
 from blurb.leaderboard.units import Units
 from blurb.metrics.counts import score_of
 
@@ -79,6 +79,8 @@ def spread(units: Units, name: str, resamples: int = RESAMPLES) -> Spread:
     if units.runs == 1:
         return Spread(mean, draws, 1)
     variance = float(units.scores.var(ddof=1)) / units.runs
+    if variance < NOISE:
+        return Spread(mean, draws, units.runs)
     draws = draws + np.sqrt(variance) * random.standard_normal(resamples)
     return Spread(mean, draws, units.runs, variance**2 / (units.runs - 1))
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from blurb import metrics
+from blurb import metrics, tasks
 from blurb.errors import DataError, SettingsError, UnknownName
 from blurb.leaderboard import published, tables
 from blurb.leaderboard.rows import Result, gather
 from blurb.runs.store import Record, Store
-from blurb.tasks import Split
+from blurb.tasks import TYPES, Split
 
 PUBLISHED = "published"
 
@@ -25,18 +25,20 @@ class Side:
     :param name: model, and configuration where the model has several
     :param scores: dataset -> seed -> score, times 100; empty for numbers without runs
     :param means: dataset -> mean over runs; what remains of a published row
-    :param planned: dataset -> seeds that it is to have
-    :param data: dataset -> data hash, shortened; "" if it is not known
-    :param version: version of the metrics; None if it is not known
+    :param planned: dataset -> how many seeds it is to have; nothing where it is not known
+    :param data: dataset -> data hash, shortened; nothing where it is not known
+    :param versions: dataset -> version of the metrics, or several with commas; nothing where it is not known
+    :param only: the split that means without runs are of; "" if all splits are there
     :param records: dataset -> seed -> trial, where there are predictions
     """
 
     name: str
     means: Mapping[str, float]
     scores: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
-    planned: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    planned: Mapping[str, int] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
-    version: int | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    only: str = ""
     records: Mapping[str, Mapping[int, Record]] = field(default_factory=dict)
 
     def runs(self, task: str) -> list[float]:
@@ -55,26 +57,34 @@ def resolve(reference: str, store: Path, split: Split) -> Side:
     :raises DataError: if a file is not what it should be; names the line
     """
     if reference.startswith(f"{PUBLISHED}:"):
-        rows = [(row.model, Side(f"{row.model} ({row.source})", row.scores)) for row in published.shipped()]
+        rows = [
+            (row.model, Side(f"{row.model} ({row.source})", row.scores, only="test")) for row in published.shipped()
+        ]
         return _pick(rows, reference.partition(":")[2], "the published rows")
+    mine = _of_store(store, split)
     path, row = _split(reference)
-    if path is None:
-        return _pick(_of_store(store, split), reference, str(store))
+    if path is None or any(reference in (model, side.name) for model, side in mine):
+        return _pick(mine, reference, str(store))
     if path.is_dir():
         return _pick(_of_store(path, split), row, str(path))
     return _pick(of_file(path, split), row, str(path))
 
 
 def _split(reference: str) -> tuple[Path | None, str]:
-    """The file or folder that a reference begins with, and the row in it."""
-    if Path(reference).exists():
+    """The table or store that a reference begins with, and the row in it."""
+    if _holds_rows(Path(reference)):
         return Path(reference), ""
     for place in (place for place, character in enumerate(reference) if character == ":"):
-        if Path(reference[:place]).exists():
+        if _holds_rows(Path(reference[:place])):
             return Path(reference[:place]), reference[place + 1 :]
-    if reference.endswith((".csv", "/")):
+    if reference.endswith((".csv", "/")) or ".csv:" in reference:
         raise DataError("there is no such file or folder.", Path(reference))
     return None, reference
+
+
+def _holds_rows(path: Path) -> bool:
+    """A file, or a folder with rows of trials: a checkpoint may lie where its row is asked for."""
+    return path.is_file() or any(path.glob("*/rows/*.json")) or (path.is_dir() and not any(path.iterdir()))
 
 
 def _pick(found: Sequence[tuple[str, Side]], wanted: str, where: str) -> Side:
@@ -100,7 +110,18 @@ def _listed(sides: Iterable[Side]) -> str:
 
 def _of_store(folder: Path, split: Split) -> list[tuple[str, Side]]:
     rows = gather(Store(folder))
-    return [(row.model, of_result(row, split)) for row in rows]
+    sides = [of_result(row, split) for row in rows]
+    added = [(row.configuration.precision, row.configuration.suite, row.weights[:8]) for row in rows]
+    return _told_apart([(row.model, side) for row, side in zip(rows, sides, strict=True)], added)
+
+
+def _told_apart(found: list[tuple[str, Side]], added: Sequence[tuple[str, ...]]) -> list[tuple[str, Side]]:
+    """Rows of one name get what else there is to tell them by."""
+    names = [side.name for _, side in found]
+    return [
+        (model, replace(side, name=" ".join([side.name, *more])) if names.count(side.name) > 1 else side)
+        for (model, side), more in zip(found, added, strict=True)
+    ]
 
 
 def of_result(row: Result, split: Split) -> Side:
@@ -109,14 +130,17 @@ def of_result(row: Result, split: Split) -> Side:
         task: {seed: 100 * record.score(split) for seed, record in records.items()}
         for task, records in row.records.items()
     }
-    versions = {record.metrics["metrics_version"] for records in row.records.values() for record in records.values()}
+    versions = {
+        task: ",".join(sorted({str(record.metrics["metrics_version"]) for record in records.values()}))
+        for task, records in row.records.items()
+    }
     return Side(
         name=f"{row.model} {row.configuration.text}",
         means=_means(scores),
         scores=scores,
-        planned=row.planned,
+        planned={task: len(seeds) for task, seeds in row.planned.items()},
         data={task: next(iter(records.values())).trial.data[:12] for task, records in row.records.items()},
-        version=versions.pop() if len(versions) == 1 else None,
+        versions=versions,
         records=row.records,
     )
 
@@ -125,12 +149,15 @@ def _means(scores: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
     return {task: math.fsum(values.values()) / len(values) for task, values in scores.items() if values}
 
 
-def of_file(path: Path, split: Split) -> list[tuple[str, Side]]:
-    """All rows of a `results.csv` or `leaderboard.csv`, each with the name of its model; DataError (file, line)."""
+def of_file(path: Path, split: Split, alone: bool = False) -> list[tuple[str, Side]]:
+    """All rows of a `results.csv` or `leaderboard.csv`, each with the name of its model; DataError (file, line).
+
+    :param alone: read this file, and not the `results.csv` beside a `leaderboard.csv` that has its runs
+    """
     beside = path.with_name("results.csv")
     lines = read_lines(path)
     if "metric" not in lines[0][1]:
-        if not beside.is_file():
+        if alone or not beside.is_file():
             return _of_wide(lines, path)
         path, lines = beside, read_lines(beside)
     return _of_long(lines, path, split)
@@ -178,40 +205,67 @@ def _name(line: Mapping[str, str]) -> str:
     return " ".join(part for part in (line["model"], line["protocol"], line["overrides"]) if part)
 
 
+KEY = ("suite", "model", "weights", "protocol", "overrides", "precision")
+"""What makes a row in a `results.csv`."""
+
+
 def _of_long(lines: Sequence[tuple[int, dict[str, str]]], path: Path, split: Split) -> list[tuple[str, Side]]:
-    """Rows of a `results.csv`: the first metric of each task, seed and split is the one that counts."""
-    scores: dict[tuple[str, ...], dict[str, dict[int, float]]] = {}
-    known: dict[tuple[str, ...], tuple[str, str, dict[str, str], set[str]]] = {}
+    """Rows of a `results.csv`, from the lines of the metric that counts."""
     seen: dict[tuple[str, ...], int] = {}
+    main: dict[str, str] = {}
+    rows: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for number, line in lines:
-        key = tuple(line[column] for column in ("suite", "model", "weights", "protocol", "overrides", "precision"))
+        key = tuple(line[column] for column in KEY)
         cell = (*key, line["task"], line["seed"], line["split"], line["metric"])
         if cell in seen:
             raise DataError(f"the same model, task, seed, split and metric as line {seen[cell]}.", path, number)
         seen[cell] = number
-        value = _number(line["value"], "value", path, number)
-        if not line["seed"].isdigit():
-            raise DataError(f"seed is {line['seed'][:20]!r}, not a whole number.", path, number)
-        if line["split"] != split:
-            continue
-        scores.setdefault(key, {}).setdefault(line["task"], {}).setdefault(int(line["seed"]), value)
-        _, _, data, versions = known.setdefault(key, (line["model"], _name(line), {}, set()))
-        data[line["task"]] = line["data_hash"]
-        versions.add(line["metrics_version"])
-    found = []
-    for key, row in scores.items():
-        model, name, data, versions = known[key]
-        version = versions.pop() if len(versions) == 1 else ""
-        found.append(
-            (model, Side(name, _means(row), row, data=data, version=int(version) if version.isdigit() else None))
-        )
-    return found
+        _number(line["value"], "value", path, number)
+        for column in ("seed", "planned"):
+            if not line[column].isdigit():
+                raise DataError(f"{column} is {line[column][:20]!r}, not a whole number.", path, number)
+        # A task that is not installed here: its first metric, as the file was written.
+        main.setdefault(line["task"], MAIN.get(line["task"], line["metric"]))
+        if line["split"] == split and line["metric"] == main[line["task"]]:
+            rows.setdefault(key, []).append(line)
+    found = [(chosen[0]["model"], _of_lines(chosen)) for chosen in rows.values()]
+    return _told_apart(found, [(key[5], key[0], key[2][:8]) for key in rows])
+
+
+def _of_lines(lines: Sequence[dict[str, str]]) -> Side:
+    """One row, from its lines of one split."""
+    tasks_ = list(dict.fromkeys(line["task"] for line in lines))
+    of = {name: [line for line in lines if line["task"] == name] for name in tasks_}
+    scores = {name: {int(line["seed"]): float(line["value"]) for line in mine} for name, mine in of.items()}
+    return Side(
+        name=_name(lines[0]),
+        means=_means(scores),
+        scores=scores,
+        planned={name: int(mine[0]["planned"]) for name, mine in of.items()},
+        data={name: mine[0]["data_hash"] for name, mine in of.items()},
+        versions={name: ",".join(sorted({line["metrics_version"] for line in mine})) for name, mine in of.items()},
+    )
+
+
+MAIN = {task.name: metrics.MAIN[task.metric] for task in tasks.all() if task.metric in metrics.MAIN}
+"""The metric that counts, by task."""
 
 
 def _of_wide(lines: Sequence[tuple[int, dict[str, str]]], path: Path) -> list[tuple[str, Side]]:
-    """Rows of a `leaderboard.csv` without runs: their means."""
+    """Rows of a `leaderboard.csv` without runs: their means on test."""
     found: list[tuple[str, Side]] = []
+    seen: dict[tuple[str, ...], int] = {}
     for number, line in lines:
-        means = {name: _number(line[name], name, path, number) for name in tables.NAMES if line[name]}
-        found.append((line["model"], Side(_name(line), means, version=metrics.VERSION)))
-    return found
+        key = tuple(line[column] for column in (*KEY, "source"))
+        if key in seen:
+            raise DataError(f"the same row as line {seen[key]}.", path, number)
+        seen[key] = number
+        numbers = [column for column in NUMBERS if line[column]]
+        values = {column: _number(line[column], column, path, number) for column in numbers}
+        means = {name: value for name, value in values.items() if name in tables.NAMES}
+        found.append((line["model"], Side(_name(line), means, only="test")))
+    return _told_apart(found, [(line["precision"], line["suite"], line["weights"][:8]) for _, line in lines])
+
+
+NUMBERS = (*tables.NAMES, *TYPES, "score", "score_sd", "score_low", "score_high")
+"""The columns of a `leaderboard.csv` that hold numbers."""

@@ -28,7 +28,8 @@ AXES = ("head", "pooling", "word_pooling", "tagging", "relation_input")
 """What stands around the encoder; empty where it does not concern a trial."""
 RESULTS = (
     "schema", "suite", "model", "weights", "protocol", "overrides", "precision", *AXES,
-    "task", "type", "seed", "split", "metric", "value", "majority", "data", "data_hash", "metrics_version", "trial",
+    "task", "type", "seed", "planned", "split", "metric", "value", "majority",
+    "data", "data_hash", "metrics_version", "trial",
 )  # fmt: skip
 NAMES = tuple(task.name for task in tasks.all() if task.row)
 LEADERBOARD = (
@@ -153,6 +154,7 @@ def _result_lines(row: Result) -> list[dict[str, str]]:
                         "task": task,
                         "type": TASK_TYPES.get(task, ""),
                         "seed": str(seed),
+                        "planned": str(len(row.planned.get(task, ()))),
                         "split": split,
                         "metric": metric,
                         "value": f"{scale * value:.4f}",

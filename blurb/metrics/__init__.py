@@ -20,6 +20,7 @@ from blurb.metrics.multilabel import multilabel_f1
 from blurb.metrics.words import token_macro_f1
 
 __all__ = [
+    "MAIN",
     "METRICS",
     "VERSION",
     "Metric",
@@ -47,6 +48,18 @@ METRICS: dict[str, Metric] = {
     "multilabel_f1": multilabel_f1,
     "accuracy": accuracy,
 }
+
+
+MAIN = {
+    "entity_f1": "f1",
+    "token_macro_f1": "macro_f1",
+    "micro_f1_without": "f1",
+    "binary_f1": "f1",
+    "pearson": "pearson",
+    "multilabel_f1": "micro_f1",
+    "accuracy": "accuracy",
+}
+"""The figure of each that counts: the first that it returns."""
 
 
 def get(name: str) -> Metric:

@@ -6,17 +6,18 @@ import csv
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.errors import BlurbError
-from blurb.leaderboard import tables
+from blurb.leaderboard import gate, tables
+from blurb.leaderboard.sides import Side
 from blurb.runs.store import Store
 from tests.leaderboard.played import NAMES, play
 
@@ -119,6 +120,10 @@ def test_a_csv_file_is_a_baseline(folder: Path, blurb: Callable[..., Result], tm
     assert result.exit_code == 2
     assert "a number without runs, and no max_drop is set" in result.output
     assert blurb("check", "equal", "--baseline", f"{alone}:old", "--split", "test", "--max-drop", "5").exit_code == 0
+    result = blurb("check", "equal", "--baseline", f"{alone}:old", "--max-drop", "90")  # dev against test
+    assert (result.exit_code, "means without runs are of test" in result.output) == (2, True)
+    result = blurb("check", "equal", "--baseline", "published:PubMedBERT (gu2021)", "--max-drop", "90")
+    assert result.exit_code == 2
 
 
 def test_rules_from_a_file(blurb: Callable[..., Result], tmp_path: Path) -> None:
@@ -137,6 +142,7 @@ def test_rules_from_a_file(blurb: Callable[..., Result], tmp_path: Path) -> None
         ("level = true", "must be a number"),
         ("[", "not a readable TOML"),
         ('split = "train"', "dev or test"),
+        ("tasks = 5", "tasks are names or types"),
     ):
         rules.write_text(text)
         error = blurb("check", "equal", "--baseline", "old").exception
@@ -150,6 +156,9 @@ def test_github(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, t
     result = blurb("check", "fell", "--baseline", "old")
     assert "::error title=blurb ncbi-disease::" in result.output
     assert "| ncbi-disease |" in (tmp_path / "step.md").read_text()
+    result = blurb("check", "fell", "--baseline", "old", "--format", "json")
+    assert json.loads(result.stdout)["outcome"] == "regression"
+    assert "::error" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -201,19 +210,17 @@ def test_compare(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> 
     assert verdicts["gad"].startswith("cannot judge: a number without runs; ")
 
 
-def test_check_is_quick_and_loads_no_torch(folder: Path) -> None:
+def test_check_loads_no_torch(folder: Path) -> None:
     code = (
-        "import sys, time; start = time.perf_counter()\n"
+        "import sys\n"
         "from blurb.cli import cli\n"
         "try: cli(['check', 'fell', '--baseline', 'old', '--split', 'test'])\n"
         "except SystemExit as error: code = error.code\n"
         "assert 'torch' not in sys.modules and 'transformers' not in sys.modules, 'heavy'\n"
-        "print(code, time.perf_counter() - start, file=sys.stderr)"
+        "print(code, file=sys.stderr)"
     )
-    start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False)
     assert done.stderr.split()[0] == "1", done.stderr
-    assert time.perf_counter() - start < 60
 
 
 def test_run_checks_what_it_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,3 +236,91 @@ def test_run_checks_what_it_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "blurb-check.toml").write_text("[datasets.gad]\nmin_score = 99.0\n")
     result = CliRunner().invoke(cli, [*common, "baseline:constant", "--name", "new", "--check", "old"])
     assert result.exit_code == 1
+
+
+def test_a_limit_of_what_the_baseline_lacks_is_a_limit(blurb: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "blurb-check.toml").write_text("level = 0\nmax_drop = 90\n[datasets.biosses]\nmin_score = 99.0\n")
+    result = blurb("check", "old", "--baseline", "without")
+    assert (result.exit_code, "below the minimum of 99" in result.output) == (1, True)
+    (tmp_path / "blurb-check.toml").write_text("level = 0\nmax_drop = 90\n[datasets.biosses]\nmin_score = 1.0\n")
+    assert blurb("check", "old", "--baseline", "without").exit_code == 0
+
+
+def test_the_score_cannot_be_judged_where_a_dataset_cannot(blurb: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "blurb-check.toml").write_text('tasks = "all"\nmax_drop = 90\n[overall]\nmin_score = 99.0\n')
+    result = blurb("check", "other data", "--baseline", "old")
+    assert (result.exit_code, "bc5-chem: other data" in result.output) == (2, True)
+
+
+def test_other_datasets_of_a_row_change_no_answer(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "blurb-check.toml").write_text('tasks = "ncbi-disease"\n')
+    found = json.loads(blurb("check", "fell", "--baseline", "old", "--format", "json").output)["findings"]
+    with (folder / "results.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    with (tmp_path / "results.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row for row in rows if row["task"] == "ncbi-disease")
+    alone = json.loads(
+        blurb("check", "results.csv:fell", "--baseline", "results.csv:old", "--format", "json").output
+    )["findings"]  # fmt: skip
+    assert [one["p_drop"] for one in alone] == pytest.approx([one["p_drop"] for one in found], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("column", "old", "new", "reason"),
+    [("metrics_version", "1", "0", "other version of the metrics"), ("planned", "5", "6", "5 of 6 seeds")],
+)
+def test_what_a_table_says_of_one_dataset_counts(
+    folder: Path, blurb: Callable[..., Result], tmp_path: Path, column: str, old: str, new: str, reason: str
+) -> None:
+    with (folder / "results.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        if row["task"] == "gad" and row["model"] == "equal":
+            assert row[column] == old
+            row[column] = new
+    with (tmp_path / "results.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    result = blurb("check", "results.csv:equal", "--baseline", "old", "--split", "test")
+    assert (result.exit_code, reason in result.output) == (2, True)
+
+
+def test_a_row_is_found_beside_its_checkpoint_and_rows_of_one_name_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store(tmp_path / "runs")
+    play(store, "new", {"gad": 0.8})
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "config.json").write_text("{}")
+    assert CliRunner().invoke(cli, ["check", "new", "--baseline", "new"]).exit_code == 0
+    play(store, "new", {"gad": 0.8}, weights="x" * 64, row_weights="x" * 64)
+    error = str(CliRunner().invoke(cli, ["check", "new", "--baseline", "new"]).exception)
+    names = [name for name in error.split("'") if name.startswith("new quick")]
+    assert len(set(names)) == 2
+    assert CliRunner().invoke(cli, ["check", names[0], "--baseline", names[1]]).exit_code == 0
+
+
+def test_an_error_of_ours_is_no_regression(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    from blurb.leaderboard.gate import render
+
+    monkeypatch.setattr(render, "cells", lambda finding: 1 / 0)
+    assert blurb("check", "fell", "--baseline", "old").exit_code == 2
+
+
+@pytest.mark.parametrize("runs", [3, 10])
+def test_under_the_null_the_whole_answer_is_seldom_red(runs: int) -> None:
+    """All datasets and the score together: the level is that of the answer, not of each line in it."""
+    random = np.random.default_rng(runs)
+    red = 0
+    for _ in range(600):
+        sides = []
+        for name in ("old", "new"):
+            scores = {task: dict(enumerate(random.normal(80, 1, runs).tolist())) for task in NAMES}
+            means = {task: sum(values.values()) / runs for task, values in scores.items()}
+            sides.append(Side(name, means, scores))
+        red += gate.decide(sides[1], sides[0], gate.Rules()).outcome == gate.Outcome.REGRESSION
+    assert red / 600 <= 0.07

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from blurb import formulations, tasks
@@ -53,10 +54,12 @@ def play(
     :param shares: dataset -> how often an answer is right
     :param spoil: factor of that share, by dataset, split and number of the unit
     """
-    trials = [fakes.trial(name, seed, weights=f"{model:w<64}", **changes) for name in shares for seed in seeds]
+    row_weights = changes.pop("row_weights", "w" * 64)
+    changes.setdefault("weights", f"{model:w<64}")
+    trials = [fakes.trial(name, seed, **changes) for name in shares for seed in seeds]
     for trial in trials:
         write(store, model, trial, shares[trial.task], configuration, spoil)
-    store.write_row(fakes.row(model, *trials, configuration=configuration))
+    store.write_row(replace(fakes.row(model, *trials, configuration=configuration), weights=row_weights))
 
 
 def write(

@@ -15,6 +15,7 @@ from blurb.errors import BlurbError, DataError
 from blurb.leaderboard import board, merging, published, tables
 from blurb.leaderboard.board import Entry
 from blurb.leaderboard.rows import gather
+from blurb.leaderboard.sides import of_file
 from blurb.runs.store import Store
 from tests.leaderboard.played import NAMES, play
 
@@ -124,7 +125,7 @@ def test_merging_gives_the_tables_of_the_whole(folder: Path, blurb: Callable[...
 def test_a_conflict_names_both_places(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
     text = (folder / "results.csv").read_text()
     (tmp_path / "a.csv").write_text(text)
-    line = next(line for line in text.splitlines() if ",gad,relation,2,test,f1," in line)
+    line = next(line for line in text.splitlines() if ",gad,relation,2,3,test,f1," in line)
     (tmp_path / "b.csv").write_text(text.replace(line, line.replace(",f1,", ",f1,1")))
     error = blurb("merge", "a.csv", "b.csv", "--out", "merged").exception
     assert isinstance(error, DataError)
@@ -176,3 +177,39 @@ def test_sixteen_processes_lose_nothing(tmp_path: Path) -> None:
     for worker in workers:
         worker.join()
     assert sorted(row.model for row in published.read(path)) == sorted(f"model {number}" for number in range(16))
+
+
+def test_merged_rows_of_one_name_stay_two(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+    text = (folder / "results.csv").read_text()
+    (tmp_path / "a.csv").write_text(text)
+    (tmp_path / "b.csv").write_text(text.replace(",fp32,", ",bf16,").replace(",3,3,test", ",3,4,test"))
+    assert blurb("merge", "a.csv", "b.csv", "--out", "merged").exit_code == 0
+    rows = list(csv.DictReader((tmp_path / "merged" / "leaderboard.csv").open()))
+    assert [row["precision"] for row in rows if row["model"] == "good"] == ["fp32", "bf16"]
+    assert [row["complete"] for row in rows if row["model"] == "good"] == ["yes", "no"]
+
+
+def test_the_order_of_lines_changes_nothing(folder: Path) -> None:
+    path = folder / "sorted" / "results.csv"
+    path.parent.mkdir()
+    head, *lines = (folder / "results.csv").read_text().splitlines(keepends=True)
+    path.write_text("".join([head, *sorted(lines, key=lambda line: line.split(",")[17])]))
+    assert {name: side.means for name, side in of_file(path, "test")} == {
+        name: side.means for name, side in of_file(folder / "results.csv", "test")
+    }
+
+
+def test_validate_reads_the_file_it_was_given(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+    text = (folder / "leaderboard.csv").read_text()
+    (tmp_path / "results.csv").write_text((folder / "results.csv").read_text())
+    head, first, *rest = text.splitlines(keepends=True)
+    cells = first.split(",")
+    for column, message in (
+        (head.split(",").index("score"), "score is 'abc'"),
+        (head.split(",").index("gad"), "gad is"),
+    ):
+        broken = [*cells[:column], "abc", *cells[column + 1 :]]
+        (tmp_path / "leaderboard.csv").write_text("".join([head, ",".join(broken), *rest]))
+        assert message in str(blurb("validate", "leaderboard.csv").exception)
+    (tmp_path / "leaderboard.csv").write_text("".join([head, first, first]))
+    assert "the same row as line 2" in str(blurb("validate", "leaderboard.csv").exception)

@@ -117,3 +117,35 @@ def test_a_paired_randomisation_is_scipys_permutation_test() -> None:
         assert found == pytest.approx(expected, abs=0.025)
     with pytest.raises(ValueError, match="one run a side"):
         randomised(both, both, "x")
+
+
+def test_runs_that_agree_leave_the_interval_of_the_units() -> None:
+    """Equal runs differ by rounding alone; that must not pass for a variance that is known from next to nothing."""
+    random = np.random.default_rng(8)
+    for number in range(40):
+        one = world(random, runs=1, units=500, run_sd=0, level=0.58)
+        units = Units(one.metric, np.repeat(one.counts, 10, axis=0), one.names, one.kind)
+        low, high = spread(units, f"{number}", 1_000).interval
+        assert 6 < high - low < 11
+
+
+@pytest.mark.parametrize("metric", ["entity_f1", "pearson"])
+def test_intervals_of_other_metrics_cover_the_truth_too(metric: str) -> None:
+    random = np.random.default_rng(9)
+    inside = 0
+    for number in range(150):
+        if metric == "pearson":
+            gold = random.normal(0, 1, 200)
+            seen = gold + random.normal(0, 1, 200)  # what all runs see of it
+            answers = seen + random.normal(0, 0.5, (4, 200))
+            ones = np.ones_like(answers)
+            counts = np.stack([ones, ones * gold, answers, ones * gold**2, answers**2, gold * answers], -1)
+            truth = 100 / np.sqrt(1 + 1 + 0.25)
+        else:
+            right = random.random((4, 200)) < np.where(random.random(200) < 0.8, 0.9, 0.5)
+            ones = np.ones_like(right, dtype=float)
+            counts, truth = np.stack([right, ones, ones], -1).astype(float), 100 * (0.8 * 0.9 + 0.2 * 0.5)
+        units = Units(metric, counts, tuple(map(str, range(200))), "units")
+        low, high = spread(units, f"{number}", 500).interval
+        inside += low <= truth <= high
+    assert 0.89 <= inside / 150 <= 0.99

@@ -49,3 +49,15 @@ def test_import_is_cheap() -> None:
     code = f"import sys, blurb.metrics; print([name for name in {heavy!r} if name in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert loaded.strip() == "[]"
+
+
+def test_the_figure_that_counts_is_the_first() -> None:
+    options = {
+        "micro_f1_without": {"negative": "x"}, "binary_f1": {"positive": "x"}, "multilabel_f1": {"labels": ("x",)},
+    }  # fmt: skip
+    answers = {
+        "entity_f1": [["B-x"]], "token_macro_f1": [["I-PAR"]], "pearson": [1.0, 2.0], "multilabel_f1": [["x"]],
+    }  # fmt: skip
+    for name, metric in metrics.METRICS.items():
+        given = answers.get(name, ["x", "y"])
+        assert next(iter(metric(given, given, **options.get(name, {})))) == metrics.MAIN[name]

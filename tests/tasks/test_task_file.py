@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,6 +128,10 @@ def test_other_labels_are_other_data(tmp_path: Path) -> None:
     tasks._files.clear()
     other = data.load(tasks.get(write(tmp_path, NER.replace('["Gene"]', '["Gene", "Cell"]'))), tmp_path)
     assert one.hash != other.hash
+    tasks._files.clear()
+    task = tasks.get(write(tmp_path))
+    assert data.load(dataclasses.replace(task, metric_options={"strict": True}), tmp_path).hash != one.hash
+    assert data.load(task, tmp_path).hash == one.hash
     assert (one.verdict, len(one.splits["train"])) == ("not known", 2)
 
 

@@ -10,7 +10,7 @@ from blurb.leaderboard.comparison import SCORE, Line, flips, judge
 from blurb.leaderboard.gate.rules import Limit, Rules
 from blurb.leaderboard.score import weights
 from blurb.leaderboard.sides import Side
-from blurb.leaderboard.significance import Comparison
+from blurb.leaderboard.significance import Comparison, holm
 
 
 class Outcome(IntEnum):
@@ -30,6 +30,7 @@ class Outcome(IntEnum):
 class Finding:
     """What was decided of one dataset, or of the score.
 
+    :param p_drop: one-sided, corrected over all that is judged; None if it cannot be known
     :param reasons: why it is not a pass
     :param worse: units with more mistakes than before, and how many more a run; of regressions with predictions
     :param better: likewise with fewer
@@ -37,6 +38,7 @@ class Finding:
 
     line: Line
     outcome: Outcome
+    p_drop: float | None = None
     reasons: tuple[str, ...] = ()
     worse: Sequence[tuple[str, float]] = ()
     better: Sequence[tuple[str, float]] = ()
@@ -69,64 +71,68 @@ def decide(candidate: Side, baseline: Side, rules: Rules) -> Decision:
     """Judges every required dataset, and the score where both have it.
 
     A dataset is a regression if its mean fell by more than `max_drop`, is below `min_score`, or fell by more than runs
-    of one encoder do, at the level of the rules, corrected over the datasets (Holm; the test units are the same for
-    both sides, so they are no source of chance under that null). It cannot be judged if it is missing or incomplete, if
-    data or metrics are others, or if no variance between runs is known and no `max_drop` is set.
+    of one encoder do: at the level of the rules, corrected over all datasets that are required and the score (Holm), so
+    that the level is that of the whole answer. (The test units are the same for both sides and no source of chance
+    under that null.) It cannot be judged if it is missing or incomplete, if data, metrics or split are others, or if no
+    variance between runs is known and no `max_drop` is set. The score cannot where one of its datasets cannot.
     """
-    lines = {line.name: line for line in judge(baseline, candidate, rules.split, with_units=False)}
-    required = rules.required if rules.required is not None else tuple(baseline.means)
+    required = list(dict.fromkeys([*(baseline.means if rules.required is None else rules.required), *rules.limits]))
+    lines = {line.name: line for line in judge(baseline, candidate, rules.split, with_units=False, only=required)}
+    unfit = {name: _unfit(lines.get(name), name, candidate, baseline) for name in required}
+    if SCORE in lines:
+        required.insert(0, SCORE)
+        unfit[SCORE] = next((f"{name}: {unfit[name]}" for name in weights() if unfit[name]), "")
+    p_drops = holm([None if unfit[name] else lines[name].comparison.p_drop for name in required])  # fit: a line
     findings = [
-        _finding(lines[name], candidate, baseline, rules, rules.limit(name)) if name in lines else _absent(name)
-        for name in dict.fromkeys(required)
+        _finding(name, lines.get(name), unfit[name], p, candidate, baseline, rules)
+        for name, p in zip(required, p_drops, strict=True)
     ]
-    if SCORE in lines and set(weights()) <= set(required):
-        findings.insert(0, _finding(lines[SCORE], candidate, baseline, rules, rules.limit(SCORE)))
-    elif rules.overall != Limit():
-        findings.insert(0, _absent(SCORE, "the score needs all thirteen datasets on both sides"))
+    if SCORE not in required and rules.overall != Limit():
+        why = "the score needs all thirteen datasets"
+        findings.insert(0, Finding(_nothing(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,)))
     return Decision(candidate.name, baseline.name, rules, tuple(findings))
 
 
-def _absent(name: str, reason: str = "not there on either side") -> Finding:
-    return Finding(Line(name, None, None, (0, 0), Comparison(None)), Outcome.CANNOT_JUDGE, (reason,))
+def _nothing(name: str) -> Line:
+    return Line(name, None, None, (0, 0), Comparison(None))
 
 
-def _finding(line: Line, candidate: Side, baseline: Side, rules: Rules, limit: Limit) -> Finding:
-    if line.before is None or line.after is None:
-        side = "the candidate" if line.after is None else "the baseline"
-        return Finding(line, Outcome.CANNOT_JUDGE, (f"{side} does not have it",))
-    unfit = _unfit(line, candidate, baseline)
-    if unfit:
-        return Finding(line, Outcome.CANNOT_JUDGE, (unfit,))
-    drop = line.before - line.after
+def _unfit(line: Line | None, name: str, candidate: Side, baseline: Side) -> str:
+    """Why no rule can be applied to a dataset; nothing if one can."""
+    if line is None or line.after is None:
+        return "the candidate does not have it"
+    for side, what in ((candidate, "the candidate"), (baseline, "the baseline")):
+        there, wanted = len(side.scores.get(name, ())), side.planned.get(name, 0)
+        if there < wanted:
+            return f"{what} has {there} of {wanted} seeds"
+    return line.reason if line.reason.startswith("other ") else ""
+
+
+def _finding(
+    name: str, line: Line | None, unfit: str, p_drop: float | None, candidate: Side, baseline: Side, rules: Rules
+) -> Finding:
+    if unfit or line is None or line.after is None:
+        return Finding(line or _nothing(name), Outcome.CANNOT_JUDGE, reasons=(unfit or "not there",))
+    limit = rules.limit(name)
     broken = []
     if limit.min_score is not None and line.after < limit.min_score:
         broken.append(f"{line.after:.2f} is below the minimum of {limit.min_score:g}")
-    if limit.max_drop is not None and drop > limit.max_drop:
+    drop = None if line.before is None else line.before - line.after
+    if drop is not None and limit.max_drop is not None and drop > limit.max_drop:
         broken.append(f"fell by {drop:.2f} points, more than {limit.max_drop:g}")
-    if rules.level and line.p_drop is not None and line.p_drop < rules.level:
-        broken.append(f"fell by {drop:.2f} points, more than runs of one encoder do (p {line.p_drop:.3f})")
+    if drop is not None and rules.level and p_drop is not None and p_drop < rules.level:
+        broken.append(f"fell by {drop:.2f} points, more than runs of one encoder do (p {p_drop:.3f})")
     if broken:
-        worse, better = flips(baseline, candidate, line.name, rules.split)
-        return Finding(line, Outcome.REGRESSION, tuple(broken), worse, better)
-    if limit.max_drop is None and (line.p_drop is None or not rules.level) and not _same(line):
-        why = line.reason or "the test is turned off"
-        return Finding(line, Outcome.CANNOT_JUDGE, (f"{why}, and no max_drop is set",))
-    return Finding(line, Outcome.PASS)
+        worse, better = flips(baseline, candidate, name, rules.split)
+        return Finding(line, Outcome.REGRESSION, p_drop, tuple(broken), worse, better)
+    if drop is None and limit.min_score is None:
+        return Finding(line, Outcome.CANNOT_JUDGE, reasons=("the baseline does not have it",))
+    if drop is not None and limit.max_drop is None and (p_drop is None or not rules.level) and not _same(line):
+        why = line.reason if p_drop is None else "the test is turned off"
+        return Finding(line, Outcome.CANNOT_JUDGE, p_drop, (f"{why}, and no max_drop is set",))
+    return Finding(line, Outcome.PASS, p_drop)
 
 
 def _same(line: Line) -> bool:
     """Several runs on each side and all of one score: nothing fell."""
-    return min(line.runs) > 1 and line.comparison.error == 0 and line.difference is not None and line.difference >= 0
-
-
-def _unfit(line: Line, candidate: Side, baseline: Side) -> str:
-    """Why no limit can be applied either."""
-    if line.name == SCORE:
-        return line.reason if line.reason.endswith(("other data", "blurb rescore")) else ""
-    if line.reason.startswith("other "):
-        return line.reason
-    for side, what in ((candidate, "the candidate"), (baseline, "the baseline")):
-        missing = sorted(set(side.planned.get(line.name, ())) - set(side.scores.get(line.name, {})))
-        if missing:
-            return f"{what} lacks the seeds {', '.join(map(str, missing))}"
-    return ""
+    return min(line.runs) > 1 and line.comparison.error == 0 and (line.difference or 0.0) >= 0

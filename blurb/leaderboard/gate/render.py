@@ -29,7 +29,7 @@ def records(decision: Decision) -> dict[str, Any]:
                 "baseline": finding.line.before,
                 "candidate": finding.line.after,
                 "difference": finding.line.difference,
-                "p_drop": finding.line.p_drop,
+                "p_drop": finding.p_drop,
                 "runs": list(finding.line.runs),
                 "worse": [{"unit": unit, "mistakes": change} for unit, change in finding.worse],
                 "better": [{"unit": unit, "mistakes": change} for unit, change in finding.better],
@@ -46,7 +46,7 @@ def cells(finding: Finding) -> tuple[str, ...]:
     def number(value: float | None, form: str = ".2f") -> str:
         return "" if value is None else format(value, form)
 
-    p = line.p_drop
+    p = finding.p_drop
     chance = "" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
     return (
         finding.name, number(line.before), number(line.after), number(line.difference, "+.2f"),

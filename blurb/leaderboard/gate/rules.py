@@ -91,6 +91,9 @@ def load(path: Path) -> Rules:
         if name not in names:
             raise UnknownName(f"dataset (in {where})", name, names)
     wanted = content.get("tasks")
+    listed = isinstance(wanted, list) and all(isinstance(name, str) for name in wanted)
+    if wanted is not None and not isinstance(wanted, str) and not listed:
+        raise SettingsError(f"{where}: tasks are names or types, as a text or a list of texts, not {wanted!r}.")
     return Rules(
         split=split,
         level=level,

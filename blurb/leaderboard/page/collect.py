@@ -6,6 +6,7 @@ import csv
 import math
 import statistics
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from blurb import tasks
@@ -15,7 +16,7 @@ from blurb.leaderboard.page.duels import duels
 from blurb.leaderboard.page.made import made, public
 from blurb.leaderboard.page.model import Board, Curve, Dataset, Entry, Page
 from blurb.leaderboard.rows import DEMO, Result, gather
-from blurb.leaderboard.sides import Side
+from blurb.leaderboard.sides import of_result
 from blurb.leaderboard.tables import NAMES, configuration
 from blurb.runs.store import Record, Store
 
@@ -66,27 +67,16 @@ def _entry(row: Result) -> Entry:
     types, score = intervals.averages({task: one for task, one in known.items() if task in NAMES})
     columns = configuration(row)
     detail = " ".join(part for part in (row.configuration.text, row.configuration.precision) if part)
-    scores = {
-        task: {seed: 100 * record.score("test") for seed, record in sorted(seeds.items())}
-        for task, seeds in row.records.items()
-    }
-    versions = {record.metrics.get("metrics_version") for seeds in row.records.values() for record in seeds.values()}
-    side = Side(
-        name=f"{row.model} {row.configuration.text}",
-        means={task: one.value.mean for task, one in known.items()},
-        scores=scores,
-        planned=row.planned,
-        data={task: next(iter(seeds.values())).trial.data[:12] for task, seeds in row.records.items()},
-        version=versions.pop() if len(versions) == 1 else None,
-        records=row.records,
-    )
+    side = replace(of_result(row, "test"), means={task: one.value.mean for task, one in known.items()})
     return Entry(
         kind="store",
         model=row.model,
         detail=public(detail),
         suite=row.configuration.suite,
         key=(row.configuration.suite, row.model, row.weights[:12], *columns.values()),
-        datasets={task: _dataset(row, task, known[task], scores[task]) for task in row.records},
+        datasets={
+            task: _dataset(row, task, known[task], dict(sorted(side.scores[task].items()))) for task in row.records
+        },
         types=types,
         score=score,
         side=side,

@@ -12,7 +12,7 @@ from blurb.leaderboard import ablation_tables, tables
 from blurb.leaderboard.page import intervals
 from blurb.leaderboard.page.model import Ablation, Dataset, Entry, Value
 from blurb.leaderboard.published import PublishedRow
-from blurb.leaderboard.sides import Side, read_lines
+from blurb.leaderboard.sides import MAIN, Side, read_lines
 
 KEY = ("suite", "model", "weights", "protocol", "overrides", "precision")
 Line = dict[str, str]
@@ -40,9 +40,9 @@ def results(path: Path) -> list[Entry]:
 
 
 def _entry(key: tuple[str, ...], rows: dict[str, list[Line]]) -> Entry:
-    known, datasets, scores, versions = {}, {}, {}, set()
+    known, datasets, scores, versions = {}, {}, {}, {}
     for task, lines in rows.items():
-        metric = lines[0]["metric"]  # the first is the one that counts
+        metric = MAIN.get(task, lines[0]["metric"])
         counting = [line for line in lines if line["metric"] == metric]
         runs = {
             split: {int(line["seed"]): float(line["value"]) for line in counting if line["split"] == split}
@@ -61,17 +61,16 @@ def _entry(key: tuple[str, ...], rows: dict[str, list[Line]]) -> Entry:
             data=lines[0]["data"],
         )
         scores[task] = runs["test"]
-        versions |= {one["metrics_version"] for one in lines}
+        versions[task] = ",".join(sorted({one["metrics_version"] for one in lines}))
     types, score = intervals.averages({task: one for task, one in known.items() if task in tables.NAMES})
     suite, model, _, protocol, overrides, precision = key
     detail = " ".join(part for part in (protocol, overrides, precision) if part)
-    version = versions.pop() if len(versions) == 1 else ""
     data = {task: lines[0]["data_hash"] for task, lines in rows.items()}
     means = {task: one.value.mean for task, one in known.items()}
     doubts = [f"{task} {one.data}" for task, one in datasets.items() if one.data not in ("identical", "synthetic")]
     return Entry(
         kind="file", model=model, detail=detail, suite=suite, key=key, datasets=datasets, types=types, score=score,
-        side=Side(f"{model} {detail}", means, scores, data=data, version=int(version) if version.isdigit() else None),
+        side=Side(f"{model} {detail}", means, scores, data=data, versions=versions),
         runs=counted([len(one.seeds) for one in datasets.values()]), complete=set(tables.NAMES) <= set(datasets),
         notes=doubts,
     )  # fmt: skip
