@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,35 +21,40 @@ if TYPE_CHECKING:
 @click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Whose mistakes.")
 @click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of the datasets: shows the text of mistakes.")
+@click.option(
+    "--raw", type=click.Path(path_type=Path), help="Folder of the original releases, for trials that ran on them."
+)
 @click.option("--kind", help="Only mistakes of this kind.")
 @click.option("--limit", type=click.IntRange(min=0), default=10, show_default=True, help="Mistakes to show.")
-@click.option("--with-text", is_flag=True, help="Text in csv and json as well, which may go into files.")
+@click.option("--with-text", is_flag=True, help="Text also in files, pipes, csv and json.")
 @click.option(
     "--format", "form", type=FORMATS, default="table", help="table: counts and mistakes; csv, json: mistakes."
 )
 def command(
-    row: str, name: str | None, seed: int | None, split: str, output: Path, data: Path | None, kind: str | None,
-    limit: int, with_text: bool, form: str,
+    row: str, name: str | None, seed: int | None, split: str, output: Path, data: Path | None, raw: Path | None,
+    kind: str | None, limit: int, with_text: bool, form: str,
 ) -> None:  # fmt: skip
     """Show what the trial of a row gets wrong: kinds of mistakes, and the largest of them.
 
     ROW is a row (MODEL, FOLDER[:ROW]) with --task, or the folder of a trial. Text of a corpus appears only if --data is
-    given, and outside the terminal only with --with-text; all else is ids, counts and labels.
+    given (or --raw, of a trial that ran on the originals), and only in the table on a terminal or with --with-text; all
+    else is ids, counts and labels.
     """
     from blurb.errors import SettingsError, UnknownName
     from blurb.leaderboard import errors
 
-    if with_text and data is None:
+    if with_text and data is None and raw is None:
         raise SettingsError("--with-text reads the text from the data: give their folder with --data.")
     record = _record(row, name, seed, output, split)
-    texts, train = _texts(record, data, split) if data else (None, [])
+    texts, train = _texts(record, data, raw, split) if data or raw else (None, [])
     report = errors.analyse(record, split, texts, train)  # type: ignore[arg-type]
     kinds = sorted({example.kind for example in report.examples})
     if kind is not None and kind not in kinds:
         raise UnknownName("kind of mistake", kind, kinds)
     chosen = [example for example in report.examples if kind in (None, example.kind)]
     chosen.sort(key=lambda example: -example.weight)
-    columns = ("unit", "kind", "right", "given", *(("text",) if texts and (form == "table" or with_text) else ()))
+    with_text = with_text or (form == "table" and sys.stdout.isatty())
+    columns = ("unit", "kind", "right", "given", *(("text",) if texts and with_text else ()))
     rows = [
         (one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)]
         for one in (chosen[:limit] if form == "table" else chosen)
@@ -61,6 +67,8 @@ def command(
             show(table.columns, table.rows, form, numbers=table.columns[1:])
         click.echo(f"{len(chosen):,} mistakes{f' ({kind})' if kind else ''}; the first {len(rows)}:")
     show(columns, rows, form)
+    if texts and not with_text:
+        click.echo("Text is left out, as this is no table on a terminal; --with-text puts it in.", err=True)
 
 
 def _record(row: str, name: str | None, seed: int | None, output: Path, split: str) -> Record:
@@ -80,7 +88,8 @@ def _record(row: str, name: str | None, seed: int | None, output: Path, split: s
         raise SettingsError(f"{row} is a row without predictions; errors are found in those of a store.")
     if name is None:
         raise SettingsError(f"Which dataset? --task {' or '.join(side.records)}")
-    name = tasks.get(name).name
+    if name.endswith(tasks.SUFFIX):
+        name = tasks.get(name).name
     if name not in side.records:
         raise UnknownName(f"dataset of {side.name}", name, side.records)
     records = side.records[name]
@@ -89,12 +98,24 @@ def _record(row: str, name: str | None, seed: int | None, output: Path, split: s
     return records[min(records) if seed is None else seed]
 
 
-def _texts(record: Record, folder: Path, split: str) -> tuple[dict[str, Any], list[Any]]:
-    """The examples of the split by id, and those of train; a warning if they are not those of the trial."""
+def _texts(record: Record, folder: Path | None, raw: Path | None, split: str) -> tuple[dict[str, Any], list[Any]]:
+    """The examples of the split by id, and those of train; a warning if they are not those of the trial.
+
+    A trial ran on the files of the layout or on the originals: which of them, their hash tells.
+    """
     from blurb import data
+    from blurb.errors import SettingsError
     from blurb.runs.store import task_of
 
-    content = data.load(task_of(record.path, record.trial.task), folder)
+    task = task_of(record.path, record.trial.task)
+    content = data.load(task, folder) if folder else None
+    if raw and task.original and (content is None or content.hash != record.trial.data):
+        original = data.load_original(task, raw)
+        content = original if content is None or original.hash == record.trial.data else content
+    if content is None:
+        raise SettingsError(f"There are no originals of {task.name} to read; give the folder of its data with --data.")
     if content.hash != record.trial.data:
-        click.secho("The trial saw other data than these: text and ids may not belong together.", fg="yellow", err=True)
+        hint = " If it ran on the original releases, give them with --raw." if task.original and not raw else ""
+        message = f"The trial saw other data than these: text and ids may not belong together.{hint}"
+        click.secho(message, fg="yellow", err=True)
     return {str(one["id"]): one for one in content.splits[split]}, list(content.splits["train"])  # type: ignore[index]

@@ -7,6 +7,7 @@ import json
 import random
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +15,7 @@ from sklearn.metrics import confusion_matrix
 
 from blurb import metrics, tasks
 from blurb.cli import cli
+from blurb.cli import errors as module
 from blurb.data import demo, read_split
 from blurb.inputs.tagging import Span, spans, tags
 from blurb.leaderboard import errors
@@ -101,14 +103,23 @@ def test_text_only_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.Mon
         arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", name]
         assert CliRunner().invoke(cli, arguments).exit_code == 0
     folder = demo.prepare()
-    word = read_split(tasks.get("gad"), folder, "test")[0]["text"].split()[1]
     common = ("baseline:constant", "--task", "gad", "--limit", "1000")
+    mistake = next(csv.DictReader(run(tmp_path, *common, "--format", "csv")[1].splitlines()))["unit"]
+    texts = {row["id"]: row["text"] for row in read_split(tasks.get("gad"), folder, "test")}
+    word = max(texts[mistake].split(), key=len)
     assert word not in run(tmp_path, *common)[1]
-    assert "text" in run(tmp_path, *common, "--data", str(folder))[1]
+    assert word not in run(tmp_path, *common, "--data", str(folder))[1]  # a pipe
+    assert "Text is left out" in run(tmp_path, *common, "--data", str(folder))[1]
+    assert word in run(tmp_path, *common, "--data", str(folder), "--with-text")[1]
     plain = run(tmp_path, *common, "--data", str(folder), "--format", "csv")[1]
     assert "text" not in plain.splitlines()[0]
+    assert word not in plain
     assert "text" in run(tmp_path, *common, "--data", str(folder), "--format", "csv", "--with-text")[1].splitlines()[0]
     assert "give their folder with --data" in run(tmp_path, *common, "--with-text")[1]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+        assert word in run(tmp_path, *common, "--data", str(folder))[1]
+        assert word not in run(tmp_path, *common, "--data", str(folder), "--format", "csv")[1]
     seen = run(tmp_path, "baseline:constant", "--task", "ncbi-disease", "--data", str(folder))[1]
     assert "seen in train" in seen
     assert "questions by their first word" in run(
@@ -130,3 +141,62 @@ def test_which_trial(store: Store, tmp_path: Path) -> None:
     assert Counter(row["kind"] for row in listed).keys() == {"1 as 0", "0 as 1"}
     assert json.loads(of(str(folder), "--format", "json", "--kind", "1 as 0"))[0]["right"] == "1"
     assert "Did you mean '1 as 0'" in of(str(folder), "--kind", "1 as  0")
+
+
+@pytest.mark.parametrize("inputs", ["original", "dummies"])
+def test_a_trial_shows_the_originals_if_it_ran_on_them(
+    inputs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", "chemprot"]
+    done = CliRunner().invoke(cli, [*arguments, *(["--relation-input", "original"] if inputs == "original" else [])])
+    assert done.exit_code == 0, done.output
+    folder = str(demo.prepare())  # holds both
+    common = ("baseline:constant", "--task", "chemprot", "--limit", "1000", "--with-text")
+    output = run(tmp_path, *common, "--data", folder, "--raw", folder)[1]
+    assert "other data" not in output
+    assert ("@CHEMICAL$" in output) == (inputs == "dummies")
+    data, raw = (run(tmp_path, *common, option, folder)[1] for option in ("--data", "--raw"))
+    right, other = (raw, data) if inputs == "original" else (data, raw)
+    assert "saw other data" not in right
+    assert "saw other data" in other
+    assert "@CHEMICAL$" in data
+    assert "@CHEMICAL$" not in raw
+    assert ("give them with --raw" in data) == (inputs == "original")
+
+
+def test_data_that_are_neither_and_no_originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", "chemprot,gad"]
+    assert CliRunner().invoke(cli, arguments).exit_code == 0
+    demo.write(tmp_path / "other")
+    path = tmp_path / "other" / tasks.get("chemprot").files["dev"]
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    common = ("baseline:constant", "--data", str(tmp_path / "other"), "--raw", str(tmp_path / "other"))
+    output = run(tmp_path, *common, "--task", "chemprot", "--with-text")[1]
+    assert "saw other data" in output
+    assert "@CHEMICAL$" in output  # the layout's, of which there is no better
+    assert "no originals of gad" in run(tmp_path, "baseline:constant", "--task", "gad", "--raw", str(tmp_path))[1]
+
+
+def test_a_task_file_that_is_not_at_hand_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "my-qa.toml"
+    path.write_text(
+        'name = "my-qa"\ntype = "qa"\nlabels = ["yes", "no"]\nformat = { kind = "jsonl" }\n'
+        'files = { train = "train.jsonl", dev = "train.jsonl", test = "train.jsonl" }\n'
+    )
+    rows = [
+        {"id": str(n), "question": "is kalo mi ?", "context": "tra .", "label": "no" if n % 3 else "yes"}
+        for n in range(9)
+    ]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["run", "baseline:majority", "--tasks", str(path), "--protocol", "smoke"]
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exit_code == 0, done.output
+    name = tasks.get(str(path)).name
+    assert f"baseline:majority: {name}, seed 1, test" in run(tmp_path, "baseline:majority", "--task", str(path))[1]
+    monkeypatch.setattr(tasks, "_files", {})  # as in another process, which did not read the file
+    assert f"baseline:majority: {name}, seed 1, test" in run(tmp_path, "baseline:majority", "--task", name)[1]
+    output = run(tmp_path, "baseline:majority", "--task", f"{name}x")[1]
+    assert f"Did you mean '{name}'" in output
