@@ -39,11 +39,14 @@ def of_result(row: Result, resampled: bool = True, without: Mapping[str, Collect
     """
     spreads: dict[str, resampling.Spread] = {}
     values = dict(row.means())
-    for name in values:
+    for name in list(values):
         if not resampled and not without:
             continue
-        found = units.load(row.records[name], drop=(without or {}).get(name, ()))
-        if found is not None and len(found.names):
+        dropped = (without or {}).get(name, ())
+        found = units.load(row.records[name], drop=dropped)
+        if found is None and dropped:  # seeds were scored on units of their own: what is left is not known
+            del values[name]
+        elif found is not None and len(found.names):
             values[name] = float(found.scores.mean())
             if resampled:
                 spreads[name] = resampling.spread(found, name, RESAMPLES)
@@ -57,7 +60,8 @@ def of_result(row: Result, resampled: bool = True, without: Mapping[str, Collect
         if whole is not None:
             intervals[name] = whole.interval
     runs = frozenset(len(row.seeds(name)) for name in values)
-    return Entry(f"{row.model} {row.configuration.text}", _with_means(values), intervals, runs)
+    name = " ".join(part for part in (row.model, row.configuration.text, row.configuration.precision) if part)
+    return Entry(name, _with_means(values), intervals, runs)
 
 
 def of_published(row: published.PublishedRow) -> Entry:

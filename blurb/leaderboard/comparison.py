@@ -100,8 +100,8 @@ def differing(name: str, first: Side, other: Side, split: Split) -> str:
     """Why the numbers of a dataset cannot be compared: what is known of both sides and is not the same."""
     if any(side.only not in ("", split) for side in (first, other)):
         return f"other split: means without runs are of {first.only or other.only}"
-    data = first.data.get(name), other.data.get(name)
-    if all(data) and data[0] != data[1]:
+    data = {side.data[name] for side in (first, other) if side.data.get(name)}
+    if len(data) > 1 or any("," in one for one in data):  # seeds of one row on several data
         return "other data"
     versions = {side.versions[name] for side in (first, other) if side.versions.get(name)}
     if len(versions) > 1 or any("," in version for version in versions):

@@ -111,7 +111,10 @@ def _listed(sides: Iterable[Side]) -> str:
 def _of_store(folder: Path, split: Split) -> list[tuple[str, Side]]:
     rows = gather(Store(folder))
     sides = [of_result(row, split) for row in rows]
-    added = [(row.configuration.precision, row.configuration.suite, row.weights[:8]) for row in rows]
+    added = [
+        (row.configuration.precision, row.configuration.suite, row.weights[:8], row.configuration.protocol_hash[:8])
+        for row in rows
+    ]
     return _told_apart([(row.model, side) for row, side in zip(rows, sides, strict=True)], added)
 
 
@@ -159,7 +162,8 @@ def of_file(path: Path, split: Split, alone: bool = False) -> list[tuple[str, Si
     if "metric" not in lines[0][1]:
         if alone or not beside.is_file():
             return _of_wide(lines, path)
-        path, lines = beside, read_lines(beside)
+        others = _of_wide([(number, line) for number, line in lines if line["source"]], path)
+        return _of_long(read_lines(beside), beside, split) + others
     return _of_long(lines, path, split)
 
 
@@ -242,7 +246,7 @@ def _of_lines(lines: Sequence[dict[str, str]]) -> Side:
         means=_means(scores),
         scores=scores,
         planned={name: int(mine[0]["planned"]) for name, mine in of.items()},
-        data={name: mine[0]["data_hash"] for name, mine in of.items()},
+        data={name: ",".join(sorted({line["data_hash"] for line in mine})) for name, mine in of.items()},
         versions={name: ",".join(sorted({line["metrics_version"] for line in mine})) for name, mine in of.items()},
     )
 

@@ -16,6 +16,7 @@ from blurb.leaderboard import board, merging, published, tables
 from blurb.leaderboard.board import Entry
 from blurb.leaderboard.rows import gather
 from blurb.leaderboard.sides import of_file
+from blurb.runs.spec import Configuration
 from blurb.runs.store import Store
 from tests.leaderboard.played import NAMES, play
 
@@ -57,7 +58,7 @@ def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
     result = blurb("show", "--output", str(folder / "runs"), "--format", "csv", "--no-published")
     rows = list(csv.DictReader(result.output.splitlines()))
     assert [(row["rank"], row["row"]) for row in rows] == [
-        ("1", "good quick"), ("2", "poor quick"), ("", "=cmd|'/c calc'!A0 quick"),
+        ("1", "good quick fp32"), ("2", "poor quick fp32"), ("", "=cmd|'/c calc'!A0 quick fp32"),
     ]  # fmt: skip
     good = next(row for row in gather(Store(folder / "runs")) if row.model == "good")
     assert good.score is not None
@@ -213,3 +214,12 @@ def test_validate_reads_the_file_it_was_given(folder: Path, blurb: Callable[...,
         assert message in str(blurb("validate", "leaderboard.csv").exception)
     (tmp_path / "leaderboard.csv").write_text("".join([head, first, first]))
     assert "the same row as line 2" in str(blurb("validate", "leaderboard.csv").exception)
+
+
+def test_synthetic_rows_stand_apart(tmp_path: Path, blurb: Callable[..., Result]) -> None:
+    store = Store(tmp_path / "runs")
+    play(store, "real", {"gad": 0.8})
+    play(store, "made up", {"gad": 0.9}, configuration=Configuration("quick", "0" * 64, {}, "fp32", "demo"))
+    for arguments, expected in (([], "real"), (["--suite", "demo"], "made up")):
+        text = blurb("show", "--output", str(store.root), "--no-intervals", "--no-published", *arguments).output
+        assert ("real" in text, "made up" in text) == (expected == "real", expected != "real")

@@ -11,6 +11,8 @@ from blurb.cli._output import FORMATS, show
 
 if TYPE_CHECKING:
     from blurb.leaderboard.board import Entry
+    from blurb.leaderboard.rows import Result
+    from blurb.tasks import Split
 
 
 @click.command(name="show")
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 @click.option("--model", default="*", help="Rows whose model fits a pattern, such as 'bert*'.")
 @click.option("--protocol", default="*", help="Rows whose protocol fits a pattern.")
 @click.option("--head", default="*", help="Rows with a head that fits a pattern.")
+@click.option(
+    "--suite", type=click.Choice(["blurb", "demo"]), help="Real or synthetic data.  [default: real, if there is any]"
+)
 @click.option("--datasets", is_flag=True, help="The thirteen datasets instead of the six means.")
 @click.option("--no-published", is_flag=True, help="Leave out the published rows.")
 @click.option("--no-intervals", is_flag=True, help="Leave out the intervals; quicker.")
@@ -26,8 +31,8 @@ if TYPE_CHECKING:
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of the datasets, for --without.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def command(
-    output: Path, column: str, model: str, protocol: str, head: str, datasets: bool, no_published: bool,
-    no_intervals: bool, without: str | None, data: Path | None, form: str,
+    output: Path, column: str, model: str, protocol: str, head: str, suite: str | None, datasets: bool,
+    no_published: bool, no_intervals: bool, without: str | None, data: Path | None, form: str,
 ) -> None:  # fmt: skip
     """Show the rows of the store, the best first, with 95 % intervals over runs and test units.
 
@@ -44,11 +49,14 @@ def command(
     if column not in (*NAMES, *tasks.TYPES, board.SCORE):
         raise UnknownName("column", column, [*NAMES, *tasks.TYPES, board.SCORE])
     rows = board.select(gather(Store(output)), model, protocol, head)
+    suites = {row.configuration.suite for row in rows}
+    suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
+    rows = [row for row in rows if row.configuration.suite == suite]
     if not rows:
         raise SettingsError(f"{output}: there is no finished row that fits.")
-    left_out = _leaks({task for row in rows for task in row.records}, data) if without else None
+    left_out = _leaks(rows, data) if without else None
     entries = [board.of_result(row, not no_intervals, left_out) for row in rows]
-    if not no_published and not left_out and all(row.configuration.suite == "blurb" for row in rows):
+    if not no_published and not left_out and suite == "blurb":
         entries += [board.of_published(row) for row in published.shipped()]
     shown = NAMES if datasets else (*tasks.TYPES, board.SCORE)
     if column not in shown:
@@ -73,19 +81,29 @@ def _cell(entry: Entry, name: str, form: str) -> str:
     return f"{text} [{low:.1f}, {high:.1f}]"
 
 
-def _leaks(names: set[str], folder: Path | None) -> dict[str, set[str]]:
-    """The test units of each dataset that are in its train set."""
-    from blurb import data, tasks
+def _leaks(rows: list[Result], folder: Path | None) -> dict[str, set[str]]:
+    """The test units of each dataset, as the trials cut it, that are in its train set."""
+    from blurb import data, formulations, tasks
     from blurb.data.audit import leaks
     from blurb.errors import SettingsError
 
     if folder is None:
         raise SettingsError("--without leaks looks for the texts in the data: give their folder with --data.")
-    chosen = [task for task in tasks.all() if task.name in names]
-    return {
-        task.name: leaks(task, {split: data.read_split(task, folder, split) for split in ("train", "test")})
-        for task in chosen
-    }  # fmt: skip
+    found: dict[str, set[str]] = {}
+    names = {task for row in rows for task in row.records}
+    for task in (task for task in tasks.all() if task.name in names):
+        splits = {split: data.read_split(task, folder, split) for split in LEAKING}
+        trials = [record.trial for row in rows for record in row.records.get(task.name, {}).values()]
+        ways = {tuple(sorted(formulations.bind(task, trial.settings).options.items())): trial for trial in trials}
+        for trial in ways.values():  # HoC by sentence and by abstract have units of other names
+            cut = formulations.bind(task, trial.settings)
+            found.setdefault(task.name, set()).update(
+                leaks(task, {split: cut.units(part) for split, part in splits.items()})
+            )
+    return found
+
+
+LEAKING: tuple[Split, ...] = ("train", "test")
 
 
 @click.command(name="published")

@@ -12,6 +12,9 @@ from blurb.leaderboard.score import weights
 from blurb.leaderboard.sides import Side
 from blurb.leaderboard.significance import Comparison, holm
 
+ROUNDING = 1e-4
+"""Points: the last digit of a `results.csv`, against the whole numbers of a store."""
+
 
 class Outcome(IntEnum):
     """The exit code of the check."""
@@ -77,8 +80,10 @@ def decide(candidate: Side, baseline: Side, rules: Rules) -> Decision:
     variance between runs is known and no `max_drop` is set. The score cannot where one of its datasets cannot.
     """
     required = list(dict.fromkeys([*(baseline.means if rules.required is None else rules.required), *rules.limits]))
-    lines = {line.name: line for line in judge(baseline, candidate, rules.split, with_units=False, only=required)}
-    unfit = {name: _unfit(lines.get(name), name, candidate, baseline) for name in required}
+    # A limit of the score asks for the score, whatever datasets are asked for besides.
+    only = required if rules.overall == Limit() else {*required, *weights()}
+    lines = {line.name: line for line in judge(baseline, candidate, rules.split, with_units=False, only=only)}
+    unfit = {name: _unfit(lines.get(name), name, candidate, baseline) for name in {*required, *weights()}}
     if SCORE in lines:
         required.insert(0, SCORE)
         unfit[SCORE] = next((f"{name}: {unfit[name]}" for name in weights() if unfit[name]), "")
@@ -88,7 +93,7 @@ def decide(candidate: Side, baseline: Side, rules: Rules) -> Decision:
         for name, p in zip(required, p_drops, strict=True)
     ]
     if SCORE not in required and rules.overall != Limit():
-        why = "the score needs all thirteen datasets"
+        why = "the score needs all thirteen datasets on both sides"
         findings.insert(0, Finding(_nothing(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,)))
     return Decision(candidate.name, baseline.name, rules, tuple(findings))
 
@@ -118,7 +123,7 @@ def _finding(
     if limit.min_score is not None and line.after < limit.min_score:
         broken.append(f"{line.after:.2f} is below the minimum of {limit.min_score:g}")
     drop = None if line.before is None else line.before - line.after
-    if drop is not None and limit.max_drop is not None and drop > limit.max_drop:
+    if drop is not None and limit.max_drop is not None and drop > limit.max_drop + ROUNDING:
         broken.append(f"fell by {drop:.2f} points, more than {limit.max_drop:g}")
     if drop is not None and rules.level and p_drop is not None and p_drop < rules.level:
         broken.append(f"fell by {drop:.2f} points, more than runs of one encoder do (p {p_drop:.3f})")
@@ -135,4 +140,4 @@ def _finding(
 
 def _same(line: Line) -> bool:
     """Several runs on each side and all of one score: nothing fell."""
-    return min(line.runs) > 1 and line.comparison.error == 0 and (line.difference or 0.0) >= 0
+    return min(line.runs) > 1 and line.comparison.error == 0 and (line.difference or 0.0) >= -ROUNDING

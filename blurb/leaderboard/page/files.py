@@ -65,7 +65,7 @@ def _entry(key: tuple[str, ...], rows: dict[str, list[Line]]) -> Entry:
     types, score = intervals.averages({task: one for task, one in known.items() if task in tables.NAMES})
     suite, model, _, protocol, overrides, precision = key
     detail = " ".join(part for part in (protocol, overrides, precision) if part)
-    data = {task: lines[0]["data_hash"] for task, lines in rows.items()}
+    data = {task: ",".join(sorted({line["data_hash"] for line in lines})) for task, lines in rows.items()}
     means = {task: one.value.mean for task, one in known.items()}
     doubts = [f"{task} {one.data}" for task, one in datasets.items() if one.data not in ("identical", "synthetic")]
     return Entry(
