@@ -7,8 +7,11 @@ import gzip
 import io
 import struct
 import tarfile
+import tracemalloc
 import zipfile
+import zlib
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -160,12 +163,47 @@ def test_a_bomb_by_what_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         dict(members(archive, lambda name: name == "wanted", lambda name: False))
 
 
-def test_a_zip_that_declares_less_than_it_holds_is_refused(tmp_path: Path) -> None:
+def lying(count: int, declared: int, kind: int) -> bytes:
+    """A zip of one member `a` of zeros, which declares another number of them and the checksum of those."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", kind) as file, file.open("a", "w") as member:
+        for _ in range(count // 1_000_000):
+            member.write(bytes(1_000_000))
+        checksum = cast(Any, member)._crc
+    changed = packed.getvalue().replace(struct.pack("<I", count), struct.pack("<I", declared))
+    return changed.replace(struct.pack("<I", checksum), struct.pack("<I", zlib.crc32(bytes(declared))))
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (zipfile.ZIP_DEFLATED, "Bad CRC-32"),  # of eleven bytes
+        (zipfile.ZIP_BZIP2, "a is compressed in a way"),
+        (zipfile.ZIP_LZMA, "a is compressed in a way"),
+    ],
+)
+def test_a_zip_that_declares_less_than_it_holds_is_refused_without_unpacking_it(
+    kind: int, message: str, tmp_path: Path
+) -> None:
+    archive = put(tmp_path, "s.zip", lying(60_000_000, 10, kind))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match=message):
+            all_of(archive)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8_000_000  # the stream has 60 million
+    with pytest.raises(DataError, match=message):
+        archives.content_of(archive.read_bytes(), "a", archive)
+
+
+def test_a_zip_that_declares_more_than_it_holds_is_refused(tmp_path: Path) -> None:
     packed = zipped({"a": bytes(1_000_000)})
     size = struct.pack("<I", 1_000_000)
     assert packed.count(size) == 2
-    with pytest.raises(DataError, match="cut or damaged"):
-        all_of(put(tmp_path, "s.zip", packed.replace(size, struct.pack("<I", 10))))
+    with pytest.raises(DataError, match="another size"):
+        all_of(put(tmp_path, "s.zip", packed.replace(size, struct.pack("<I", 2_000_000))))
 
 
 def test_a_header_that_asks_for_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ member is read, and of what really comes out of the decompressor.
 from __future__ import annotations
 
 import bz2
+import copy
 import gzip
 import io
 import lzma
@@ -129,10 +130,28 @@ def _zip(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Iterator[tuple[st
             if info.is_dir() or not taken(name):
                 continue
             budget.hold(name, info.file_size)
-            with file.open(info) as member:  # gives no more than was declared, and compares the checksum
-                content = member.read()
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise budget.refusal(f"{name} is compressed in a way that is neither stored nor deflated")
+            content = _unpacked(file, info)
+            if len(content) != info.file_size:
+                raise budget.refusal(f"{name} unpacks to another size than it declares ({info.file_size:,} bytes)")
             budget.passed(len(content))
             yield name, content
+
+
+def _unpacked(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """A member, and at most one byte more than it declares.
+
+    `read()` without a size decompresses all there is and cuts it afterwards; with one, no more than that comes out of
+    deflate (but not of bz2 and LZMA, which `zipfile` never bounds).
+    """
+    longer = copy.copy(info)
+    longer.file_size += 1  # zipfile cuts what goes beyond, so that one byte must be allowed to be seen
+    content = bytearray()
+    with file.open(longer) as member:  # compares the checksum at the end
+        while len(content) <= info.file_size and (piece := member.read(MIB)):
+            content += piece
+    return bytes(content)
 
 
 def _tar(
