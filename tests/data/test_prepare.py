@@ -289,6 +289,29 @@ def test_the_old_folder_comes_back_if_the_new_one_cannot_take_its_place(
     assert files(out) == before
 
 
+@pytest.mark.parametrize("done", [False, True])
+def test_ctrl_c_between_the_two_renames_loses_nothing(
+    done: bool, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
+    run("gad", raw, out, model)
+    before = files(out)
+    rename = Path.rename
+
+    def interrupted(path: Path, target: Path) -> Path:
+        first, second = target.name == "old", path.parent.name.startswith(".GAD") and path.name == "GAD"
+        if first and done:
+            rename(path, target)
+        if (first and done) or (second and not done):
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run("gad", raw, out, model)
+    assert files(out) == before
+
+
 def test_an_output_that_is_no_folder_is_named(tmp_path: Path, model: Path) -> None:
     (tmp_path / "out").write_text("a file")
     with pytest.raises(DataError, match="cannot be written"):

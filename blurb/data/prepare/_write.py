@@ -56,11 +56,12 @@ def _exchange(new: Path, target: Path, old: Path) -> None:
     if not target.exists():
         new.rename(target)
         return
-    target.rename(old)
     try:
+        target.rename(old)
         new.rename(target)
-    except OSError:
-        old.rename(target)
+    except BaseException:  # Ctrl-C too: what lies aside is removed, and that is the only copy
+        if old.exists() and not target.exists():
+            old.rename(target)
         raise
 
 
