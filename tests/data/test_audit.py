@@ -21,6 +21,7 @@ from blurb.data.audit.gather import gather
 from blurb.data.audit.shared import shared
 from blurb.data.audit.tags import illegal
 from blurb.data.schema import Row, to_dataset
+from blurb.errors import DataError
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.reading import Reading
 from blurb.models import resolve
@@ -136,6 +137,14 @@ def test_a_document_twice_in_the_original_release_of_ncbi_disease(tmp_path: Path
     assert not any("8528200" in note for note in notes)
     (found,) = documents(corpora[0])
     assert (found.where, found.count, found.ids) == ("NCBItrainset_corpus.txt", 1, ("8528200",))
+
+
+def test_an_original_of_ncbi_disease_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    samples.put(tmp_path / "data", "ncbi-disease", "mi\tB\n")
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "NCBItrainset_corpus.txt").write_bytes(b"1|t|Mi\n2|t|M\xe9\n")
+    with pytest.raises(DataError, match=r"NCBItrainset_corpus.txt:2: not UTF-8"):
+        gather([tasks.get("ncbi-disease")], tmp_path / "data", tmp_path / "raw")
 
 
 def test_sentences_that_two_tasks_share() -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from blurb.data._text import decode
 from blurb.data.audit._base import Corpus, Finding
 from blurb.data.load import load_original
 from blurb.data.read import path_of, read_split
@@ -72,4 +73,4 @@ def _headers(task: Task, raw: Path | None) -> dict[str, list[str]]:
     if raw is None or task.name not in HEADERS:
         return {}
     found = sorted(path for path in raw.rglob("*.txt") if re.fullmatch(HEADERS[task.name], path.name))
-    return {path.name: TITLE.findall(path.read_text(encoding="utf-8")) for path in found}
+    return {path.name: TITLE.findall(decode(path.read_bytes(), path)) for path in found}
