@@ -80,7 +80,7 @@ def entry(folder: Path, found: Finding, release: Release) -> dict[str, Any]:
 def update(folder: Path, name: str, made: Mapping[str, Any]) -> list[str]:
     """Puts the entry of a task into the manifest of a data folder; what others put there at the same time stays.
 
-    :return: what is to be told: that the manifest was damaged, and was begun anew
+    :return: what is to be told: that the manifest was damaged or of another schema, and was begun anew
     :raises DataError: it cannot be written; it is as it was
     """
     path = path_of(folder)
@@ -89,7 +89,10 @@ def update(folder: Path, name: str, made: Mapping[str, Any]) -> list[str]:
     try:
         with FileLock(path.with_name(f".{path.name}.lock")):
             try:
-                datasets = _datasets(path) or {}
+                found = _datasets(path)
+                datasets = found or {}
+                if found is None and path.exists():
+                    raise DataError(f"is of another schema than {SCHEMA}, of another version of blurb.", path)
             except DataError as error:
                 datasets = {}
                 told.append(f"{error} It was begun anew; datasets prepared before are read in full.")

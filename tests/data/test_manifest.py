@@ -134,6 +134,15 @@ def test_one_of_another_schema_version_or_task_is_not_relied_on(
         examine(GAD, out)
 
 
+def test_one_of_another_schema_is_told_and_begun_anew(out: Path, tmp_path: Path) -> None:
+    whole = load(out)
+    store(out, {**whole, "schema": 99})
+    _, (note,) = prepare(GAD, tmp_path / "raw", out)
+    assert "of another schema than 1" in note
+    assert "begun anew" in note
+    assert load(out) == whole
+
+
 DAMAGED = pytest.mark.parametrize(
     ("content", "message"),
     [
