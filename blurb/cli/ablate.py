@@ -149,7 +149,9 @@ def _write_tables(
     from blurb.leaderboard import ablation_tables
 
     lines = ablation_tables.lines(grid, _results(requests), [task.name for task in requests[0].tasks])
-    note = requests[0].protocol.note
+    # What a protocol says of its seeds and budgets holds as long as nobody set others.
+    changed = requests[0].seeds is not None or set(requests[0].overrides) - set(grid.cells[0].settings)
+    note = "" if changed else requests[0].protocol.note
     caption = title if note in title else f"{title}. {note}"
     return lines, ablation_tables.write(grid, lines, out, caption)
 
