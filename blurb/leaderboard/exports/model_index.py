@@ -30,11 +30,16 @@ def _render(wanted: Wanted) -> Files:
         card = ModelCard.load(wanted.out)
     except (ValueError, TypeError, KeyError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise DataError(f"is no model card that huggingface_hub can read: {error}", wanted.out) from error
-    ours = {result.unique_identifier for result in results}
-    kept = [result for result in card.data.eval_results or [] if result.unique_identifier not in ours]
+    ours = {_identity(result) for result in results}
+    kept = [result for result in card.data.eval_results or [] if _identity(result) not in ours]
     card.data.eval_results = kept + results
     card.data.model_name = card.data.model_name or row.model
     return {"": str(card).encode()}
+
+
+def _identity(result: EvalResult) -> tuple[object, ...]:
+    """What two results have in common if one takes the place of the other; huggingface_hub leaves the metric out."""
+    return (result.unique_identifier, result.metric_type, result.metric_name)
 
 
 def _results(wanted: Wanted) -> list[EvalResult]:

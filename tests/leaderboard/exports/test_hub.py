@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,19 @@ def test_a_card_that_is_there_keeps_the_rest(folder: Path) -> None:
         assert (card.data.license, card.data.tags, card.data.model_name) == ("mit", ["bio"], "old-name")
         assert [result.dataset_name for result in card.data.eval_results] == ["Other", "BLURB GAD", "BLURB BioASQ"]
         assert out.read_bytes().endswith(b"# Title\r\n\r\nText --- with dashes.\r\n")
+
+
+def test_another_metric_of_the_same_dataset_stays_on_the_card(folder: Path) -> None:
+    out = folder / "README.md"
+    assert export("model-index", "--out", str(out), folder=folder)[0] == 0
+    card = ModelCard.load(out)
+    first = card.data.eval_results[0]
+    card.data.eval_results.append(replace(first, metric_type="my_metric", metric_name="Mine", metric_value=12.5))
+    card.save(out)
+    assert export("model-index", "--out", str(out), folder=folder)[0] == 0
+    found = ModelCard.load(out).data.eval_results
+    assert len(found) == 3
+    assert [result.metric_value for result in found if result.metric_type == "my_metric"] == [12.5]
 
 
 @pytest.mark.parametrize("content", ["---\n- a\n---\n", "---\na: [\n---\n", "---\nmodel-index: [{name: x}]\n---\n"])
