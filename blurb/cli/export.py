@@ -45,7 +45,8 @@ def command(form: str, selection: str, **options: Any) -> None:
 
     kind = exports.formats.get(form)
     given = {name: options[name] for name in options if options[name] is not None}
-    own = frozenset(name for name in OWN if given.get(name))
+    # Zero is a seed; what is empty or False was not given.
+    own = frozenset(name for name in OWN if name in given and given[name] is not False and given[name] != ())
     wanted = exports.Wanted(datasets=tasks.select(selection), given=own, **given)
     files = exports.render(form, wanted)
     out = wanted.out or (Path(kind.folder) if kind.folder else None)

@@ -40,12 +40,16 @@ def write(files: Files, out: Path, alone: bool) -> list[Path]:
         return [out]
     if out.exists() and (not out.is_dir() or (alone and any(out.iterdir()))):
         raise SettingsError(f"{out} is there already and was left as it is; give another folder with --out.")
-    place = out.with_name(f".{out.name}.{os.getpid()}") if alone else out
+    whole = out.resolve()  # `.` has no name
+    place = whole.with_name(f".{whole.name}.{os.getpid()}") if alone else out
     place.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         write_whole(place / name, content)
     if alone:
-        if out.exists():
-            out.rmdir()
-        place.rename(out)
+        if whole.exists():  # empty, and maybe the folder somebody stands in, who would stand in a removed one
+            for path in place.iterdir():
+                path.rename(whole / path.name)
+            place.rmdir()
+        else:
+            place.rename(whole)
     return [out / name for name in files]

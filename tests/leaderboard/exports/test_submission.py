@@ -260,6 +260,28 @@ def test_the_seed_is_the_first_or_the_one_that_is_named(tmp_path: Path) -> None:
     assert "seed 4 is not there; finished: 2, 3" in text
 
 
+def test_seed_zero_is_a_seed(tmp_path: Path) -> None:
+    whole(tmp_path)
+    code, text = export("latex", "--seed", "0", folder=tmp_path)
+    assert code == 2
+    assert "--seed is not for latex" in text
+    code, text = export("submission", "--seed", "0", "--out", str(tmp_path / "x"), folder=tmp_path)
+    assert code == 2
+    assert "seed 0 is not there" in text
+
+
+def test_the_empty_folder_one_stands_in_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole(tmp_path)
+    out = tmp_path / "out"
+    out.mkdir()
+    monkeypatch.chdir(out)
+    code, text = export("submission", "--allow-partial", "--out", ".", folder=tmp_path)
+    assert code == 0, text
+    assert (Path.cwd() / "submission.zip").is_file()
+    assert Path("submission.zip").is_file()  # the folder itself, not one of the same name
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "runs"]
+
+
 def test_a_folder_with_files_is_left_as_it_is(tmp_path: Path) -> None:
     whole(tmp_path)
     out = tmp_path / "out"
