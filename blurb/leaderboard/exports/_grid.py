@@ -99,7 +99,7 @@ def _of_result(row: Result, own: Sequence[Result], datasets: Sequence[Task]) -> 
         figures[SCORE] = row.score
         if row.spread is not None:
             deviations[SCORE] = row.spread[0]
-    setting = " ".join(filter(None, (row.configuration.text, row.configuration.precision)))
+    setting = _setting(row, own)
     alike = [other.model for other in own].count(row.model) > 1
     name = f"{row.model} ({setting})" if alike else row.model
     counts = sorted({len(row.seeds(name)) for name in figures if name != SCORE})
@@ -112,6 +112,21 @@ def _of_result(row: Result, own: Sequence[Result], datasets: Sequence[Task]) -> 
     if row.configuration.note:
         facts.append(row.configuration.note)
     return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.")
+
+
+def _setting(row: Result, own: Sequence[Result]) -> str:
+    """Protocol, overrides and precision; suite and weights too, where rows of one model differ in nothing else."""
+
+    def text(one: Result) -> str:
+        return " ".join(filter(None, (one.configuration.text, one.configuration.precision)))
+
+    twins = [one for one in own if one.model == row.model and text(one) == text(row)]
+    parts = [text(row)]
+    if len({one.configuration.suite for one in twins}) > 1:
+        parts.append(row.configuration.suite)
+    if len({one.weights for one in twins}) > 1:
+        parts.append(row.weights[:8])
+    return " ".join(filter(None, parts))
 
 
 def _of_published(row: published.PublishedRow) -> Column:

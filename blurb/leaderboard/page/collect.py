@@ -50,10 +50,21 @@ def collect(
 
 def board(suite: str, entries: Iterable[Entry]) -> Board:
     """The rows of one suite, best first: by score, else by how much of the benchmark is there and how good it is."""
-    ordered = sorted(entries, key=_rank)
+    ordered = sorted(_told_apart(list(entries)), key=_rank)
     present = {task for entry in ordered for task in entry.datasets}
     names = (*NAMES, *sorted(present - set(NAMES)))
     return Board(suite, names, ordered, duels(ordered, names))
+
+
+def _told_apart(entries: Sequence[Entry]) -> list[Entry]:
+    """Entries of one name and setting differ in their weights, and then say so."""
+    labels = [entry.label for entry in entries]
+    return [
+        replace(entry, detail=f"{entry.detail} {entry.weights[:8]}".strip())
+        if entry.weights and labels.count(label) > 1
+        else entry
+        for entry, label in zip(entries, labels, strict=True)
+    ]
 
 
 def _rank(entry: Entry) -> tuple[bool, float, int, float, str]:

@@ -104,6 +104,11 @@ class Entry:
     made: Made | None = None
 
     @property
+    def weights(self) -> str:
+        """Hash of the weights; empty for a published row."""
+        return "" if self.kind == "published" else self.key[2]
+
+    @property
     def label(self) -> str:
         """The name that tells it from all others."""
         return f"{self.model} · {self.detail}" if self.detail else self.model

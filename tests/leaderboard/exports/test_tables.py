@@ -125,6 +125,27 @@ def test_what_to_know_of_a_row_stands_below(tmp_path: Path) -> None:
     assert "recalled, not read in the source" in text
 
 
+def test_rows_that_differ_in_their_weights_or_suite_alone_are_told_apart(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    finish(store, "m", trial("gad"), 0.5)
+    finish(store, "m", trial("gad", seed=9), 0.6)
+    store.write_row(row("m", trial("gad")))
+    store.write_row(replace(row("m", trial("gad", seed=9)), weights="f" * 64))
+    assert markdown(export("markdown", folder=tmp_path)[1])[0][1:] == [
+        "m (quick lr=0.001 fp32 ffffffff)",
+        "m (quick lr=0.001 fp32 wwwwwwww)",
+    ]
+    other = tmp_path / "other"
+    store = Store(other / "runs")
+    finish(store, "m", trial("gad"), 0.5)
+    for suite in ("blurb", "mine"):
+        store.write_row(row("m", trial("gad"), configuration=replace(CONFIGURATION, suite=suite)))
+    assert markdown(export("markdown", folder=other)[1])[0][1:] == [
+        "m (quick lr=0.001 fp32 blurb)",
+        "m (quick lr=0.001 fp32 mine)",
+    ]
+
+
 NASTY = "50%_a & b|c #1 {x} ~^ \\cmd $m$ <i>*`\n[y]"
 
 

@@ -187,6 +187,14 @@ def test_ablations_are_read_as_they_were_written(tmp_path: Path) -> None:
         files.ablations(tmp_path)
 
 
+def test_rows_that_differ_in_their_weights_alone_are_told_apart(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    for number, weights in enumerate(("a" * 64, "b" * 64)):
+        play(store, "m", {"gad": 0.8}, seeds=[number], weights=weights, row_weights=weights)
+    (found,) = collect(tmp_path / "runs", with_published=False).boards
+    assert sorted(entry.label for entry in found.entries) == ["m · quick fp32 aaaaaaaa", "m · quick fp32 bbbbbbbb"]
+
+
 def test_the_command_is_one_that_blurb_run_takes(folder: Path) -> None:
     row = next(row for row in gather(Store(folder / "runs")) if row.model == "good")
     found = made(row)
