@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from blurb import tasks
+from blurb.inputs.relations import DUMMIES
 from blurb.leaderboard.page.model import Made, Part
 from blurb.leaderboard.rows import DEMO, Result
 
@@ -16,8 +18,8 @@ ENVIRONMENT = (
     "blurb", "commit", "python", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy",
     "platform", "device", "cpus", "threads",
 )  # fmt: skip
-FOLDERS = re.compile(r"(?<![\w.])(?:~|[A-Za-z]:)?[/\\][^\s,;=]*[/\\]")
-"""What leads to a file on somebody's machine."""
+FOLDERS = re.compile(r"(?<![\w.])(?:~[^\s/\\,;=]*[/\\](?:[^\n,;=]*[/\\])?|(?:[A-Za-z]:)?[/\\][^\n,;=]*[/\\])")
+"""What leads to a file on somebody's machine. Folders may have blanks: rather too much is hidden than a name shown."""
 COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
 
 
@@ -83,6 +85,16 @@ def _parts(row: Result) -> list[Part]:
     return found
 
 
+def _needs_originals(row: Result) -> bool:
+    """Whether a trial had the names of entities in its input for which the BLURB files have dummies."""
+    released = {task.name for task in tasks.all() if task.dummified and task.original}
+    return any(
+        record.trial.settings.get("relation_input", DUMMIES[0]) not in DUMMIES
+        for name in released & set(row.records)
+        for record in row.records[name].values()
+    )
+
+
 def _command(row: Result) -> str:
     """A `blurb run` that asks for these trials again."""
     configuration = row.configuration
@@ -91,7 +103,11 @@ def _command(row: Result) -> str:
     else:
         words = ["blurb run MODEL --name", shlex.quote(row.model)]
     words.append("--suite demo" if configuration.suite == DEMO else "--data DATA")
-    words.append(f"--protocol {shlex.quote(configuration.protocol)}")
+    if configuration.suite != DEMO and _needs_originals(row):
+        words.append("--raw RAW")
+    # `name@hash` is what a protocol from a file is called, not what it can be asked for by.
+    from_file = "@" in configuration.protocol
+    words.append(f"--protocol {'PROTOCOL.toml' if from_file else shlex.quote(configuration.protocol)}")
     for key in sorted(configuration.overrides):
         words.append("--set " + shlex.quote(public(f"{key}={configuration.overrides[key]}")))
     if configuration.precision:

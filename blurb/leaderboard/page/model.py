@@ -70,7 +70,8 @@ class Part:
 class Made:
     """How a row was made.
 
-    :param command: that asks for the same trials; `MODEL` and `DATA` stand for folders, which are nobody's business
+    :param command: that asks for the same trials; `MODEL`, `DATA`, `RAW` and `PROTOCOL.toml` stand for paths, which are
+        nobody's business
     :param facts: name and value: hashes, versions, hardware, time
     """
 
@@ -105,8 +106,8 @@ class Entry:
 
     @property
     def weights(self) -> str:
-        """Hash of the weights; empty for a published row."""
-        return "" if self.kind == "published" else self.key[2]
+        """Hash of the weights; empty where it is not known, as of a published row."""
+        return "" if self.kind == "published" else "".join(self.key[2:3])
 
     @property
     def label(self) -> str:

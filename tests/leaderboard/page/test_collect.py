@@ -187,6 +187,29 @@ def test_ablations_are_read_as_they_were_written(tmp_path: Path) -> None:
         files.ablations(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("task", "strategy", "suite", "needed"),
+    [
+        ("chemprot", "markers", "blurb", True),
+        ("ddi", "typed-markers", "blurb", True),
+        ("ddi", "original", "blurb", True),
+        ("ddi", "original", "demo", False),  # which makes its own
+        ("ddi", "dummy-tokens", "blurb", False),
+        ("gad", "markers", "blurb", False),  # nobody has its originals
+    ],
+)
+def test_the_command_asks_for_originals_where_they_are_needed(
+    task: str, strategy: str, suite: str, needed: bool, tmp_path: Path
+) -> None:
+    settings = {"head": "linear", "pooling": "cls", "max_train": 0, "max_eval": 0, "relation_input": strategy}
+    configuration = Configuration("mine@12345678", "0" * 64, {}, "fp32", suite)
+    play(Store(tmp_path), "m", {task: 0.8}, seeds=[1], configuration=configuration, settings=settings)
+    (row,) = gather(Store(tmp_path))
+    words = shlex.split(made(row).command)
+    assert ("--raw" in words and words[words.index("--raw") + 1] == "RAW") == needed
+    assert words[words.index("--protocol") + 1] == "PROTOCOL.toml"
+
+
 def test_rows_that_differ_in_their_weights_alone_are_told_apart(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     for number, weights in enumerate(("a" * 64, "b" * 64)):
@@ -216,6 +239,13 @@ def test_the_command_is_one_that_blurb_run_takes(folder: Path) -> None:
         ("/home/me/models/x", "…/x"),
         ("raw=/data/kit/raw lr=0.1", "raw=…/raw lr=0.1"),
         ("~/models/x", "…/x"),
+        ("~/x", "…/x"),
+        ("~jane/x", "…/x"),
+        ("~jane.doe-2/models/x", "…/x"),
+        ("/home/Jane Doe/models/x", "…/x"),
+        ("raw=/home/Jane Doe/My Kit/raw lr=0.1 out=/data/y/z", "raw=…/raw lr=0.1 out=…/z"),
+        (r"C:\Users\Jane Doe\x", "…/x"),
+        ("/data/a/x, org/model", "…/x, org/model"),
         (r"C:\Users\me\x", "…/x"),
         ("org/model", "org/model"),
         ("lr=1e-05 head=crf", "lr=1e-05 head=crf"),
