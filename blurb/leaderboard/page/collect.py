@@ -31,7 +31,7 @@ def collect(
 
     :param store: folder of the trials; may be missing
     :param results: files as `results.csv`
-    :param ablations: folder of tables that `blurb ablate` wrote
+    :param ablations: folder with tables that `blurb ablate` wrote, also in folders below
     :raises DataError: if a file is not what it should be
     """
     entries = {entry.key: entry for entry in map(_entry, gather(Store(store)) if store.is_dir() else [])}

@@ -98,7 +98,7 @@ def counted(runs: Sequence[int]) -> str:
 
 def ablations(folder: Path) -> list[Ablation]:
     """The tables that `blurb ablate` wrote into a folder."""
-    if not (paths := sorted(folder.glob("*.csv"))):
+    if not (paths := sorted(folder.rglob("*.csv"))):
         raise DataError("there are no CSV files; --ablations takes a folder that blurb ablate wrote.", folder)
     found = []
     for path in paths:
