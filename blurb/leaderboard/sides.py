@@ -163,8 +163,8 @@ def of_file(path: Path, split: Split, alone: bool = False) -> list[tuple[str, Si
         if alone or not beside.is_file():
             return _of_wide(lines, path)
         others = _of_wide([(number, line) for number, line in lines if line["source"]], path)
-        return _of_long(read_lines(beside), beside, split) + others
-    return _of_long(lines, path, split)
+        return _of_long(read_lines(beside), split) + others
+    return _of_long(lines, split)
 
 
 def read_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
@@ -190,9 +190,28 @@ def read_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
             raise DataError(f"expected {len(columns)} cells.", path, number)
         if line["schema"] != str(tables.SCHEMA):
             raise DataError(f"schema version {line['schema'] or 'none'} among rows of {tables.SCHEMA}.", path, number)
-    return [
+    lines = [
         (number, {key: tables.original(cell) for key, cell in line.items()}) for number, line in enumerate(found, 2)
     ]
+    if "metric" in columns:
+        _check_runs(lines, path)
+    return lines
+
+
+def _check_runs(lines: Sequence[tuple[int, dict[str, str]]], path: Path) -> None:
+    """DataError at a line of a `results.csv` that stands there twice, or has text in the place of a number."""
+    seen: dict[tuple[str, ...], int] = {}
+    for number, line in lines:
+        cell = tuple(line[column] for column in (*KEY, "task", "seed", "split", "metric"))
+        if cell in seen:
+            raise DataError(f"the same model, task, seed, split and metric as line {seen[cell]}.", path, number)
+        seen[cell] = number
+        _number(line["value"], "value", path, number)
+        if line["majority"]:
+            _number(line["majority"], "majority", path, number)
+        for column in ("seed", "planned"):
+            if not line[column].isdigit():
+                raise DataError(f"{column} is {line[column][:20]!r}, not a whole number.", path, number)
 
 
 def _number(text: str, column: str, path: Path, line: int) -> float:
@@ -213,21 +232,12 @@ KEY = ("suite", "model", "weights", "protocol", "overrides", "precision")
 """What makes a row in a `results.csv`."""
 
 
-def _of_long(lines: Sequence[tuple[int, dict[str, str]]], path: Path, split: Split) -> list[tuple[str, Side]]:
+def _of_long(lines: Sequence[tuple[int, dict[str, str]]], split: Split) -> list[tuple[str, Side]]:
     """Rows of a `results.csv`, from the lines of the metric that counts."""
-    seen: dict[tuple[str, ...], int] = {}
     main: dict[str, str] = {}
     rows: dict[tuple[str, ...], list[dict[str, str]]] = {}
-    for number, line in lines:
+    for _, line in lines:
         key = tuple(line[column] for column in KEY)
-        cell = (*key, line["task"], line["seed"], line["split"], line["metric"])
-        if cell in seen:
-            raise DataError(f"the same model, task, seed, split and metric as line {seen[cell]}.", path, number)
-        seen[cell] = number
-        _number(line["value"], "value", path, number)
-        for column in ("seed", "planned"):
-            if not line[column].isdigit():
-                raise DataError(f"{column} is {line[column][:20]!r}, not a whole number.", path, number)
         # A task that is not installed here: its first metric, as the file was written.
         main.setdefault(line["task"], MAIN.get(line["task"], line["metric"]))
         if line["split"] == split and line["metric"] == main[line["task"]]:

@@ -12,29 +12,18 @@ from blurb.leaderboard import ablation_tables, tables
 from blurb.leaderboard.page import intervals
 from blurb.leaderboard.page.model import Ablation, Dataset, Entry, Value
 from blurb.leaderboard.published import PublishedRow
-from blurb.leaderboard.sides import MAIN, Side, read_lines
+from blurb.leaderboard.sides import KEY, MAIN, Side, read_lines
 
-KEY = ("suite", "model", "weights", "protocol", "overrides", "precision")
 Line = dict[str, str]
 
 
 def results(path: Path) -> list[Entry]:
     """Rows of a `results.csv`; DataError (file, line) if it is none of this schema."""
     groups: dict[tuple[str, ...], dict[str, list[Line]]] = {}
-    seen: dict[tuple[str, ...], int] = {}
-    for number, line in read_lines(path):
+    for _, line in read_lines(path):
         if "metric" not in line:
             raise DataError("this is no results.csv: there is no column metric.", path, 1)
         key = tuple(line[column] for column in KEY)
-        cell = (*key, *(line[column] for column in ("task", "seed", "split", "metric")))
-        if cell in seen:
-            raise DataError(f"the same model, task, seed, split and metric as line {seen[cell]}.", path, number)
-        seen[cell] = number
-        for column in ("value", "majority"):
-            if line[column] or column == "value":
-                _number(line[column], column, path, number)
-        if not line["seed"].isdigit():
-            raise DataError(f"seed is {line['seed'][:20]!r}, not a whole number.", path, number)
         groups.setdefault(key, {}).setdefault(line["task"], []).append(line)
     return [_entry(key, rows) for key, rows in groups.items()]
 
@@ -132,13 +121,3 @@ def _cells(path: Path) -> list[Line]:
                 f"schema version {line['schema'] or 'none'}; this reads {ablation_tables.SCHEMA}.", path, number
             )
     return [{column: tables.original(cell) for column, cell in line.items()} for line in found]
-
-
-def _number(text: str, column: str, path: Path, line: int) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DataError(f"{column} is {text[:20]!r}, not a number.", path, line)
-    return value
