@@ -1,0 +1,49 @@
+"""Trials that 53549ab finished stay finished: the golden checkpoint and every trial of `hashes.csv` keep their hashes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from blurb import models, tasks
+from blurb.models import Source
+from blurb.runs import plan
+from blurb.training import protocol
+from tests.golden import encoder
+from tests.golden.make import OVERRIDES
+
+HERE = Path(__file__).parent
+WEIGHTS = "8b62bb2d4ecb372995b31c7f6e0d6e869aefa7db3e64e80aa098b650b08f640e"
+TOKENIZER = "a5f35f9d18b6fd684e6a34d88e14c5fe241340ed3ee8b683e6abd424687064b7"
+with (HERE / "hashes.csv").open(encoding="utf-8", newline="") as _file:
+    LINES = list(csv.DictReader(_file))
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Source]:
+    folder = encoder.build(tmp_path_factory.mktemp("golden") / "golden-encoder")
+    known = models.resolve(str(folder))
+    return lambda learner: known if learner == "encoder" else models.resolve(learner)
+
+
+def test_the_checkpoint_is_the_one_that_was(source: Callable[[str], Source]) -> None:
+    found = source("encoder")
+    assert (found.weights, found.tokenizer, found.parameters) == (WEIGHTS, TOKENIZER, 15_168)
+
+
+@pytest.mark.parametrize("learner", sorted({line["learner"] for line in LINES}))
+@pytest.mark.parametrize("kind", tasks.TYPES)
+def test_every_trial_keeps_its_hash(learner: str, kind: str, source: Callable[[str], Source], tmp_path: Path) -> None:
+    lines = [line for line in LINES if (line["learner"], line["type"]) == (learner, kind)]
+    assert lines
+    for line in lines:
+        request = plan.Request(
+            sources=[source(learner)], tasks=tasks.all(), protocol=protocol.load(line["protocol"]),
+            data=HERE / "data", store=tmp_path, precision="fp32", device="cpu",
+            overrides=OVERRIDES[line["overrides"]], raw=HERE / "data",
+        )  # fmt: skip
+        trial = plan.job(request, source(learner), tasks.get(line["task"]), 1).trial
+        assert trial.hash == line["trial"], line
