@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from blurb.leaderboard.significance import NOISE, critical
 from blurb.leaderboard.units import Units
-from blurb.metrics.counts import score_of
+from blurb.metrics.counts import aligned, score_of
 
 RESAMPLES = 10_000
 CHUNK = 2_000_000
@@ -123,7 +123,7 @@ def randomised(first: Units, second: Units, name: str, draws: int = RESAMPLES) -
     """
     if first.runs != 1 or second.runs != 1 or first.names != second.names:
         raise ValueError("a paired randomisation takes one run a side, on the same units.")
-    one, other = first.counts[0], second.counts[0]
+    one, other = first.counts[0], aligned(first.metric, first.counts[0], second.counts[0])
     change, total = one - other, one.sum(0) + other.sum(0)
     seen = abs(float(first.scores[0] - second.scores[0]))
     random, extreme = generator(name), 0

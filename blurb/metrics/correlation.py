@@ -16,7 +16,8 @@ Vector = NDArray[np.float64]
 NOISE = 1e-6
 
 
-def _is_constant(values: Vector) -> bool:
+def is_constant(values: Vector) -> bool:
+    """Whether values (units,) are one number up to rounding (`NOISE`)."""
     magnitude = np.abs(values).max()
     return bool(magnitude == 0 or np.ptp(values / magnitude) <= NOISE)
 
@@ -30,7 +31,7 @@ def _standardised(values: Vector) -> Vector:
 
 
 def _correlation(gold: Vector, predicted: Vector) -> float:
-    if _is_constant(gold) or _is_constant(predicted):
+    if is_constant(gold) or is_constant(predicted):
         return 0.0
     return float(np.clip(_standardised(gold) @ _standardised(predicted), -1.0, 1.0))
 
@@ -82,5 +83,5 @@ def pearson(
     return {
         "pearson": _correlation(gold_scores, clipped),
         "pearson_raw": _correlation(gold_scores, predicted_scores),
-        "constant": float(_is_constant(clipped)),
+        "constant": float(is_constant(clipped)),
     }

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from blurb.errors import UnknownName
 from blurb.metrics._checks import check_pairs, check_sentences
+from blurb.metrics.correlation import is_constant
 from blurb.metrics.entity import entity_counts
 from blurb.metrics.multilabel import indicators
 
@@ -24,11 +25,15 @@ Scores = NDArray[np.float64]
 
 
 class Summed(NamedTuple):
-    """A metric in two steps, and what is wrong with a unit."""
+    """A metric in two steps, and what is wrong with a unit.
+
+    `aligned` gives the counts of a second run as summands that may be mixed with those of a first one.
+    """
 
     counts: Callable[..., NDArray[Any]]
     score: Callable[[NDArray[np.float64]], Scores]
     mistakes: Callable[[Counts], Scores]
+    aligned: Callable[[Counts, Counts], Counts] = lambda first, second: second
 
 
 def unit_counts(metric: str, gold: Sequence[Any], predicted: Sequence[Any], options: Mapping[str, Any]) -> Counts:
@@ -59,6 +64,11 @@ def mistakes(metric: str, counts: Counts) -> Scores:
     What was missed and what was too much, for F1; 1 for a wrong answer; the distance of scores, for Pearson's r.
     """
     return _summed(metric).mistakes(counts)
+
+
+def aligned(metric: str, first: Counts, second: Counts) -> Counts:
+    """The counts of a second run on the same units, so that a unit's may take the place of the first run's."""
+    return _summed(metric).aligned(first, second)
 
 
 def _summed(metric: str) -> Summed:
@@ -132,19 +142,38 @@ def _documents(gold: Sequence[Any], predicted: Sequence[Any], labels: Sequence[s
 
 
 def _moments(gold: Sequence[float], predicted: Sequence[float], low: float = 0.0, high: float = 4.0) -> Counts:
-    """1, x, y, xx, yy, xy around the middle of the scale, where the sums lose least to rounding."""
+    """1, x, y, xx, yy, xy around the means of gold and predictions, where sums lose least; and how far those are apart.
+
+    What the metric takes for constant is constant here: its deviations are 0, not what rounding left.
+    """
     check_pairs(gold, predicted, "pair")
-    middle = (low + high) / 2
-    x = np.asarray(gold, dtype=np.float64) - middle
-    y = np.clip(np.asarray(predicted, dtype=np.float64), low, high) - middle
-    return np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y], 1)
+    x, middle = _centred(np.asarray(gold, dtype=np.float64))
+    y, centre = _centred(np.clip(np.asarray(predicted, dtype=np.float64), low, high))
+    return np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y, np.full(len(x), centre - middle)], 1)
+
+
+def _centred(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    centre = float(values.mean())
+    return (np.zeros_like(values) if is_constant(values) else values - centre), centre
+
+
+def _distance(counts: Counts) -> Scores:
+    """Of prediction and gold, each around its own mean."""
+    return np.abs(counts[:, 1] - counts[:, 2] - counts[:, 6])
+
+
+def _around_one_mean(first: Counts, second: Counts) -> Counts:
+    """The second run's moments around the mean of the first one's predictions."""
+    n, x, y, xx, yy, xy, apart = second.T
+    move = (apart - first[:, 6]) / np.maximum(n, 1)
+    return np.stack([n, x, y + move * n, xx, yy + 2 * move * y + move**2 * n, xy + move * x, first[:, 6]], 1)
 
 
 def _correlation(sums: NDArray[np.float64]) -> Scores:
-    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)[:6]
     covariance = n * xy - x * y
     spreads = [n * square - mean * mean for square, mean in ((xx, x), (yy, y))]
-    # A constant side leaves rounding errors of the squares behind.
+    # A resample of one unit over and over leaves rounding errors of the squares behind.
     fine = (spreads[0] > 1e-12 * n * xx) & (spreads[1] > 1e-12 * n * yy)
     root = np.sqrt(np.where(fine, spreads[0] * spreads[1], 1))
     found: Scores = np.divide(covariance, root, out=np.zeros_like(x), where=fine)
@@ -156,7 +185,7 @@ SUMMED: dict[str, Summed] = {
     "token_macro_f1": Summed(_words, _macro_f1, _wrong),
     "micro_f1_without": Summed(_without, _f1, _wrong),
     "binary_f1": Summed(_binary, _f1, _wrong),
-    "pearson": Summed(_moments, _correlation, lambda counts: np.abs(counts[:, 1] - counts[:, 2])),
+    "pearson": Summed(_moments, _correlation, _distance, _around_one_mean),
     "multilabel_f1": Summed(_documents, _f1, _wrong),
     "accuracy": Summed(_accuracy, _share, lambda counts: counts[:, 1] - counts[:, 0]),
 }

@@ -1,4 +1,4 @@
-"""Trials that 53549ab finished stay finished: the golden checkpoint and every trial of `hashes.csv` keep their hashes."""
+"""What 53549ab finished stays finished: the golden checkpoint and every trial of `hashes.csv` keep their hashes."""
 
 from __future__ import annotations
 

@@ -86,6 +86,13 @@ def write(
             columns["prediction"].append(gold if luck < share * spoil(task.name, split, number) else other)
             columns["majority"].append(gold)
             columns["scores"].append(None)
+    finish(store, model, trial, formulation, columns)
+
+
+def finish(
+    store: Store, model: str, trial: Trial, formulation: formulations.Formulation, columns: dict[str, list[Any]]
+) -> None:
+    """The files of a trial with these predictions, scored as real ones are."""
     with store.writing(store.path(model, trial.task, trial.hash)) as aside:
         write_json(aside / "spec.json", vars(trial))
         write_json(aside / "provenance.json", {"data_verdict": "identical", "model": model})
