@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 
@@ -48,3 +49,15 @@ class TrainingError(BlurbError):
 
 class StoreError(BlurbError):
     """Results on disk that are damaged or were written in another schema version."""
+
+
+class DamageWarning(UserWarning):
+    """Something in a store is damaged and was left out; the rest is there. The command line exits with 1 or 2 then."""
+
+
+Tell = Callable[[str], None]
+
+
+def tell_damage(text: str) -> None:
+    """Warns of damage: what, where, and what to do."""
+    warnings.warn(DamageWarning(text), stacklevel=2)

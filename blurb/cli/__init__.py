@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from blurb import __version__
-from blurb.errors import BlurbError
+from blurb.cli import _exit
 
 
 class Commands(click.Group):
@@ -26,6 +26,9 @@ class Commands(click.Group):
         command: click.Command = importlib.import_module(f"blurb.cli.{name}").command
         return command
 
+    def invoke(self, context: click.Context) -> object:
+        return _exit.invoked(context, lambda: super(Commands, self).invoke(context))
+
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="blurb")
@@ -34,9 +37,5 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point: errors that a user is meant to read are printed without a traceback, exit code 2."""
-    try:
-        cli(prog_name="blurb")
-    except (BlurbError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
-        click.secho(f"Error: {error}", fg="red", err=True)
-        sys.exit(2)
+    """Entry point; `blurb.cli._exit` has the exit codes."""
+    sys.exit(_exit.run(cli))

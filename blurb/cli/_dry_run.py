@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from blurb.runs.plan import Request
+    from blurb.runs.store import Store
 
 
 def list_trials(requests: Sequence[Request], cells: Sequence[str] = ()) -> None:
@@ -23,6 +25,12 @@ def list_trials(requests: Sequence[Request], cells: Sequence[str] = ()) -> None:
                "trial")  # fmt: skip
     show(columns, rows, "table", numbers=columns[3:8])
     click.echo(f"{len(rows)} trials. Nothing was run or written.")
+
+
+def _is_done(store: Store, path: Path) -> bool:
+    from blurb.runs import rescore
+
+    return store.is_done(path) and not rescore.outdated(path)
 
 
 def _rows(request: Request, cell: str | None) -> list[tuple[object, ...]]:
@@ -40,7 +48,7 @@ def _rows(request: Request, cell: str | None) -> list[tuple[object, ...]]:
                 kind, cell or job.source.name, job.trial.task, job.trial.seed,
                 *("by search" if open_ and key in request.protocol.search else settings.get(key, "")
                   for key in ("lr", "batch_size", "epochs", "max_length")),
-                "by search" if open_ else "done" if store.is_done(job.path) else "to run",
+                "by search" if open_ else "done" if _is_done(store, job.path) else "to run",
                 "" if open_ else job.trial.hash,
             ))  # fmt: skip
     return rows

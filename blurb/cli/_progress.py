@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -11,8 +14,39 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from blurb.errors import BlurbError
+
 if TYPE_CHECKING:
     from blurb.runs.worker import Job, Outcome
+
+
+class Meanwhile:
+    """Does something between trials, for whoever looks in on a long sweep: seldom enough to cost the sweep nothing.
+
+    :param act: BlurbError and OSError in it are passed over: it is done once more at the end, and told there
+    """
+
+    EVERY = 5.0
+    """Seconds that pass between two times, at least."""
+    SHARE = 20
+    """And so many times what the last one took."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self.act = act
+        self.lock = threading.Lock()
+        self.due = time.monotonic() + self.EVERY
+
+    def __call__(self) -> None:
+        if time.monotonic() < self.due or not self.lock.acquire(blocking=False):
+            return
+        try:
+            start = time.monotonic()
+            with contextlib.suppress(BlurbError, OSError):
+                self.act()
+            end = time.monotonic()
+            self.due = end + max(self.EVERY, self.SHARE * (end - start))
+        finally:
+            self.lock.release()
 
 
 class Display:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli._exit import gate
 from blurb.cli._output import show
 
 if TYPE_CHECKING:
@@ -41,25 +39,11 @@ def command(
     """
     from blurb.leaderboard.sides import resolve
 
-    with judging():
-        wanted = read_rules(rules, split, max_drop)
-        sides = [resolve(reference, output, wanted.split) for reference in (candidate, baseline)]
-        outcome = answer(sides[0], sides[1], wanted, junit, summary, form)
+    gate()
+    wanted = read_rules(rules, split, max_drop)
+    sides = [resolve(reference, output, wanted.split) for reference in (candidate, baseline)]
+    outcome = answer(sides[0], sides[1], wanted, junit, summary, form)
     raise SystemExit(int(outcome))
-
-
-@contextmanager
-def judging() -> Iterator[None]:
-    """An error of ours is no regression: it exits with 2, where Python would exit with 1."""
-    from blurb.errors import BlurbError
-
-    try:
-        yield
-    except (BlurbError, OSError):  # told by `blurb.cli.main`, exit code 2
-        raise
-    except Exception as error:
-        traceback.print_exc()
-        raise SystemExit(2) from error
 
 
 def read_rules(path: Path | None, split: str | None = None, max_drop: float | None = None) -> Rules:

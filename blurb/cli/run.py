@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
 from blurb.cli._request import data_options, machine_options
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     default="leaderboard.csv",
     show_default=True,
-    help="Table to write; results.csv is written beside it.",
+    help="Table to write; results.csv (of another name than the default: NAME-results.csv) is written beside it.",
 )
 @click.option("--name", help="Name of the row (one model only).  [default: last part of MODEL]")
 @machine_options
@@ -65,14 +65,14 @@ def command(
     MODEL is a folder with a checkpoint, a Hub id (org/model or org/model@revision), a preset (pubmedbert, biolinkbert,
     ...), scratch:tiny or baseline:majority. Trials that are done are not run again, so the same command resumes.
     Exit code: 0 all trials done, 1 some failed, 2 the command cannot start; with --check that of blurb check, 2
-    if a trial failed.
+    if a trial failed; 130 and 143 interrupted (docs/ci.md).
     """
     from blurb import tasks
     from blurb.cli._dry_run import list_trials
-    from blurb.cli._progress import Display
+    from blurb.cli._progress import Display, Meanwhile
     from blurb.cli._request import changes, check_files, folders, load_protocol, source
-    from blurb.cli.check import answer, judging, read_rules
-    from blurb.errors import BlurbError, SettingsError, UnknownName
+    from blurb.cli.check import answer, read_rules
+    from blurb.errors import SettingsError, UnknownName
     from blurb.leaderboard import tables
     from blurb.leaderboard.sides import of_result, resolve
     from blurb.runs import plan
@@ -80,6 +80,9 @@ def command(
     from blurb.runs.store import Store
     from blurb.training import hardware, tracking
 
+    goes_on()
+    if baseline:
+        gate()
     chosen = tasks.select(selection)
     loaded = load_protocol(protocol, suite)
     if dummy_tokens:
@@ -110,13 +113,13 @@ def command(
     if dry_run:
         list_trials([request])
         return
+    looked_in = Meanwhile(lambda: tables.rebuild(Store(output), leaderboard, tell=lambda text: None))
     with Display(plan.search_jobs(request), plan.final_jobs(request)) as display:
 
         def finished(outcome: Outcome) -> None:
             display.finished(outcome)
-            if outcome.status == "done":  # whoever looks in on a long sweep sees what is there
-                with contextlib.suppress(BlurbError, OSError):  # the last rebuild tells; trials go on
-                    tables.rebuild(Store(output), leaderboard)
+            if outcome.status == "done":
+                looked_in()
 
         outcomes = plan.run([request], ENGINES[engine](jobs), finished, display.step)
     asked = _asked(request, tables.rebuild(Store(output), leaderboard))
@@ -127,11 +130,10 @@ def command(
         click.secho(f"Failed: {outcome.job.source.name} on {trial.task}, seed {trial.seed}: {outcome.message}",
                     fg="red", err=True)  # fmt: skip
     if failed:
-        raise SystemExit(1 if before is None else 2)  # 1 would say that there is a regression
+        raise SystemExit(PARTLY if before is None else UNKNOWN)  # 1 would say that there is a regression
     if before is not None:
-        with judging():
-            found = {int(answer(of_result(row, limits.split), before, limits)) for row in asked}
-        raise SystemExit(1 if 1 in found else max(found, default=2))
+        found = {int(answer(of_result(row, limits.split), before, limits)) for row in asked}
+        raise SystemExit(PARTLY if PARTLY in found else max(found, default=UNKNOWN))
 
 
 def _asked(request: Request, rows: list[Result]) -> list[Result]:
@@ -143,10 +145,11 @@ def _asked(request: Request, rows: list[Result]) -> list[Result]:
 def _show_rows(request: Request, rows: list[Result], leaderboard: Path) -> None:
     from rich.console import Console
 
+    from blurb.leaderboard.tables import results_beside
     from blurb.leaderboard.terminal import comparison, render
 
     console = Console(width=None if sys.stdout.isatty() else 120)  # in a pipe nothing is squeezed into 80 columns
     for row in rows:
         console.print(render(row))
     console.print(comparison(rows))
-    console.print(f"Rows: {leaderboard}   runs: {leaderboard.parent / 'results.csv'}   trials: {request.store}")
+    console.print(f"Rows: {leaderboard}   runs: {results_beside(leaderboard)}   trials: {request.store}")

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.errors import SettingsError
+from blurb.files import write_whole
 from blurb.leaderboard.ablations import Grid
 from blurb.leaderboard.significance import half_width
-from blurb.leaderboard.tables import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

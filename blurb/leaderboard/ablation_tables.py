@@ -6,10 +6,11 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
+from blurb.files import write_whole
 from blurb.leaderboard.ablations import Grid
 from blurb.leaderboard.rows import Result
 from blurb.leaderboard.significance import compare
-from blurb.leaderboard.tables import configuration, write_csv, write_whole
+from blurb.leaderboard.tables import configuration, write_csv
 
 SCHEMA = 1
 SHOWN = (

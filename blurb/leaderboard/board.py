@@ -23,12 +23,16 @@ class Entry:
     :param values: dataset, task type and `score` -> mean, as far as they are there
     :param intervals: likewise, 95 %; only of rows with predictions
     :param runs: numbers of runs of the datasets
+    :param note: what to know before comparing it
+    :param capped: scored on a part of the units: shown, and never ranked
     """
 
     name: str
     values: Mapping[str, float]
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     runs: frozenset[int] = frozenset()
+    note: str = ""
+    capped: bool = False
 
 
 def of_result(row: Result, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> Entry:
@@ -61,7 +65,7 @@ def of_result(row: Result, resampled: bool = True, without: Mapping[str, Collect
             intervals[name] = whole.interval
     runs = frozenset(len(row.seeds(name)) for name in values)
     name = " ".join(part for part in (row.model, row.configuration.text, row.configuration.precision) if part)
-    return Entry(name, _with_means(values), intervals, runs)
+    return Entry(name, _with_means(values), intervals, runs, row.note, row.capped)
 
 
 def of_published(row: published.PublishedRow) -> Entry:
@@ -101,14 +105,14 @@ def ranked(entries: Sequence[Entry], column: str) -> list[tuple[str, Entry]]:
     def bounds(entry: Entry) -> tuple[float, float]:
         return entry.intervals.get(column, (entry.values[column], entry.values[column]))
 
-    there = sorted((entry for entry in entries if column in entry.values), key=_by(column))
+    there = sorted((entry for entry in entries if column in entry.values and not entry.capped), key=_by(column))
     found = []
     for entry in there:
         low, high = bounds(entry)
         best = 1 + sum(bounds(other)[0] > high for other in there if other is not entry)
         worst = len(there) - sum(bounds(other)[1] < low for other in there if other is not entry)
         found.append((str(best) if best == worst else f"{best}-{worst}", entry))
-    return found + [("", entry) for entry in entries if column not in entry.values]
+    return found + [("", entry) for entry in entries if entry not in there]
 
 
 def _by(column: str) -> Callable[[Entry], tuple[float, str]]:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blurb.files import write_whole
 from blurb.leaderboard.ablation_plot import OURS, PAPER, QUIET, STYLE, UNDATED, check
 from blurb.leaderboard.comparison import Line
-from blurb.leaderboard.tables import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

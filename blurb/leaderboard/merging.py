@@ -5,18 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from filelock import FileLock
 
 from blurb.errors import DataError
-from blurb.leaderboard import published, tables
+from blurb.files import write_whole
+from blurb.leaderboard import notes, published, tables
 from blurb.leaderboard.score import blurb_score, spread
-from blurb.leaderboard.sides import KEY as ROW
 from blurb.leaderboard.sides import MAIN, read_lines
+from blurb.leaderboard.tables import KEY as ROW
 
 KEY = (*ROW, "task", "seed", "split", "metric")
+ALIKE = (*tables.AXES, *tables.LIMITS, "data_hash", "metrics_version", "family")
+"""What seeds must have in common to be averaged."""
+Line = dict[str, str]
+Place = tuple[Path, int, Line]
 
 
 def merge(paths: Sequence[Path], folder: Path) -> int:
@@ -24,40 +29,89 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
 
     A line that several files have is one, if they agree in everything.
 
-    :raises DataError: naming both files and lines, where they do not
+    :raises DataError: naming both files and lines, where they do not, or where seeds of one row cannot be averaged
     """
-    found: dict[tuple[str, ...], tuple[Path, int, dict[str, str]]] = {}
-    for path in paths:
-        for number, line in read_lines(path):
-            if "metric" not in line:
-                raise DataError("this is no results.csv; a leaderboard.csv has no runs to merge.", path, number)
-            key = tuple(line[column] for column in KEY)
-            before = found.setdefault(key, (path, number, line))
-            differing = [
-                column for column in tables.RESULTS if before[2][column] != line[column] and column != "planned"
-            ]
-            if differing:
-                raise DataError(
-                    f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: another "
-                    f"{', '.join(differing)} than in {before[0]}:{before[1]}.",
-                    path, number,
-                )  # fmt: skip
+    found: dict[tuple[str, ...], Place] = {}
+    for place in _completed([(path, *numbered) for path in paths for numbered in _read(path)]):
+        path, number, line = place
+        key = tuple(line[column] for column in KEY)
+        before = found.setdefault(key, place)
+        differing = [
+            column
+            for column in tables.RESULTS
+            if before[2][column] != line[column] and column not in ("planned", "schema")
+        ]
+        if differing:
+            raise DataError(
+                f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: another "
+                f"{', '.join(differing)} than in {before[0]}:{before[1]}.",
+                path, number,
+            )  # fmt: skip
+    check_alike(found.values())
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".blurb-tables.lock"):
         target = folder / "results.csv"
-        tables.check_schema(target)
-        lines = [line for _, _, line in found.values()]
+        _check_target(target, {line["trial"] for _, _, line in found.values()})
+        lines = [{**line, "schema": str(tables.SCHEMA)} for _, _, line in found.values()]
         most: dict[tuple[str, ...], int] = {}  # a machine may have been asked for fewer seeds than another
         for line in lines:
-            place = tuple(line[column] for column in (*ROW, "task"))
-            most[place] = max(most.get(place, 0), int(line["planned"] or 0))
+            place_ = tuple(line[column] for column in (*ROW, "task"))
+            most[place_] = max(most.get(place_, 0), int(line["planned"] or 0))
         lines = [{**line, "planned": str(most[tuple(line[column] for column in (*ROW, "task"))])} for line in lines]
         tables.write_csv(target, tables.RESULTS, lines)
-        rows: dict[tuple[str, ...], list[dict[str, str]]] = {}
+        rows: dict[tuple[str, ...], list[Line]] = {}
         for line in lines:
             rows.setdefault(tuple(line[column] for column in ROW), []).append(line)
-        tables.write_csv(folder / "leaderboard.csv", tables.LEADERBOARD, [_wide(row) for row in rows.values()])
+        tables.write_csv(folder / tables.DEFAULT, tables.LEADERBOARD, [_wide(row) for row in rows.values()])
     return len(found)
+
+
+def _read(path: Path) -> list[tuple[int, Line]]:
+    lines = read_lines(path)
+    if "metric" not in lines[0][1]:
+        raise DataError("this is no results.csv; a leaderboard.csv has no runs to merge.", path, lines[0][0])
+    return lines
+
+
+def _completed(places: Sequence[Place]) -> list[Place]:
+    """Lines of an earlier schema with what another file knows of the same trial."""
+    columns = tables.READ["3"]
+    known = {line["trial"]: line for _, _, line in places if line["schema"] != "3"}
+    return [
+        (path, number, {**line, **{column: known[line["trial"]][column] for column in columns}})
+        if line["schema"] == "3" and line["trial"] in known
+        else (path, number, line)
+        for path, number, line in places
+    ]
+
+
+def check_alike(places: Iterable[Place]) -> None:
+    """DataError, naming two files and lines, if seeds of one row were made on different data, heads or metrics."""
+    first: dict[tuple[str, ...], Place] = {}
+    for path, number, line in places:
+        before, at, other = first.setdefault(tuple(line[column] for column in (*ROW, "task")), (path, number, line))
+        differing = [column for column in ALIKE if other[column] != line[column]]
+        if differing:
+            hint = " Run blurb rescore where the older one was made." if differing == ["metrics_version"] else ""
+            raise DataError(
+                f"{line['model']} on {line['task']}: seed {line['seed']} has another {', '.join(differing)} than seed "
+                f"{other['seed']} in {before}:{at}; they cannot be averaged.{hint}",
+                path, number,
+            )  # fmt: skip
+
+
+def _check_target(target: Path, trials: Collection[str]) -> None:
+    """Nothing is written over a table that has more than what is being merged."""
+    tables.check_schema(target)
+    if not target.exists():
+        return
+    for number, line in read_lines(target):
+        if line["trial"] not in trials:
+            raise DataError(
+                f"the table holds {line['model']} on {line['task']}, which is in none of the files and would be lost; "
+                "name it among the files too, or give another folder with --out.",
+                target, number,
+            )  # fmt: skip
 
 
 def _wide(lines: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -81,9 +135,19 @@ def _wide(lines: Sequence[Mapping[str, str]]) -> dict[str, str]:
         "seeds": str(counts.pop()) if len(counts) == 1 else " ".join(f"{t}:{len(v)}" for t, v in known.items()),
         "complete": "yes" if whole else "no",
         "data": _data(lines),
+        "note": note(lines),
     }
     score, scatter = blurb_score(means), spread(deviations)
     return row if score is None or scatter is None else {**row, **tables.score_columns(score, *scatter)}
+
+
+def note(lines: Sequence[Mapping[str, str]]) -> str:
+    """As `Result.note` says it, but for the words of a protocol, which are in no table."""
+    first = {line["task"]: line for line in lines}
+    trained = lines[0]["weights"] not in ("baseline:maj", "baseline:con")
+    seeds = {task: int(line["planned"]) for task, line in first.items()} if trained else {}
+    most = [{task: int(line[column] or 0) for task, line in first.items()} for column in tables.LIMITS]
+    return notes.of_row("", seeds, *most)
 
 
 def _data(lines: Sequence[Mapping[str, str]]) -> str:
@@ -118,4 +182,4 @@ def add(path: Path, row: published.PublishedRow) -> None:
             writer.writerow([row.source, row.version, row.model, dataset, f"{score:g}", runs, certainty])
         if row.printed is not None:
             writer.writerow([row.source, row.version, row.model, "score", f"{row.printed:g}", "", certainty])
-        tables.write_whole(path, text.getvalue().encode())
+        write_whole(path, text.getvalue().encode())

@@ -5,11 +5,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from blurb import tasks
+from blurb.errors import StoreError, Tell, tell_damage
+from blurb.leaderboard import notes
 from blurb.leaderboard.score import blurb_score, spread, type_means
+from blurb.runs import rows
+from blurb.runs.rows import Row
 from blurb.runs.spec import Configuration
-from blurb.runs.store import Record, Row, Store
+from blurb.runs.store import Record, Store
 from blurb.tasks import TaskType
 
 DEMO = "demo"
@@ -21,13 +26,17 @@ class Result:
 
     :param records: task -> seed -> finished trial
     :param planned: task -> seeds that the row is to have
+    :param families: task -> hash that its trials share, the seed left out
     """
 
     model: str
     weights: str
+    tokenizer: str
+    recipe: int
     configuration: Configuration
     records: Mapping[str, Mapping[int, Record]]
     planned: Mapping[str, tuple[int, ...]]
+    families: Mapping[str, str]
 
     def values(self, task: str, split: str = "test", baseline: bool = False) -> list[float]:
         """Score of each seed, times 100; `baseline` gives what the majority gets there."""
@@ -81,29 +90,65 @@ class Result:
         }
         return "; ".join(f"{name} {verdict}" for name, verdict in sorted(doubtful.items())) or "verified"
 
+    @property
+    def note(self) -> str:
+        """What to know before comparing this row with others (`blurb.leaderboard.notes`)."""
+        trained = {} if self.weights.startswith("baseline:") else {t: len(seeds) for t, seeds in self.planned.items()}
+        most_train, most_eval = self.limits("max_train"), self.limits("max_eval")
+        return notes.of_row(self.configuration.note, trained, most_train, most_eval)
+
+    @property
+    def capped(self) -> bool:
+        """Whether a dataset was scored on a part of its units: no figure of such a row is a result on BLURB."""
+        return any(self.limits("max_eval").values())
+
+    def limits(self, setting: str) -> dict[str, int]:
+        """The value of `max_train` or `max_eval` by dataset."""
+        return {
+            task: int(next(iter(seeds.values())).trial.settings.get(setting, 0)) for task, seeds in self.records.items()
+        }
+
     def seeds(self, task: str) -> tuple[int, ...]:
         """Seeds of the finished trials."""
         return tuple(sorted(self.records.get(task, {})))
 
 
-def gather(store: Store) -> list[Result]:
-    """All rows of a store that have a finished trial, by model and configuration."""
-    found = [_result(store, row) for row in store.rows()]
+def gather(store: Store, tell: Tell = tell_damage) -> list[Result]:
+    """All rows of a store that have a finished trial, by model and configuration.
+
+    :param tell: is told of files and trials that are damaged, and left out
+    """
+    found = [_result(store, row, tell) for row in rows.read(store, tell)]
     kept = [result for result in found if result.records]
     return sorted(kept, key=_order)
 
 
-def _order(row: Result) -> tuple[str, ...]:
+def _order(row: Result) -> tuple[str | int, ...]:
     made = row.configuration
-    return made.suite, row.model, made.text, made.precision, row.weights
+    return made.suite, row.model, made.text, made.precision, row.weights, row.tokenizer, row.recipe
 
 
-def _result(store: Store, row: Row) -> Result:
+def _result(store: Store, row: Row, tell: Tell) -> Result:
     records: dict[str, dict[int, Record]] = {}
     for task, seeds in row.trials.items():
         for seed, hash_ in seeds.items():
             path = store.path(row.model, task, hash_)
-            if store.is_done(path):
-                records.setdefault(task, {})[seed] = store.read(path)
+            if not path.exists():  # planned, and not run yet
+                continue
+            try:
+                damage = store.damage(path)
+                if not damage:
+                    records.setdefault(task, {})[seed] = store.read(path)
+            except StoreError as error:
+                tell(f"{error} The trial is left out.")
+            else:
+                if damage:
+                    tell(_left_out(row.model, task, seed, path, damage))
     planned = {task: tuple(sorted(seeds)) for task, seeds in row.trials.items()}
-    return Result(row.model, row.weights, row.configuration, records, planned)
+    return Result(row.model, row.weights, row.tokenizer, row.recipe, row.configuration, records, planned, row.families)
+
+
+def _left_out(model: str, task: str, seed: int, path: Path, damage: list[str]) -> str:
+    cure = "blurb rescore repairs it" if damage == ["metrics.json"] else "the blurb run that made it runs it again"
+    files = f"{', '.join(damage)} {'is' if len(damage) == 1 else 'are'}"
+    return f"{path}: {files} missing or damaged. {model} on {task}, seed {seed}, is left out; {cure}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ class Side:
     :param planned: dataset -> how many seeds it is to have; nothing where it is not known
     :param data: dataset -> data hash, shortened; nothing where it is not known
     :param versions: dataset -> version of the metrics, or several with commas; nothing where it is not known
+    :param most_eval: dataset -> the most units that were scored, 0 for all; nothing where it is not known
     :param only: the split that means without runs are of; "" if all splits are there
     :param records: dataset -> seed -> trial, where there are predictions
     """
@@ -38,6 +40,7 @@ class Side:
     planned: Mapping[str, int] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    most_eval: Mapping[str, int] = field(default_factory=dict)
     only: str = ""
     records: Mapping[str, Mapping[int, Record]] = field(default_factory=dict)
 
@@ -112,19 +115,30 @@ def _of_store(folder: Path, split: Split) -> list[tuple[str, Side]]:
     rows = gather(Store(folder))
     sides = [of_result(row, split) for row in rows]
     added = [
-        (row.configuration.precision, row.configuration.suite, row.weights[:8], row.configuration.protocol_hash[:8])
+        (
+            row.configuration.precision, row.configuration.suite, row.weights[:8], row.configuration.protocol_hash[:8],
+            *learned(row.tokenizer, str(row.recipe)),
+        )
         for row in rows
-    ]
+    ]  # fmt: skip
     return _told_apart([(row.model, side) for row, side in zip(rows, sides, strict=True)], added)
 
 
+def learned(tokenizer: str, recipe: str) -> tuple[str, ...]:
+    """What tells two rows of the same weights apart."""
+    return (f"tokenizer {tokenizer[:8]}" if tokenizer else "", f"recipe {recipe}" if recipe else "")
+
+
 def _told_apart(found: list[tuple[str, Side]], added: Sequence[tuple[str, ...]]) -> list[tuple[str, Side]]:
-    """Rows of one name get what else there is to tell them by."""
+    """Rows of one name get what else there is to tell them by; the last two only where the rest does not."""
     names = [side.name for _, side in found]
-    return [
-        (model, replace(side, name=" ".join([side.name, *more])) if names.count(side.name) > 1 else side)
-        for (model, side), more in zip(found, added, strict=True)
+    plain = [" ".join([name, *filter(None, more[:-2])]) for name, more in zip(names, added, strict=True)]
+    whole = [" ".join([name, *filter(None, more)]) for name, more in zip(names, added, strict=True)]
+    chosen = [
+        name if names.count(name) == 1 else short if plain.count(short) == 1 else long
+        for name, short, long in zip(names, plain, whole, strict=True)
     ]
+    return [(model, replace(side, name=name)) for (model, side), name in zip(found, chosen, strict=True)]
 
 
 def of_result(row: Result, split: Split) -> Side:
@@ -144,6 +158,7 @@ def of_result(row: Result, split: Split) -> Side:
         planned={task: len(seeds) for task, seeds in row.planned.items()},
         data={task: next(iter(records.values())).trial.data[:12] for task, records in row.records.items()},
         versions=versions,
+        most_eval=row.limits("max_eval"),
         records=row.records,
     )
 
@@ -173,14 +188,15 @@ def read_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}.", path) from None
-    reader = csv.DictReader(text.splitlines())
+    reader = csv.DictReader(io.StringIO(text, newline=""))
     columns = tuple(reader.fieldnames or ())
     expected = tables.RESULTS if "metric" in columns else tables.LEADERBOARD
-    missing = [column for column in expected if column not in columns]
     found = list(reader)
-    version = found[0].get("schema") if found else None
-    if version not in (None, str(tables.SCHEMA)):
-        raise DataError(f"schema version {version or 'none'}; this version of blurb reads {tables.SCHEMA}.", path, 2)
+    version = (found[0].get("schema") or "none") if found else str(tables.SCHEMA)
+    if version not in tables.READ:
+        read = " and ".join(tables.READ)
+        raise DataError(f"schema version {version}; this version of blurb reads {read}.", path, 2)
+    missing = [column for column in expected if column not in (*columns, *tables.READ[version])]
     if missing:
         raise DataError(f"the columns {', '.join(missing)} are missing.", path, 1)
     if not found:
@@ -188,10 +204,12 @@ def read_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
     for number, line in enumerate(found, 2):
         if None in line or None in line.values():
             raise DataError(f"expected {len(columns)} cells.", path, number)
-        if line["schema"] != str(tables.SCHEMA):
-            raise DataError(f"schema version {line['schema'] or 'none'} among rows of {tables.SCHEMA}.", path, number)
+        if line["schema"] != version:
+            raise DataError(f"schema version {line['schema'] or 'none'} among rows of {version}.", path, number)
+    unknown = dict.fromkeys(tables.READ[version], "")
     lines = [
-        (number, {key: tables.original(cell) for key, cell in line.items()}) for number, line in enumerate(found, 2)
+        (number, {**unknown, **{key: tables.original(cell) for key, cell in line.items()}})
+        for number, line in enumerate(found, 2)
     ]
     if "metric" in columns:
         _check_runs(lines, path)
@@ -202,15 +220,15 @@ def _check_runs(lines: Sequence[tuple[int, dict[str, str]]], path: Path) -> None
     """DataError at a line of a `results.csv` that stands there twice, or has text in the place of a number."""
     seen: dict[tuple[str, ...], int] = {}
     for number, line in lines:
-        cell = tuple(line[column] for column in (*KEY, "task", "seed", "split", "metric"))
+        cell = tuple(line[column] for column in (*tables.KEY, "task", "seed", "split", "metric"))
         if cell in seen:
             raise DataError(f"the same model, task, seed, split and metric as line {seen[cell]}.", path, number)
         seen[cell] = number
         _number(line["value"], "value", path, number)
         if line["majority"]:
             _number(line["majority"], "majority", path, number)
-        for column in ("seed", "planned"):
-            if not line[column].isdigit():
+        for column in ("seed", "planned", "max_eval", "max_train"):
+            if not (line[column].isdigit() or (column in tables.LIMITS and not line[column])):
                 raise DataError(f"{column} is {line[column][:20]!r}, not a whole number.", path, number)
 
 
@@ -228,22 +246,24 @@ def _name(line: Mapping[str, str]) -> str:
     return " ".join(part for part in (line["model"], line["protocol"], line["overrides"]) if part)
 
 
-KEY = ("suite", "model", "weights", "protocol", "overrides", "precision")
-"""What makes a row in a `results.csv`."""
-
-
 def _of_long(lines: Sequence[tuple[int, dict[str, str]]], split: Split) -> list[tuple[str, Side]]:
     """Rows of a `results.csv`, from the lines of the metric that counts."""
     main: dict[str, str] = {}
     rows: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for _, line in lines:
-        key = tuple(line[column] for column in KEY)
+        key = tuple(line[column] for column in tables.KEY)
         # A task that is not installed here: its first metric, as the file was written.
         main.setdefault(line["task"], MAIN.get(line["task"], line["metric"]))
         if line["split"] == split and line["metric"] == main[line["task"]]:
             rows.setdefault(key, []).append(line)
     found = [(chosen[0]["model"], _of_lines(chosen)) for chosen in rows.values()]
-    return _told_apart(found, [(key[5], key[0], key[2][:8]) for key in rows])
+    return _told_apart(found, [_told_by(chosen[0]) for chosen in rows.values()])
+
+
+def _told_by(line: Mapping[str, str]) -> tuple[str, ...]:
+    return (
+        line["precision"], line["suite"], line["weights"][:8], *learned(line["tokenizer"], line["recipe"])
+    )  # fmt: skip
 
 
 def _of_lines(lines: Sequence[dict[str, str]]) -> Side:
@@ -258,6 +278,7 @@ def _of_lines(lines: Sequence[dict[str, str]]) -> Side:
         planned={name: int(mine[0]["planned"]) for name, mine in of.items()},
         data={name: ",".join(sorted({line["data_hash"] for line in mine})) for name, mine in of.items()},
         versions={name: ",".join(sorted({line["metrics_version"] for line in mine})) for name, mine in of.items()},
+        most_eval={name: int(mine[0]["max_eval"] or 0) for name, mine in of.items() if mine[0]["schema"] != "3"},
     )
 
 
@@ -270,7 +291,7 @@ def _of_wide(lines: Sequence[tuple[int, dict[str, str]]], path: Path) -> list[tu
     found: list[tuple[str, Side]] = []
     seen: dict[tuple[str, ...], int] = {}
     for number, line in lines:
-        key = tuple(line[column] for column in (*KEY, "source"))
+        key = tuple(line[column] for column in (*tables.KEY, "source"))
         if key in seen:
             raise DataError(f"the same row as line {seen[key]}.", path, number)
         seen[key] = number
@@ -278,7 +299,7 @@ def _of_wide(lines: Sequence[tuple[int, dict[str, str]]], path: Path) -> list[tu
         values = {column: _number(line[column], column, path, number) for column in numbers}
         means = {name: value for name, value in values.items() if name in tables.NAMES}
         found.append((line["model"], Side(_name(line), means, only="test")))
-    return _told_apart(found, [(line["precision"], line["suite"], line["weights"][:8]) for _, line in lines])
+    return _told_apart(found, [_told_by(line) for _, line in lines])
 
 
 NUMBERS = (*tables.NAMES, *TYPES, "score", "score_sd", "score_low", "score_high")

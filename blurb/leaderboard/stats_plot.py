@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.data.stats import TABLE_8, Lengths, Statistics
+from blurb.files import write_whole
 from blurb.leaderboard.ablation_plot import PAPER, QUIET, STYLE, UNDATED, check
-from blurb.leaderboard.tables import write_whole
 from blurb.tasks import SPLITS
 
 if TYPE_CHECKING:

@@ -9,61 +9,95 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from filelock import FileLock
 
 from blurb import tasks
-from blurb.errors import StoreError
+from blurb.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.files import write_whole
 from blurb.leaderboard import published
 from blurb.leaderboard.rows import Result, gather
 from blurb.leaderboard.score import blurb_score, type_means
-from blurb.runs.store import Store
+from blurb.runs.store import Record, Store, task_of
 from blurb.tasks import TYPES
 
-SCHEMA = 3
+SCHEMA = 4
+READ = {"3": ("tokenizer", "recipe", "max_train", "max_eval", "family"), "4": ()}
+"""The schemas that are read, and the columns that each lacks: what they would say is not known then."""
 AXES = ("head", "pooling", "word_pooling", "tagging", "relation_input")
 """What stands around the encoder; empty where it does not concern a trial."""
+LIMITS = ("max_train", "max_eval")
+"""Most units of a split; empty where there is no limit."""
+MODEL = ("model", "weights", "tokenizer", "recipe")
+ASKED = ("protocol", "overrides", "precision")
+KEY = ("suite", *MODEL, *ASKED)
+"""What makes a row in a `results.csv`."""
 RESULTS = (
-    "schema", "suite", "model", "weights", "protocol", "overrides", "precision", *AXES,
-    "task", "type", "seed", "planned", "split", "metric", "value", "majority",
-    "data", "data_hash", "metrics_version", "trial",
+    "schema", *KEY, *AXES, *LIMITS, "task", "type", "seed", "planned", "split", "metric", "value", "majority",
+    "data", "data_hash", "metrics_version", "family", "trial",
 )  # fmt: skip
 NAMES = tuple(task.name for task in tasks.all() if task.row)
 LEADERBOARD = (
-    "schema", "suite", "model", "source", "protocol", "overrides", "precision", "weights",
+    "schema", "suite", "model", "source", *ASKED, *MODEL[1:],
     "score", "score_sd", "score_low", "score_high", *TYPES, *NAMES, "seeds", "complete", "data", "note",
 )  # fmt: skip
-TASK_TYPES = {task.name: task.type for task in tasks.all()}
-"""A row may name a task of a plug-in that is not installed here any more."""
+DEFAULT = "leaderboard.csv"
 Z95 = 1.959964
 
 
-def rebuild(store: Store, leaderboard: Path) -> list[Result]:
-    """Writes `leaderboard` and `results.csv` beside it; returns the rows.
+def results_beside(leaderboard: Path) -> Path:
+    """The long table of a wide one: `results.csv` beside `leaderboard.csv`, `mine-results.csv` beside `mine.csv`."""
+    if leaderboard.name == DEFAULT:
+        return leaderboard.with_name("results.csv")
+    return leaderboard.with_name(f"{leaderboard.stem}-results.csv")
 
-    :raises StoreError: if one of the files has another schema version; nothing is written then
+
+def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[Result]:
+    """Writes `leaderboard` and its long table beside it; returns the rows.
+
+    :param tell: is told of what is damaged in the store, and left out
+    :raises StoreError: if one of the files has another schema version or is of another store; nothing is written then
     """
     folder = leaderboard.parent
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".blurb-tables.lock"):
-        rows, published_rows = check(store, leaderboard)
-        write_csv(folder / "results.csv", RESULTS, [line for row in rows for line in _result_lines(row)])
+        rows, published_rows = check(store, leaderboard, tell)
+        write_csv(results_beside(leaderboard), RESULTS, [line for row in rows for line in _result_lines(row)])
         lines = [leaderboard_line(row) for row in rows] + [_external_line(row) for row in published_rows]
         write_csv(leaderboard, LEADERBOARD, lines)
     return rows
 
 
-def check(store: Store, leaderboard: Path) -> tuple[list[Result], list[published.PublishedRow]]:
+def check(
+    store: Store, leaderboard: Path, tell: Tell = tell_damage
+) -> tuple[list[Result], list[published.PublishedRow]]:
     """What the tables are made from; StoreError or DataError if they could not be written. Writes nothing itself."""
     if leaderboard.name in ("results.csv", "external.csv"):
         raise StoreError(f"--leaderboard cannot be {leaderboard.name}: that file stands beside it.")
-    for path in (leaderboard, leaderboard.with_name("results.csv")):
+    results = results_beside(leaderboard)
+    for path in (leaderboard, results):
         check_schema(path)
+    _check_store(results, store)
     external = leaderboard.with_name("external.csv")
-    return gather(store), published.read(external) if external.exists() else []
+    return gather(store, tell), published.read(external) if external.exists() else []
+
+
+def _check_store(results: Path, store: Store) -> None:
+    """StoreError if a table has trials that this store never had: it would be lost by writing over it."""
+    if not results.exists():
+        return
+    with results.open(encoding="utf-8", newline="") as file:
+        trials = {(line["model"], line["task"], line["trial"]) for line in csv.DictReader(file) if line.get("trial")}
+    foreign = [one for one in sorted(trials) if not store.path(original(one[0]), one[1], one[2]).exists()]
+    if foreign:
+        model, task, _ = foreign[0]
+        raise StoreError(
+            f"{results} holds {len(foreign):,} trials that {store.root} does not have, such as {model} on "
+            f"{task}: it was made from another store, and was left as it is. Give another file with --leaderboard, or "
+            "remove this one if these trials were removed on purpose."
+        )
 
 
 def check_schema(path: Path) -> None:
@@ -77,7 +111,7 @@ def check_schema(path: Path) -> None:
             found = first.get("schema") if first else str(SCHEMA) if "schema" in (reader.fieldnames or ()) else None
     except (UnicodeDecodeError, csv.Error):
         found = None
-    if found != str(SCHEMA):
+    if found not in READ:
         raise StoreError(
             f"{path} has schema version {found or 'none'}, this version of blurb writes {SCHEMA}. "
             "It was left as it is; give another file with --leaderboard, or move it away."
@@ -89,14 +123,13 @@ def leaderboard_line(row: Result) -> dict[str, str]:
     line = {
         "schema": str(SCHEMA),
         "suite": row.configuration.suite,
-        "model": row.model,
+        **model(row),
         **configuration(row),
-        "weights": row.weights[:12],
         **numbers(row.means()),
         "seeds": _seeds(row),
         "complete": "yes" if row.complete else "no",
         "data": row.data,
-        "note": row.configuration.note,
+        "note": row.note,
     }
     if row.score is not None and row.spread is not None:
         line |= score_columns(row.score, *row.spread)
@@ -116,6 +149,16 @@ def numbers(means: dict[str, float]) -> dict[str, str]:
     if score is not None:
         numbers["score"] = score
     return {name: f"{value:.2f}" for name, value in numbers.items()}
+
+
+def model(row: Result) -> dict[str, str]:
+    """What learned, as columns."""
+    return {
+        "model": row.model,
+        "weights": row.weights[:12],
+        "tokenizer": row.tokenizer[:12],
+        "recipe": str(row.recipe),
+    }
 
 
 def configuration(row: Result) -> dict[str, str]:
@@ -139,6 +182,7 @@ def _seeds(row: Result) -> str:
 def _result_lines(row: Result) -> list[dict[str, str]]:
     lines = []
     for task, seeds in sorted(row.records.items(), key=lambda item: NAMES.index(item[0]) if item[0] in NAMES else 99):
+        kind = _type(task, next(iter(seeds.values())))
         for seed, record in sorted(seeds.items()):
             for split in ("dev", "test"):
                 for metric, value in record.metrics[split].items():
@@ -147,12 +191,12 @@ def _result_lines(row: Result) -> list[dict[str, str]]:
                     lines.append({
                         "schema": str(SCHEMA),
                         "suite": row.configuration.suite,
-                        "model": row.model,
-                        "weights": row.weights[:12],
+                        **model(row),
                         **configuration(row),
                         **{axis: str(record.trial.settings.get(axis, "")) for axis in AXES},
+                        **{limit: str(record.trial.settings.get(limit) or "") for limit in LIMITS},
                         "task": task,
-                        "type": TASK_TYPES.get(task, ""),
+                        "type": kind,
                         "seed": str(seed),
                         "planned": str(len(row.planned.get(task, ()))),
                         "split": split,
@@ -162,9 +206,18 @@ def _result_lines(row: Result) -> list[dict[str, str]]:
                         "data": "synthetic" if row.data == "synthetic" else record.provenance["data_verdict"],
                         "data_hash": record.trial.data[:12],
                         "metrics_version": str(record.metrics["metrics_version"]),
-                        "trial": record.trial.hash,
+                        "family": row.families[task],
+                        "trial": record.path.name,
                     })  # fmt: skip
     return lines
+
+
+def _type(task: str, record: Record) -> str:
+    """The type of a task, also of one from a file; empty for that of a plug-in that is not installed here any more."""
+    try:
+        return task_of(record.path, task).type
+    except BlurbError:
+        return ""
 
 
 COUNTS = frozenset({"true_positives", "predicted", "gold", "constant"})
@@ -214,10 +267,3 @@ def write_csv(path: Path, columns: Sequence[str], lines: list[dict[str, str]]) -
     writer.writeheader()
     writer.writerows({column: neutral(cell) for column, cell in line.items()} for line in lines)
     write_whole(path, text.getvalue().encode())
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Aside and renamed, so that a reader never sees half a file."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_bytes(content)
-    aside.replace(path)

@@ -22,8 +22,8 @@ SHORT = {"ner": "NER", "pico": "PICO", "relation": "RE", "similarity": "STS", "d
 def render(row: Result) -> RenderableType:
     """The datasets of one row, its score or what is missing, and what to know about it."""
     parts: list[RenderableType] = [_datasets(row), _score(row)]
-    if row.configuration.note:
-        parts.append(Text(f"Note: {row.configuration.note}.", style="yellow"))
+    if row.note:
+        parts.append(Text(f"Note: {row.note}.", style="yellow"))
     if row.data not in ("synthetic", "verified"):
         parts.append(Text(f"Data not verified as BLURB's: {row.data}.", style="yellow"))
     return Group(*parts)

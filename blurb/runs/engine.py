@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from blurb.runs.store import Store
 from blurb.runs.worker import Job, Outcome, Progress, execute
 
 Watch = Callable[[Outcome], None]
@@ -66,6 +69,8 @@ class LocalEngine(Engine):
                     try:
                         found[index] = pool.submit(execute, jobs[index]).result()
                     except BrokenProcessPool:
+                        if stop.is_set():  # `_end_workers` broke it
+                            return
                         message = "The worker process died (killed, or out of memory)."
                         found[index] = Outcome(jobs[index], "failed", message=message)
                         pool.shutdown(wait=False)
@@ -78,8 +83,10 @@ class LocalEngine(Engine):
             try:
                 for future in [threads.submit(lane) for _ in range(min(self.workers, len(jobs)))]:
                     future.result()
-            finally:
-                stop.set()  # an interrupt, or an error in `watch`: the lanes end after the trial they are at
+            except BaseException:  # an interrupt, or an error in `watch`: nobody waits for the trials at hand
+                stop.set()
+                _end_workers({job.store for job in jobs})
+                raise
         return [found[index] for index in range(len(jobs))]
 
     def _pool(self) -> ProcessPoolExecutor:
@@ -96,10 +103,32 @@ class LocalEngine(Engine):
 ENGINES: dict[str, type[LocalEngine]] = {"local": LocalEngine}
 
 
+GRACE = 5.0
+"""Seconds in which a worker that is told to end may remove what it was writing."""
+
+
+def _end_workers(stores: Collection[Path]) -> None:
+    """Ends the worker processes within seconds; a trial that was at hand is run by the next command."""
+    workers = multiprocessing.active_children()
+    for worker in workers:
+        worker.terminate()
+    limit = time.monotonic() + GRACE
+    for worker in workers:
+        worker.join(max(0.0, limit - time.monotonic()))
+        if worker.is_alive():
+            worker.kill()
+            worker.join()
+            for store in stores:
+                Store(store).remove_asides(worker.pid or 0)
+
+
 def _start_worker(threads: int, parent: int) -> None:
+    # Ctrl-C reaches the whole group: the command itself decides, and ends its workers by SIGTERM.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     import torch
 
     torch.set_num_threads(threads)
+    signal.signal(signal.SIGTERM, _leave)  # not before: whoever is told to end while it imports has nothing to remove
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -107,3 +136,9 @@ def _start_worker(threads: int, parent: int) -> None:
         os._exit(1)  # a worker must not outlive a killed command: it would hold the lock of its trial
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def _leave(number: int, frame: object) -> None:
+    """Ends a worker by an exception, so that the folder aside of its trial is removed on the way out."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise SystemExit(128 + number)

@@ -14,9 +14,11 @@ from blurb.errors import SettingsError
 from blurb.heads import heads, poolings
 from blurb.heads._spec import canonical, parse
 from blurb.models import Source
+from blurb.runs import names, rows
 from blurb.runs.engine import Engine
-from blurb.runs.spec import Configuration, Trial
-from blurb.runs.store import Row, Store
+from blurb.runs.rows import Row
+from blurb.runs.spec import RECIPES, Configuration, Trial
+from blurb.runs.store import Store
 from blurb.runs.worker import Job, Origin, Outcome, Progress, data_hash
 from blurb.tasks import Task
 from blurb.training.protocol import Protocol
@@ -88,6 +90,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
         settings=relevant(settings, formulation, source),
         seed=seed,
         precision=request.precision if source.kind == "encoder" else "fp32",
+        recipe=RECIPES[source.kind],
     )
     return Job(trial, source, request.configuration(source), origin, request.store, request.device, request.track)
 
@@ -183,12 +186,15 @@ def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
                 trials.setdefault(trial.task, {})[trial.seed] = trial.hash
                 families[trial.task] = trial.family
             if trials:
-                store.write_row(Row(source.name, source.weights, request.configuration(source), trials, families))
+                asked = request.configuration(source)
+                recipe = RECIPES[source.kind]
+                rows.write(store, Row(source.name, source.weights, source.tokenizer, recipe, asked, trials, families))
 
 
 def check_names(sources: Sequence[Source]) -> None:
-    """SettingsError if two models would write rows of one name."""
-    names = [source.name for source in sources]
-    for name in names:
-        if names.count(name) > 1:
+    """SettingsError if a name cannot be that of a row, or two models would write rows of one name."""
+    given = [source.name for source in sources]
+    for name in given:
+        names.check(name, "the name of the model,")
+        if given.count(name) > 1:
             raise SettingsError(f"Two models are called '{name}'; run them one by one with --name.")

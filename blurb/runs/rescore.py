@@ -9,8 +9,10 @@ from typing import Any
 from filelock import FileLock
 
 from blurb import formulations, metrics
+from blurb.errors import BlurbError, Tell, tell_damage
 from blurb.formulations._base import Formulation
 from blurb.runs.store import Store, read_json, read_predictions, task_of, write_json
+from blurb.tasks import SPLITS
 
 
 def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
@@ -31,11 +33,25 @@ def is_done(store: Store, path: Path) -> bool:
     Call it under the lock of the trial.
     """
     damage = store.damage(path)
-    if damage not in ([], ["metrics.json"]):
+    if damage not in ([], ["metrics.json"]) or (path / "metrics.json").is_dir() or outdated(path):
         return False
     if damage or read_json(path / "metrics.json").get("metrics_version") != metrics.VERSION:
         refresh(store, path)
     return True
+
+
+def outdated(path: Path) -> bool:
+    """Whether a finished trial cut its inputs otherwise than they would be cut now.
+
+    Up to version 4 of the features, the odd sub-token of two texts that are too long went to the second one more often
+    than `longest_first` gives it. That concerns the trials of similarity tasks that cut something; the recipe stays, as
+    no pair of BIOSSES is cut at 512.
+    """
+    facts = read_json(path / "provenance.json").get("facts", {})
+    cut = any(facts.get(f"{split}_inputs", {}).get("truncated") for split in SPLITS)
+    if not cut or facts.get("features_version", 4) > 4:
+        return False
+    return task_of(path, str(read_json(path / "spec.json")["task"])).type == "similarity"
 
 
 def refresh(store: Store, path: Path) -> bool:
@@ -50,14 +66,23 @@ def refresh(store: Store, path: Path) -> bool:
     return True
 
 
-def rescore(store: Store) -> int:
+def rescore(store: Store, tell: Tell = tell_damage) -> int:
     """Computes the metrics of all finished trials again; returns how many changed.
 
-    A trial whose metrics file alone is damaged is repaired; other damaged ones are left for `blurb run`.
+    A trial whose metrics file alone is damaged is repaired.
+
+    :param tell: is told of other damage; those trials are left for `blurb run`
     """
     changed = 0
     for path in store.trial_folders():
         with FileLock(store.lock(path)):
-            if store.damage(path) in ([], ["metrics.json"]):
-                changed += refresh(store, path)
+            try:
+                damage = store.damage(path)
+                if damage in ([], ["metrics.json"]) and not (path / "metrics.json").is_dir():
+                    changed += refresh(store, path)
+                    continue
+            except (BlurbError, OSError, TypeError, KeyError) as error:
+                tell(f"{path}: {error} It was not scored again.")
+                continue
+        tell(f"{path}: {', '.join(damage)} missing or damaged; the blurb run that made the trial runs it again.")
     return changed

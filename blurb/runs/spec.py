@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-RECIPE = 1
-"""Raised by hand when a change of ours (loop, inputs, heads) changes results; old trials are then run again."""
+RECIPES: Mapping[str, int] = {"encoder": 1, "baseline": 1}
+"""By kind of learner; raised by hand when a change of ours (loop, inputs, heads) changes its results: then its trials
+are run again, and no others."""
+LATER = ("plugins",)
+"""Fields that came after the first stores: not there while they are empty, so that what was done stays done."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class Trial:
     :param settings: everything that the protocol decided and that concerns this task
     :param seed: seed of weights, batches, dropout and drawn subsets
     :param precision: as resolved (fp32, bf16, fp16)
+    :param recipe: of its learner
+    :param plugins: setting -> hash of the code and options of what is not built in (`blurb.runs.plugins`)
     """
 
     task: str
@@ -32,12 +37,18 @@ class Trial:
     settings: Mapping[str, Any]
     seed: int
     precision: str
-    recipe: int = RECIPE
+    recipe: int = 1
+    plugins: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What is stored and hashed."""
+        return {name: value for name, value in asdict(self).items() if value or name not in LATER}
 
     @property
     def hash(self) -> str:
-        """16 hexadecimal digits over all fields."""
-        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        """16 hexadecimal digits over the content."""
+        text = json.dumps(self.content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
@@ -48,14 +59,22 @@ class Trial:
 
 @dataclass(frozen=True)
 class Configuration:
-    """What makes a row of the leaderboard besides the model: protocol, overrides, precision and data suite."""
+    """What makes a row of the leaderboard besides the model: protocol, overrides, precision and data suite.
+
+    :param note: words of the protocol's file; they may be changed without making another row
+    """
 
     protocol: str
     protocol_hash: str
     overrides: Mapping[str, Any]
     precision: str
     suite: str
-    note: str = ""
+    note: str = field(default="", compare=False)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that decides, and no words."""
+        return {name: value for name, value in asdict(self).items() if name != "note"}
 
     @property
     def text(self) -> str:

@@ -1,25 +1,27 @@
 """Trials on disk: `<root>/<model>/<task>/<hash>/`, written aside and renamed into place, `DONE.json` last.
 
 A trial is done if and only if `DONE.json` is there and the hashes in it agree with the files beside it. Which trials
-make a row of the leaderboard stands in `<root>/<model>/rows/<key>.json`.
+make a row of the leaderboard stands in `<root>/<model>/rows/<key>.json` (`blurb.runs.rows`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from blurb import tasks
 from blurb.errors import StoreError
-from blurb.runs.spec import Configuration, Trial
+from blurb.files import write_whole
+from blurb.runs import names
+from blurb.runs.spec import Trial
 from blurb.tasks import Task
 
 SCHEMA = 1
@@ -42,27 +44,6 @@ class Record:
         return float(figures[split][self.metrics["metric"]])
 
 
-@dataclass(frozen=True)
-class Row:
-    """Which trials make a row of the leaderboard.
-
-    :param trials: task -> seed -> hash of the trial
-    :param families: task -> hash that these trials share, the seed left out
-    """
-
-    model: str
-    weights: str
-    configuration: Configuration
-    trials: Mapping[str, Mapping[int, str]]
-    families: Mapping[str, str]
-
-    @property
-    def key(self) -> str:
-        """12 hexadecimal digits over model, weights and configuration."""
-        text = json.dumps([self.model, self.weights, asdict(self.configuration)], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
 class Store:
     """A folder of trials.
 
@@ -71,10 +52,25 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._folders: dict[str, str] = {}
 
     def path(self, model: str, task: str, hash_: str) -> Path:
         """Folder of a trial."""
-        return self.root / folder_name(model) / task / hash_
+        return self.root / self.folder(model) / task / hash_
+
+    def folder(self, model: str) -> str:
+        """Name of the folder of a model, which is its own as soon as it has a row (`blurb.runs.names`)."""
+        if model not in self._folders:
+            self._folders[model] = names.folder(model, self._owners)
+        return self._folders[model]
+
+    def _owners(self, folder: str) -> set[str]:
+        """The models whose rows a folder holds."""
+        owners = set()
+        for path in (self.root / folder / "rows").glob("*.json"):
+            with contextlib.suppress(StoreError, KeyError):
+                owners.add(str(read_json(path)["model"]))
+        return owners
 
     def lock(self, path: Path) -> Path:
         """The lock file of a trial; whoever writes into its folder holds it."""
@@ -88,7 +84,7 @@ class Store:
         """Files that are missing or differ from `DONE.json`; `["DONE.json"]` if that is not there."""
         try:
             done = json.loads((path / "DONE.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return ["DONE.json"]
         if not isinstance(done, dict) or not isinstance(done.get("sha256"), dict):
             return ["DONE.json"]
@@ -115,6 +111,11 @@ class Store:
         finally:
             shutil.rmtree(aside, ignore_errors=True)
 
+    def remove_asides(self, process: int) -> None:
+        """Removes what a process that was killed had begun to write."""
+        for left in self.root.glob(f"*/*/.*.{process}"):
+            shutil.rmtree(left, ignore_errors=True)
+
     def seal(self, path: Path) -> None:
         """Writes `DONE.json` over the files as they are."""
         hashes = {name: _sha256(path / name) for name in FILES}
@@ -135,44 +136,6 @@ class Store:
     def trial_folders(self) -> list[Path]:
         """Folders of all trials, finished or not, in a fixed order."""
         return sorted(path.parent for path in self.root.glob("*/*/*/spec.json") if not path.parent.name.startswith("."))
-
-    def write_row(self, row: Row) -> Row:
-        """Adds a row, or the trials of a row to what it has; call it under the lock of the store.
-
-        Seeds of another family (other data, another recipe, another winner of a search) are dropped: they must not be
-        averaged with the new ones.
-        """
-        path = self.root / folder_name(row.model) / "rows" / f"{row.key}.json"
-        trials = {task: dict(seeds) for task, seeds in row.trials.items()}
-        families = dict(row.families)
-        if path.exists():
-            before = self._read_row(path)
-            for task, seeds in before.trials.items():
-                if task not in trials:
-                    trials[task], families[task] = dict(seeds), before.families[task]
-                elif before.families[task] == families[task]:
-                    trials[task] = {**seeds, **trials[task]}
-        merged = Row(row.model, row.weights, row.configuration, trials, families)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, {"schema": SCHEMA, **asdict(merged)})
-        return merged
-
-    def rows(self) -> list[Row]:
-        """All rows, in a fixed order."""
-        return [self._read_row(path) for path in sorted(self.root.glob("*/rows/*.json"))]
-
-    def _read_row(self, path: Path) -> Row:
-        content = read_json(path)
-        if content.pop("schema") != SCHEMA:
-            raise StoreError(f"{path} was written in another schema version than {SCHEMA}.")
-        configuration = Configuration(**content.pop("configuration"))
-        trials = {task: {int(seed): h for seed, h in seeds.items()} for task, seeds in content.pop("trials").items()}
-        return Row(configuration=configuration, trials=trials, **content)
-
-
-def folder_name(model: str) -> str:
-    """A model name as the name of a folder."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
 
 
 def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
@@ -201,16 +164,14 @@ def read_predictions(path: Path, names: Sequence[str] | None = None, split: str 
 
 def write_json(path: Path, content: object) -> None:
     """JSON, aside and renamed."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    aside.replace(path)
+    write_whole(path, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object; StoreError if it cannot be read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end
         raise StoreError(f"{path} cannot be read: {error}.") from error
     if not isinstance(content, dict):
         raise StoreError(f"{path} does not hold a JSON object.")

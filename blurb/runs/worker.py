@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
+import functools
 import gc
 import logging
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,11 +21,12 @@ from blurb import data, formulations, models, tasks
 from blurb.data import TaskData
 from blurb.errors import BlurbError, DataError
 from blurb.formulations._base import Formulation
+from blurb.inputs import cache
 from blurb.models import Source, Units
-from blurb.runs import rescore
+from blurb.runs import names, rescore
 from blurb.runs.environment import environment
 from blurb.runs.spec import Configuration, Trial
-from blurb.runs.store import Store, folder_name, write_json, write_predictions
+from blurb.runs.store import Store, write_json, write_predictions
 from blurb.training import memory, tracking
 
 log = logging.getLogger("blurb")
@@ -83,26 +85,29 @@ def execute(job: Job, progress: Progress = lambda done, total: None) -> Outcome:
         try:
             if rescore.is_done(store, path):
                 return Outcome(job, "already done")
-            _run(job, store, path, progress)
+            try:
+                _run(job, store, path, progress)
+            finally:
+                gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
+                memory.give_back()
         except Exception as error:  # noqa: BLE001 - whatever broke a trial must not stop the others
             message = str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
-            write_json(failure, {"message": message, "traceback": traceback.format_exc(), "trial": vars(job.trial)})
+            reason = {"message": message, "traceback": traceback.format_exc(), "trial": job.trial.content}
+            with contextlib.suppress(BlurbError, OSError):  # the reason may be that the disk is full
+                write_json(failure, reason)
             return Outcome(job, "failed", time.perf_counter() - start, message)
-        finally:
-            gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
-            memory.give_back()
         failure.unlink(missing_ok=True)
     return Outcome(job, "done", time.perf_counter() - start)
 
 
-@lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=1)
 def load_data(origin: Origin) -> TaskData:
     """The data of a task; kept, as the seeds of a task follow one another."""
     load = data.load_original if origin.original else data.load
     return load(tasks.get(origin.task), origin.folder)
 
 
-@cache
+@functools.cache
 def data_hash(origin: Origin) -> str:
     """The data hash of a task, for planning; all of them fit into memory, all the data may not."""
     return load_data(origin).hash
@@ -121,7 +126,7 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
     formulation = formulations.bind(content.task, trial.settings)
     watch = _tracking(job)
     with store.writing(path) as aside:
-        handler = logging.FileHandler(aside / "log.txt", encoding="utf-8")
+        handler = _Log(aside / "log.txt", encoding="utf-8")
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         log.addHandler(handler)
         log.setLevel(logging.INFO)
@@ -144,6 +149,7 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
                 "train_seconds": round(fitted - clock, 2),
                 "predict_seconds": round(time.perf_counter() - fitted, 2),
                 "train_units": len(units["train"].used),
+                "features_version": cache.VERSION,
                 **learner.facts,
             }
             log.info("trained in %.1f s", fitted - clock)
@@ -153,17 +159,22 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
             watch.finish()
             log.removeHandler(handler)
             handler.close()
-        write_json(aside / "spec.json", vars(trial))
+        write_json(aside / "spec.json", trial.content)
         write_predictions(aside / "predictions.parquet", columns)
         write_json(aside / "metrics.json", figures)
         write_json(aside / "provenance.json", _provenance(job, content, started, facts))
         _write_history(aside / "history.csv", history)
 
 
+class _Log(logging.FileHandler):
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Nothing: on a full disk the trial fails by its own files, without a traceback for every line of its log."""
+
+
 def _tracking(job: Job) -> tracking.Tracking:
     trial = job.trial
     settings = {**trial.settings, "seed": trial.seed, "precision": trial.precision}
-    run = f"{folder_name(job.source.name)}/{trial.task}/{trial.seed}"
+    run = f"{names.plain(job.source.name)}/{trial.task}/{trial.seed}"
     return tracking.Tracking(job.track, run, trial.hash, job.store / tracking.FOLDER, settings)
 
 

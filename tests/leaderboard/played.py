@@ -9,7 +9,7 @@ from typing import Any
 
 from blurb import formulations, tasks
 from blurb.inputs import tagging
-from blurb.runs import rescore
+from blurb.runs import rescore, rows
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store, write_json, write_predictions
 from blurb.tasks import Task
@@ -59,7 +59,7 @@ def play(
     trials = [fakes.trial(name, seed, **changes) for name in shares for seed in seeds]
     for trial in trials:
         write(store, model, trial, shares[trial.task], configuration, spoil)
-    store.write_row(replace(fakes.row(model, *trials, configuration=configuration), weights=row_weights))
+    rows.write(store, replace(fakes.row(model, *trials, configuration=configuration), weights=row_weights))
 
 
 def write(
@@ -94,7 +94,7 @@ def finish(
 ) -> None:
     """The files of a trial with these predictions, scored as real ones are."""
     with store.writing(store.path(model, trial.task, trial.hash)) as aside:
-        write_json(aside / "spec.json", vars(trial))
+        write_json(aside / "spec.json", trial.content)
         write_json(aside / "provenance.json", {"data_verdict": "identical", "model": model})
         write_predictions(aside / "predictions.parquet", columns)
         write_json(aside / "metrics.json", rescore.figures(formulation, columns))

@@ -15,6 +15,7 @@ from blurb import tasks
 from blurb.errors import DataError, StoreError
 from blurb.leaderboard import tables
 from blurb.leaderboard.terminal import comparison, render
+from blurb.runs import rows
 from blurb.runs.store import Store
 from tests.runs.fakes import CONFIGURATION, finish, row, trial
 
@@ -30,7 +31,7 @@ def fill(store: Store, names: list[str], seeds: int = 2, model: str = "m") -> No
     planned = [trial(name, seed) for name in names for seed in range(1, seeds + 1)]
     for number, each in enumerate(planned):
         finish(store, model, each, 0.5 + number / 100)
-    store.write_row(row(model, *planned))
+    rows.write(store, row(model, *planned))
 
 
 def test_a_complete_row(tmp_path: Path) -> None:
@@ -68,7 +69,7 @@ def test_an_incomplete_row_has_no_score_and_no_nan(tmp_path: Path) -> None:
 def test_an_unfinished_seed_makes_a_row_incomplete(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     fill(store, NAMES)
-    store.write_row(row("m", trial("gad", 3)))
+    rows.write(store, row("m", trial("gad", 3)))
     tables.rebuild(store, tmp_path / "leaderboard.csv")
     assert read(tmp_path / "leaderboard.csv")[0]["complete"] == "no"
 
@@ -76,7 +77,7 @@ def test_an_unfinished_seed_makes_a_row_incomplete(tmp_path: Path) -> None:
 def test_unverified_data_is_named(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     finish(store, "m", trial("ebm-pico"), 0.5, verdict="differs")
-    store.write_row(row("m", trial("ebm-pico")))
+    rows.write(store, row("m", trial("ebm-pico")))
     tables.rebuild(store, tmp_path / "leaderboard.csv")
     assert read(tmp_path / "leaderboard.csv")[0]["data"] == "ebm-pico differs"
 
@@ -84,9 +85,9 @@ def test_unverified_data_is_named(tmp_path: Path) -> None:
 def test_demo_rows_never_mix_with_real_ones(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     fill(store, NAMES, seeds=1)
-    store.write_row(row("m", trial("gad"), configuration=replace(CONFIGURATION, suite="demo")))
-    rows = tables.rebuild(store, tmp_path / "leaderboard.csv")
-    assert [(r.configuration.suite, r.complete, r.data) for r in rows] == [
+    rows.write(store, row("m", trial("gad"), configuration=replace(CONFIGURATION, suite="demo")))
+    found = tables.rebuild(store, tmp_path / "leaderboard.csv")
+    assert [(r.configuration.suite, r.complete, r.data) for r in found] == [
         ("blurb", True, "verified"), ("demo", False, "synthetic"),
     ]  # fmt: skip
 
@@ -148,13 +149,13 @@ def test_the_terminal_says_score_or_what_is_missing(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     fill(store, NAMES)
     fill(store, NAMES[:12], model="n")
-    rows = tables.rebuild(store, tmp_path / "leaderboard.csv")
+    found = tables.rebuild(store, tmp_path / "leaderboard.csv")
     console = Console(width=120, record=True, file=(tmp_path / "out").open("w"))
-    for each in rows:
+    for each in found:
         console.print(render(each))
-    console.print(comparison(rows))
+    console.print(comparison(found))
     text = console.export_text()
-    assert f"BLURB score: {rows[0].score:.2f}" in text
+    assert f"BLURB score: {found[0].score:.2f}" in text
     assert "No BLURB score: bioasq missing." in text
     assert "60.24 BioBERT" in text
     assert "50.50 ± 0.71" in text

@@ -12,6 +12,7 @@ from blurb import formulations, metrics, tasks
 from blurb.leaderboard import board, resampling, units
 from blurb.leaderboard.rows import gather
 from blurb.metrics.counts import aligned, mistakes, score_of, unit_counts
+from blurb.runs import rows
 from blurb.runs.store import Store
 from tests.leaderboard import played
 from tests.runs import fakes
@@ -50,7 +51,7 @@ def test_the_interval_is_around_the_metric(name: str, kind: str, tmp_path: Path)
         columns["prediction"] = answers(task, kind, columns["gold"], rng)
         columns["majority"], columns["scores"] = columns["gold"], [None] * (2 * size)
         played.finish(store, "m", trial, formulation, columns)
-    store.write_row(fakes.row("m", *trials))
+    rows.write(store, fakes.row("m", *trials))
     (row,) = gather(store)
     found = units.load(row.records[name])
     assert found is not None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from blurb.runs.rows import Row
 from blurb.runs.spec import Configuration, Trial
-from blurb.runs.store import Row, Store, write_json, write_predictions
+from blurb.runs.store import Store, write_json, write_predictions
 
 CONFIGURATION = Configuration("quick", "0" * 64, {"lr": 0.001}, "fp32", "blurb", "a note")
 
@@ -25,7 +26,7 @@ def finish(
     """Writes all files of a trial."""
     path = store.path(model, planned.task, planned.hash)
     with store.writing(path) as aside:
-        write_json(aside / "spec.json", vars(planned))
+        write_json(aside / "spec.json", planned.content)
         write_json(aside / "provenance.json", {"data_verdict": verdict})
         # The figure that counts does not come first in the alphabet.
         figures = {metric: score, "accuracy_of_nothing": 0.0}
@@ -45,4 +46,4 @@ def row(model: str, *trials: Trial, configuration: Configuration = CONFIGURATION
     for planned in trials:
         found.setdefault(planned.task, {})[planned.seed] = planned.hash
     families = {planned.task: planned.family for planned in trials}
-    return Row(model, "w" * 64, configuration, found, families)
+    return Row(model, "w" * 64, "t" * 64, 1, configuration, found, families)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from blurb.errors import StoreError
-from blurb.runs.store import FILES, Store, folder_name
-from tests.runs.fakes import CONFIGURATION, finish, row, trial
+from blurb.runs.store import FILES, Store
+from tests.runs.fakes import finish, trial
 
 
 def test_identity_covers_every_field() -> None:
@@ -18,6 +18,7 @@ def test_identity_covers_every_field() -> None:
     changes: list[dict[str, object]] = [
         {"task": "ddi"}, {"weights": "other"}, {"tokenizer": "other"}, {"data": "other"}, {"seed": 2},
         {"precision": "bf16"}, {"settings": {**first.settings, "head": "crf"}}, {"recipe": 99},
+        {"plugins": {"head": "0f"}},
     ]  # fmt: skip
     hashes = {replace(first, **change).hash for change in changes}  # type: ignore[arg-type]
     assert len(hashes | {first.hash}) == len(changes) + 1
@@ -66,6 +67,16 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     assert record.score("test", baseline=True) == 0.2
 
 
+def test_deep_json_is_damage_and_not_a_traceback(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    path = finish(store, "m", trial(), 0.5)
+    (path / "DONE.json").write_text("[" * 100_000)
+    assert store.damage(path) == ["DONE.json"]
+    (path / "spec.json").write_text("[" * 100_000)
+    with pytest.raises(StoreError, match=r"spec\.json cannot be read"):
+        store.read_spec(path)
+
+
 def test_a_store_of_another_schema_is_refused(tmp_path: Path) -> None:
     store = Store(tmp_path)
     path = finish(store, "m", trial(), 0.5)
@@ -73,20 +84,3 @@ def test_a_store_of_another_schema_is_refused(tmp_path: Path) -> None:
     (path / "DONE.json").write_text(json.dumps({**done, "schema": 99}))
     with pytest.raises(StoreError, match="schema version 99"):
         store.is_done(path)
-
-
-def test_rows_are_merged_by_task_and_seed_but_never_across_data(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.write_row(row("m", trial("gad", 1), trial("ddi", 1), trial("ddi", 2), trial("hoc", 1)))
-    merged = store.write_row(row("m", trial("gad", 2), trial("ddi", 1, data="new")))
-    assert set(merged.trials["gad"]) == {1, 2}
-    assert merged.trials["ddi"] == {1: trial("ddi", 1, data="new").hash}  # seed 2 had other data
-    assert set(merged.trials["hoc"]) == {1}
-    assert store.rows() == [merged]
-    store.write_row(row("m", trial(), configuration=replace(CONFIGURATION, precision="bf16")))
-    assert len(store.rows()) == 2
-
-
-@pytest.mark.parametrize(("name", "folder"), [("scratch:tiny", "scratch-tiny"), ("a b/c", "a-b-c"), ("..", "model")])
-def test_model_names_become_safe_folders(name: str, folder: str) -> None:
-    assert folder_name(name) == folder

@@ -47,7 +47,7 @@ def audit(data: Path | None, selection: str, model: str | None, form: str, raw: 
     from blurb.data.audit import audit as examine
     from blurb.data.audit.gather import gather
     from blurb.errors import SettingsError
-    from blurb.leaderboard.tables import write_whole
+    from blurb.files import write_whole
 
     if out is not None and out.suffix not in (".csv", ".json"):
         raise SettingsError(f"--out writes .csv or .json, not '{out.name}'.")

@@ -24,8 +24,8 @@ def command(
     OUT needs no server and no network: tables to sort and filter, pictures, head to head, and how each row was made.
     """
     from blurb.errors import SettingsError
+    from blurb.files import write_whole
     from blurb.leaderboard import page
-    from blurb.leaderboard.tables import write_whole
 
     if not output.is_dir() and not results and no_published:
         raise SettingsError(f"There is no store at {output} and no --results: the page would be empty.")

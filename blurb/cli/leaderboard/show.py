@@ -66,6 +66,9 @@ def command(
         for rank, entry in board.ranked(entries, column)
     ]
     show(("rank", "row", *shown, "runs"), lines, form, numbers=("rank", *shown, "runs"))
+    for entry in entries:
+        if entry.capped and form == "table":
+            click.echo(f"{entry.name}: not ranked, as a part of the units was scored ({entry.note}).")
     if left_out and form == "table":
         counts = ", ".join(f"{name} {len(ids)}" for name, ids in left_out.items() if ids)
         click.echo(f"Test units left out, as their input is in train: {counts or 'none'}.")

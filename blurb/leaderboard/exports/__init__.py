@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from blurb.errors import SettingsError
+from blurb.files import write_whole
 from blurb.leaderboard.exports._base import Files, Format, Wanted
-from blurb.leaderboard.tables import write_whole
 from blurb.registry import Registry
 
 __all__ = ["Files", "Format", "Wanted", "formats", "render", "write"]

@@ -65,7 +65,7 @@ def rows(wanted: Wanted, optional: bool = False) -> list[Result]:
 
     :param optional: no row at all is no error, unless one was asked for
     """
-    found = sorted(gather(Store(wanted.store)), key=_order)
+    found = gather(Store(wanted.store))
     asked = bool(wanted.models or wanted.row)
     if not found and optional and not asked:
         return []
@@ -108,20 +108,16 @@ def real_row(wanted: Wanted) -> Result:
     return row
 
 
-def _order(row: Result) -> tuple[str, ...]:
-    """That of the leaderboard, and where that leaves it open by precision and weights."""
-    setting = row.configuration
-    return setting.suite, row.model, setting.text, setting.precision, row.weights
-
-
 def _labels(chosen: Sequence[Result]) -> list[str]:
-    """Suite, protocol, overrides and precision, as `--row` takes them; the weights too where rows are alike."""
+    """Suite, protocol, overrides and precision, as `--row` takes them; more where rows are alike."""
     plain = [
         " ".join(filter(None, (row.configuration.suite, row.configuration.text, row.configuration.precision)))
         for row in chosen
     ]
-    keys = [(row.model, label) for row, label in zip(chosen, plain, strict=True)]
-    return [
-        f"{label} {row.weights[:12]}" if keys.count(key) > 1 else label
-        for row, label, key in zip(chosen, plain, keys, strict=True)
-    ]
+    for part in ("weights", "tokenizer"):
+        keys = [(row.model, label) for row, label in zip(chosen, plain, strict=True)]
+        plain = [
+            f"{label} {getattr(row, part)[:12]}".strip() if keys.count(key) > 1 else label
+            for row, label, key in zip(chosen, plain, keys, strict=True)
+        ]
+    return plain

@@ -29,12 +29,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """One model. Figures are times 100; `sd` is over seeds, of datasets with two or more."""
+    """One model. Figures are times 100; `sd` is over seeds, of datasets with two or more.
+
+    :param capped: scored on a part of the units: never the best
+    """
 
     name: str
     figures: dict[str, float]
     sd: dict[str, float] = field(default_factory=dict)
     note: str = ""
+    capped: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,10 +87,10 @@ def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool) -> str:
 def _line(columns: Sequence[Column], key: str, sd: bool) -> list[Cell]:
     """Best is judged by what is printed: two models with equal print are both best."""
     texts = [f"{column.figures[key]:.2f}" if key in column.figures else "" for column in columns]
-    known = [float(text) for text in texts if text]
+    known = [float(text) for text, column in zip(texts, columns, strict=True) if text and not column.capped]
     best = f"{max(known):.2f}" if len(known) > 1 else None
     return [
-        Cell(text, f"{column.sd[key]:.2f}" if sd and key in column.sd else "", text == best)
+        Cell(text, f"{column.sd[key]:.2f}" if sd and key in column.sd else "", text == best and not column.capped)
         for text, column in zip(texts, columns, strict=True)
     ]
 
@@ -109,9 +113,9 @@ def _of_result(row: Result, own: Sequence[Result], datasets: Sequence[Task]) -> 
         facts.append("synthetic data")
     elif row.data != "verified":
         facts.append(f"data not verified as BLURB's: {row.data}")
-    if row.configuration.note:
-        facts.append(row.configuration.note)
-    return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.")
+    if row.note:
+        facts.append(row.note)
+    return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.", row.capped)
 
 
 def _setting(row: Result, own: Sequence[Result]) -> str:

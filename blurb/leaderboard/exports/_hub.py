@@ -30,7 +30,7 @@ class Figure(NamedTuple):
     def facts(self, row: Result) -> dict[str, Any]:
         """What the number is the result of."""
         spread = {} if self.sd is None else {"sd": self.sd}
-        setting = {"protocol": row.configuration.text, "precision": row.configuration.precision}
+        setting = {"protocol": row.configuration.text, "precision": row.configuration.precision, "note": row.note}
         return {**{name: text for name, text in setting.items() if text}, "seeds": len(self.seeds), **spread}
 
 

@@ -78,6 +78,7 @@ def _score(row: Result, wanted: Wanted) -> list[EvalResult]:
             metric_type="blurb_score",
             metric_name="BLURB score",
             metric_value=round(row.score, 2),
+            metric_args={"note": row.note} if row.note else None,
         )
     ]
 

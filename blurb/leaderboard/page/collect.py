@@ -17,7 +17,7 @@ from blurb.leaderboard.page.made import made, public
 from blurb.leaderboard.page.model import Board, Curve, Dataset, Entry, Page
 from blurb.leaderboard.rows import DEMO, Result, gather
 from blurb.leaderboard.sides import of_result
-from blurb.leaderboard.tables import NAMES, configuration
+from blurb.leaderboard.tables import KEY, NAMES, READ, configuration, model
 from blurb.runs.store import Record, Store
 
 TITLE = "BLURB leaderboard"
@@ -37,7 +37,8 @@ def collect(
     entries = {entry.key: entry for entry in map(_entry, gather(Store(store)) if store.is_dir() else [])}
     for path in results:
         for entry in files.results(path):
-            entries.setdefault(entry.key, entry)
+            if not any(_same(entry.key, key) for key in entries):
+                entries[entry.key] = entry
     # Published numbers are of the real data: beside synthetic rows alone they mean nothing.
     if with_published and not (entries and all(entry.suite == DEMO for entry in entries.values())):
         for row in published.shipped():
@@ -56,21 +57,31 @@ def board(suite: str, entries: Iterable[Entry]) -> Board:
     return Board(suite, names, ordered, duels(ordered, names))
 
 
+def _same(key: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two keys are of one row; a table of an earlier schema knows neither tokenizer nor recipe."""
+    return len(key) == len(other) and all(
+        one == two or (column in READ["3"] and not (one and two))
+        for column, one, two in zip(KEY, key, other, strict=True)
+    )
+
+
 def _told_apart(entries: Sequence[Entry]) -> list[Entry]:
-    """Entries of one name and setting differ in their weights, and then say so."""
-    labels = [entry.label for entry in entries]
-    return [
-        replace(entry, detail=f"{entry.detail} {entry.weights[:8]}".strip())
-        if entry.weights and labels.count(label) > 1
-        else entry
-        for entry, label in zip(entries, labels, strict=True)
-    ]
+    """Entries of one name and setting differ in their weights, tokenizer or recipe, and then say so."""
+    for place in (2, 3, 4):  # of these in `KEY`
+        labels = [entry.label for entry in entries]
+        entries = [
+            replace(entry, detail=f"{entry.detail} {entry.key[place][:8]}".strip())
+            if entry.kind != "published" and entry.key[place] and labels.count(label) > 1
+            else entry
+            for entry, label in zip(entries, labels, strict=True)
+        ]
+    return list(entries)
 
 
 def _rank(entry: Entry) -> tuple[bool, float, int, float, str]:
     means = [value.mean for value in entry.types.values()]
     score = entry.score.mean if entry.score else 0.0
-    return entry.score is None, -score, -len(means), -math.fsum(means), entry.label
+    return entry.capped or entry.score is None, -score, -len(means), -math.fsum(means), entry.label
 
 
 def _entry(row: Result) -> Entry:
@@ -84,7 +95,7 @@ def _entry(row: Result) -> Entry:
         model=row.model,
         detail=public(detail),
         suite=row.configuration.suite,
-        key=(row.configuration.suite, row.model, row.weights[:12], *columns.values()),
+        key=(row.configuration.suite, *model(row).values(), *columns.values()),
         datasets={
             task: _dataset(row, task, known[task], dict(sorted(side.scores[task].items()))) for task in row.records
         },
@@ -93,7 +104,8 @@ def _entry(row: Result) -> Entry:
         side=side,
         runs=files.counted([len(seeds) for seeds in row.records.values()]),
         complete=row.complete,
-        notes=[note for note in (row.configuration.note, _doubts(row)) if note],
+        notes=[note for note in (row.note, _doubts(row)) if note],
+        capped=row.capped,
         made=made(row),
     )
 

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from blurb.errors import DataError
-from blurb.leaderboard import ablation_tables, tables
+from blurb.leaderboard import ablation_tables, merging, tables
 from blurb.leaderboard.page import intervals
 from blurb.leaderboard.page.model import Ablation, Dataset, Entry, Value
 from blurb.leaderboard.published import PublishedRow
-from blurb.leaderboard.sides import KEY, MAIN, Side, read_lines
+from blurb.leaderboard.sides import MAIN, Side, read_lines
+from blurb.leaderboard.tables import KEY
 
 Line = dict[str, str]
 
@@ -52,8 +53,9 @@ def _entry(key: tuple[str, ...], rows: dict[str, list[Line]]) -> Entry:
         scores[task] = runs["test"]
         versions[task] = ",".join(sorted({one["metrics_version"] for one in lines}))
     types, score = intervals.averages({task: one for task, one in known.items() if task in tables.NAMES})
-    suite, model, _, protocol, overrides, precision = key
-    detail = " ".join(part for part in (protocol, overrides, precision) if part)
+    every = [line for lines in rows.values() for line in lines]
+    suite, model = key[:2]
+    detail = " ".join(every[0][column] for column in tables.ASKED if every[0][column])
     data = {task: ",".join(sorted({line["data_hash"] for line in lines})) for task, lines in rows.items()}
     means = {task: one.value.mean for task, one in known.items()}
     doubts = [f"{task} {one.data}" for task, one in datasets.items() if one.data not in ("identical", "synthetic")]
@@ -61,7 +63,8 @@ def _entry(key: tuple[str, ...], rows: dict[str, list[Line]]) -> Entry:
         kind="file", model=model, detail=detail, suite=suite, key=key, datasets=datasets, types=types, score=score,
         side=Side(f"{model} {detail}", means, scores, data=data, versions=versions),
         runs=counted([len(one.seeds) for one in datasets.values()]), complete=set(tables.NAMES) <= set(datasets),
-        notes=doubts,
+        notes=[note for note in (merging.note(every), *doubts) if note],
+        capped=any(line["max_eval"] for line in every),
     )  # fmt: skip
 
 

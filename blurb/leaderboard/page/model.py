@@ -86,8 +86,9 @@ class Entry:
 
     :param kind: "store", "file" (a `results.csv`) or "published"
     :param detail: configuration, or the source of a published row
-    :param key: what makes two rows one: suite, model, weights, protocol, overrides, precision
+    :param key: what makes two rows one (`blurb.leaderboard.tables.KEY`)
     :param notes: what a reader should know before comparing it
+    :param capped: scored on a part of the units: never the best of anything
     """
 
     kind: str
@@ -103,6 +104,7 @@ class Entry:
     complete: bool = False
     notes: Sequence[str] = ()
     made: Made | None = None
+    capped: bool = False
 
     @property
     def weights(self) -> str:

@@ -74,7 +74,8 @@ def best(board: Board) -> dict[str, float]:
     """The best value of each column, as printed: equal prints are all the best."""
     found = {}
     for key, _, _ in columns(board):
-        values = [round(value.mean, 2) for entry in board.entries if (value := value_of(entry, key))]
+        whole = [entry for entry in board.entries if not entry.capped]
+        values = [round(value.mean, 2) for entry in whole if (value := value_of(entry, key))]
         if values:
             found[key] = max(values)
     return found

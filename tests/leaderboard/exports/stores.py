@@ -10,6 +10,7 @@ from typing import Any
 
 from blurb import formulations, tasks
 from blurb.data.schema import Row
+from blurb.runs import rows as row_files
 from blurb.runs.store import Store, write_json, write_predictions
 from blurb.tasks import Task
 from tests.runs.fakes import CONFIGURATION, row, trial
@@ -59,14 +60,14 @@ def finish(
     }  # fmt: skip
     planned = trial(name, seed)
     with store.writing(store.path("m", name, planned.hash)) as aside:
-        write_json(aside / "spec.json", vars(planned))
+        write_json(aside / "spec.json", planned.content)
         write_json(aside / "provenance.json", {"data_verdict": verdict, "started": f"2024-05-0{seed}T10:00:00Z"})
         content = {"metrics_version": 1, "majority": {"dev": figures, "test": figures}, "dev": figures, "test": figures}
         write_json(aside / "metrics.json", {**content, "metric": next(iter(figures))})
         write_predictions(aside / "predictions.parquet", columns)
         (aside / "history.csv").write_text("epoch\n")
         (aside / "log.txt").write_text("\n")
-    store.write_row(row("m", planned, configuration=CONFIGURATION))
+    row_files.write(store, row("m", planned, configuration=CONFIGURATION))
 
 
 def export(*arguments: str, folder: Path) -> tuple[int, str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from blurb.runs import rows
 from blurb.runs.spec import Configuration
 from blurb.runs.store import Store
 from tests.leaderboard.exports.stores import export
@@ -21,7 +22,7 @@ HEAVY = ("torch", "transformers", "datasets", "accelerate", "pandas", "sklearn",
 def add(store: Store, model: str, configuration: Configuration = CONFIGURATION, score: float = 0.5) -> None:
     planned = trial("gad", seed=1 + len(store.trial_folders()))
     finish(store, model, planned, score)
-    store.write_row(row(model, planned, configuration=configuration))
+    rows.write(store, row(model, planned, configuration=configuration))
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_rows_that_differ_in_their_weights_are_told_apart(tmp_path: Path) -> Non
     add(store, "alpha")
     planned = trial("gad", seed=9)
     finish(store, "alpha", planned, 0.6)
-    store.write_row(replace(row("alpha", planned), weights="f" * 64))
+    rows.write(store, replace(row("alpha", planned), weights="f" * 64))
     code, text = export("model-index", folder=tmp_path)
     assert code == 2
     assert "--row 'blurb quick lr=0.001 fp32 ffffffffffff'" in text

@@ -14,6 +14,7 @@ from blurb import tasks
 from blurb.leaderboard import tables
 from blurb.leaderboard.exports.latex import escape as escape_latex
 from blurb.leaderboard.exports.markdown import escape as escape_markdown
+from blurb.runs import rows
 from blurb.runs.store import Store
 from tests.leaderboard.exports.stores import export
 from tests.runs.fakes import CONFIGURATION, finish, row, trial
@@ -27,7 +28,7 @@ def fill(folder: Path, model: str = "my_model", names: list[str] = NAMES, seeds:
     planned = [trial(name, seed) for name in names for seed in range(1, seeds + 1)]
     for number, each in enumerate(planned):
         finish(store, model, each, 0.8 + number / 1000)
-    store.write_row(row(model, *planned))
+    rows.write(store, row(model, *planned))
 
 
 def markdown(text: str) -> tuple[list[str], list[list[str]]]:
@@ -88,7 +89,7 @@ def test_the_best_of_each_dataset_is_bold(tmp_path: Path, name: str, bold: str) 
     for model, known in scores.items():
         for task, score in known.items():
             finish(store, model, trial(task), score)
-            store.write_row(row(model, trial(task)))
+            rows.write(store, row(model, trial(task)))
     _, text = export(name, "--tasks", "gad,ddi,bioasq", folder=tmp_path)
     parse = markdown if name == "markdown" else latex
     head, lines = parse(text)
@@ -112,8 +113,8 @@ def test_a_model_alone_has_nothing_in_bold(tmp_path: Path) -> None:
 def test_what_to_know_of_a_row_stands_below(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     finish(store, "m", trial("gad"), 0.5, verdict="differs")
-    store.write_row(row("m", trial("gad")))
-    store.write_row(row("m", trial("gad"), configuration=replace(CONFIGURATION, precision="bf16")))
+    rows.write(store, row("m", trial("gad")))
+    rows.write(store, row("m", trial("gad"), configuration=replace(CONFIGURATION, precision="bf16")))
     text = export("markdown", "--published", "linkbert2022/BioLinkBERT-base", folder=tmp_path)[1]
     assert markdown(text)[0][1:] == [
         "BioLinkBERT-base (linkbert2022)",
@@ -129,8 +130,8 @@ def test_rows_that_differ_in_their_weights_or_suite_alone_are_told_apart(tmp_pat
     store = Store(tmp_path / "runs")
     finish(store, "m", trial("gad"), 0.5)
     finish(store, "m", trial("gad", seed=9), 0.6)
-    store.write_row(row("m", trial("gad")))
-    store.write_row(replace(row("m", trial("gad", seed=9)), weights="f" * 64))
+    rows.write(store, row("m", trial("gad")))
+    rows.write(store, replace(row("m", trial("gad", seed=9)), weights="f" * 64))
     assert markdown(export("markdown", folder=tmp_path)[1])[0][1:] == [
         "m (quick lr=0.001 fp32 ffffffff)",
         "m (quick lr=0.001 fp32 wwwwwwww)",
@@ -139,7 +140,7 @@ def test_rows_that_differ_in_their_weights_or_suite_alone_are_told_apart(tmp_pat
     store = Store(other / "runs")
     finish(store, "m", trial("gad"), 0.5)
     for suite in ("blurb", "mine"):
-        store.write_row(row("m", trial("gad"), configuration=replace(CONFIGURATION, suite=suite)))
+        rows.write(store, row("m", trial("gad"), configuration=replace(CONFIGURATION, suite=suite)))
     assert markdown(export("markdown", folder=other)[1])[0][1:] == [
         "m (quick lr=0.001 fp32 blurb)",
         "m (quick lr=0.001 fp32 mine)",

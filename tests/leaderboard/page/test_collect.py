@@ -18,6 +18,7 @@ from blurb.leaderboard.page.made import made, public
 from blurb.leaderboard.rows import gather
 from blurb.leaderboard.score import blurb_score, type_means
 from blurb.leaderboard.significance import critical, half_width
+from blurb.runs import rows
 from blurb.runs.spec import Configuration
 from blurb.runs.store import Store
 from tests.leaderboard.played import NAMES, play
@@ -137,7 +138,7 @@ def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
     trials = [fakes.trial("gad", seed) for seed in (1, 2)]
     for trial in trials:
         play(store, "m", {"gad": 0.8}, (trial.seed,))
-    store.write_row(fakes.row("m", *[fakes.trial("gad", seed, weights=f"{'m':w<64}") for seed in (1, 2)]))
+    rows.write(store, fakes.row("m", *[fakes.trial("gad", seed, weights=f"{'m':w<64}") for seed in (1, 2)]))
     histories = sorted(tmp_path.glob("m/gad/*/history.csv"))
     histories[0].write_text("epoch,loss,learning_rate,dev\n1,0.5,0.1,0.25\n2,0.4,0.1,0.5\n")
     histories[1].write_text("epoch,loss,learning_rate,dev\n1,0.5,0.1,nan\n2,0.4,0.1,x\n")
@@ -151,7 +152,7 @@ def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace("\n3,", "\n1,"), "schema version 1"),
+        (lambda text: text.replace("\n4,", "\n1,"), "schema version 1"),
         (lambda text: text + text.splitlines()[1] + "\n", "the same model, task, seed, split and metric as line 2"),
         (lambda text: text.replace(",data_hash,", ",hash,", 1), "data_hash"),
         (lambda text: text.splitlines()[0] + "\n", "no rows"),

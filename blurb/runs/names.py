@@ -1,0 +1,55 @@
+"""Names of models as names of folders, and which names cannot be."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection
+from urllib.parse import quote
+
+from blurb.errors import SettingsError
+
+LONGEST = 200
+"""Bytes of the name of a folder; file systems take 255, and a file aside has a few more."""
+UNFIT = {"Cc", "Cs", "Zl", "Zp"}
+"""Unicode's control characters, what is no character, and breaks of lines and paragraphs."""
+
+
+def check(name: str, what: str) -> None:
+    """SettingsError if a name could not be written into a table or a folder and read again.
+
+    :param what: whose name it is, as the message says it
+    """
+    bad = next((character for character in name if unicodedata.category(character) in UNFIT), None)
+    if bad is not None:
+        kind = "bytes that are no UTF-8" if unicodedata.category(bad) == "Cs" else f"the character U+{ord(bad):04X}"
+        shown = name.encode("ascii", "backslashreplace").decode()
+        raise SettingsError(f"{what} {shown!r} holds {kind}, which tables cannot; give another one with --name.")
+    if not name.strip():
+        raise SettingsError(f"{what} is empty; give one with --name.")
+    if len(encoded(name)) > LONGEST:
+        raise SettingsError(f"{what} {name[:40]!r}... is too long for a folder; give a shorter one with --name.")
+
+
+def plain(name: str) -> str:
+    """A name of ASCII letters, digits, dots, underscores and hyphens alone: `org/model` is `org-model`."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model"
+
+
+def encoded(name: str) -> str:
+    """A name so that no other name looks alike; `urllib.parse.unquote` gives it back.
+
+    >>> encoded("org/model"), encoded("model")
+    ('org%2Fmodel', '%6Dodel')
+    """
+    text = quote(name, safe="")
+    return text if text != name else f"%{ord(name[0]):02X}{name[1:]}"
+
+
+def folder(name: str, owners: Callable[[str], Collection[str]]) -> str:
+    """The folder of a model: the plain name, unless models of other names alone have it.
+
+    :param owners: the models that have rows in a folder
+    """
+    there = owners(plain(name))
+    return plain(name) if not there or name in there else encoded(name)

@@ -1,0 +1,91 @@
+"""Names of models as folders: those of 53549ab where they are free, reversible ones where they are not, or refused."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blurb.cli import cli
+from blurb.errors import SettingsError
+from blurb.leaderboard.sides import of_file
+from blurb.runs import names, rows
+from blurb.runs.store import Store
+from tests.runs.fakes import finish, row, trial
+
+SMOKE = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("scratch:tiny", "scratch-tiny"), ("org/model", "org-model"), ("a b/c", "a-b-c"), ("..", "model"), ("x", "x")],
+)
+def test_a_name_keeps_the_folder_that_it_had(name: str, folder: str, tmp_path: Path) -> None:
+    assert Store(tmp_path).folder(name) == folder
+
+
+def test_names_that_would_share_a_folder_get_their_own(tmp_path: Path) -> None:
+    asked = ["@x", "x", "-x", "β", "γ", "model", "org/model", "org-model"]
+    for number, name in enumerate(asked):
+        planned = trial("gad", number + 1)
+        finish(Store(tmp_path), name, planned, 0.5)
+        rows.write(Store(tmp_path), row(name, planned))
+    folders = {name: Store(tmp_path).folder(name) for name in asked}
+    assert len(set(folders.values())) == len(asked)
+    assert folders["@x"] == "x"
+    assert folders["org/model"] == "org-model"
+    for name, folder in folders.items():
+        assert folder == names.plain(name) or unquote(folder) == name
+    assert sorted(found.model for found in rows.read(Store(tmp_path))) == sorted(asked)
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_encoded_names_are_reversible_and_never_a_plain_one(first: str, second: str) -> None:
+    if any("\ud800" <= character <= "\udfff" for character in first + second):
+        return
+    assert unquote(names.encoded(first)) == first
+    assert "%" in names.encoded(first)
+    assert "%" not in names.plain(second)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a\rb",
+        "a\nb",
+        "a\u2028b",
+        "a\u0085b",
+        "a\x0bb",
+        "a\x0cb",
+        "a\tb",
+        "",
+        "  ",
+        "x" * 300,
+        os.fsdecode(b"bert-\xe9"),
+    ],
+)
+def test_what_no_table_can_hold_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError, match="--name"):
+        names.check(name, "the name of the model,")
+    if "\x00" not in name and name.strip():
+        result = CliRunner().invoke(cli, [*SMOKE, "--name", name])
+        assert isinstance(result.exception, SettingsError), result.output
+        assert list(tmp_path.iterdir()) == []  # nothing was written
+
+
+@pytest.mark.parametrize("name", ["a,b", 'a"b', "=cmd", "'x", "β-model", "a\u00a0b", "[/red]", "[bold]x[/]"])
+def test_every_name_that_is_taken_comes_back_from_the_tables(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, [*SMOKE, "--name", name], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    for table in ("results.csv", "leaderboard.csv"):
+        assert [model for model, _ in of_file(tmp_path / table, "test", alone=True)] == [name]
+    assert name in result.output
