@@ -6,13 +6,18 @@ Nothing is imported before it is asked for, and there is no list to edit: the fi
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import importlib.util
 import inspect
 import pkgutil
+import sys
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from blurb.errors import SettingsError, UnknownName
@@ -43,6 +48,8 @@ class Registry(Generic[T]):
         self.package = package
         self.attribute = attribute
         self.group = group
+        self.files: dict[str, Path] = {}
+        """Plug-ins that were given as files: `name.py:Object` -> where the file is."""
 
     @cached_property
     def entries(self) -> dict[str, Entry]:
@@ -72,28 +79,87 @@ class Registry(Generic[T]):
         return sorted(self.entries)
 
     def get(self, name: str) -> T:
-        """The entry called `name`, or the object that `package.module:Object` points to.
+        """The entry called `name`, or the object of `package.module:Object` or of a file, `folder/file.py:Object`.
 
         Raises UnknownName, with the closest name, if there is none.
         """
+        if _is_file(name):
+            return self._load_file(name)
         if ":" in name:
             return self._load(name)
         if name not in self.entries:
             raise UnknownName(self.kind, name, self.names())
         return self._load(self.entries[name].target)
 
+    def short(self, name: str) -> str:
+        """The name that trials know a plug-in by: of one from a file without the folders, which are this machine's."""
+        if not _is_file(name):
+            return name
+        path, attribute = self._split(name)
+        short = f"{path.name}:{attribute}"
+        if self.files.setdefault(short, path) != path:
+            raise SettingsError(
+                f"Two {self.kind}s are called '{short}': {self.files[short]} and {path}. Rename one of the files."
+            )
+        return short
+
+    def is_plugin(self, name: str) -> bool:
+        """Whether an entry is not one of blurb's own."""
+        return ":" in name or self.entries[name].source != "blurb"
+
+    def _split(self, name: str) -> tuple[Path, str]:
+        file, _, attribute = name.rpartition(":")
+        return self.files.get(name) or Path(file).expanduser().resolve(), attribute
+
     def _load(self, target: str) -> T:
         module_name, _, attribute = target.partition(":")
         try:
             return cast(T, getattr(importlib.import_module(module_name), attribute))
         except (ImportError, AttributeError, ValueError, TypeError) as error:  # the last two: `:x`, `.x:y`
-            raise SettingsError(f"The {self.kind} '{target}' cannot be imported: {error}.") from error
+            hint = ""
+            if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in module_name:
+                hint = f" If it is not installed, name its file: ./{module_name.replace('.', '/')}.py:{attribute}"
+            raise SettingsError(f"The {self.kind} '{target}' cannot be imported: {error}.{hint}") from error
+
+    def _load_file(self, name: str) -> T:
+        """The object of a file, which is run once a process; the folder it is in is not put on the path."""
+        path, attribute = self._split(name)
+        if not path.is_file():
+            raise SettingsError(f"The {self.kind} '{name}' cannot be loaded: there is no file {path}.")
+        module_name = f"blurb_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
+        module = sys.modules.get(module_name)
+        if module is None:
+            spec = importlib.util.spec_from_file_location(module_name, path)
+            if spec is None or spec.loader is None:
+                raise SettingsError(f"The {self.kind} '{name}' cannot be loaded: {path} is no Python file.")
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[module_name] = module  # before it is run: data classes look their module up
+            try:
+                spec.loader.exec_module(module)
+            except Exception as error:
+                del sys.modules[module_name]
+                raise SettingsError(f"{_place(error, path)}: {type(error).__name__}: {error}") from error
+        if not hasattr(module, attribute):
+            raise SettingsError(f"The {self.kind} '{name}' cannot be loaded: {path} defines no {attribute}.")
+        return cast(T, getattr(module, attribute))
 
     def origin(self, name: str) -> str:
         """File (and line, for a class or function) in which an entry is written."""
         value: Any = self.get(name)
-        target = name if ":" in name else self.entries[name].target
-        module = importlib.import_module(target.partition(":")[0])
         if inspect.isclass(value) or inspect.isfunction(value):
             return f"{inspect.getsourcefile(value)}:{inspect.getsourcelines(value)[1]}"
+        target = name if ":" in name else self.entries[name].target
+        module = importlib.import_module(target.partition(":")[0])
         return str(module.__file__)
+
+
+def _is_file(name: str) -> bool:
+    return name.rpartition(":")[0].endswith(".py")
+
+
+def _place(error: Exception, path: Path) -> str:
+    """File and line of an error in a plug-in's file; of a mistake in its syntax, or where it was raised."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f"{path}:{lines[-1]}" if lines else str(path)

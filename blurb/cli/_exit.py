@@ -59,8 +59,8 @@ def damage() -> Iterator[list[str]]:
 
 
 def invoked(context: click.Context, command: Callable[[], object]) -> object:
-    """Runs a command and lets its exit code say that something was damaged."""
-    code = 0
+    """Runs a command and lets its exit code say that something was damaged, or that nobody foresaw what happened."""
+    code, result = 0, None
     with damage() as told:
         try:
             result = command()
@@ -70,6 +70,12 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
             again = " The same command goes on from here: finished trials are not run again."
             click.secho("Interrupted." + again * (GOES_ON in context.meta), fg="yellow", err=True)
             raise
+        except (BlurbError, OSError, click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception:  # noqa: BLE001 - Python would exit with 1, which of a gate says that there is a regression
+            traceback.print_exc()
+            click.secho("Error: this is a mistake of blurb's own; please report what stands above.", fg="red", err=True)
+            code = UNKNOWN
     if told:
         code = UNKNOWN if GATE in context.meta else max(code, PARTLY)
     if code:
@@ -95,10 +101,6 @@ def run(command: click.Group) -> int:
         return 128 + signal.SIGPIPE
     except (BlurbError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
         click.secho(f"Error: {error}", fg="red", err=True)
-        return UNKNOWN
-    except Exception:  # noqa: BLE001 - Python would exit with 1, which of a gate says that there is a regression
-        traceback.print_exc()
-        click.secho("Error: this is a mistake of blurb's own; please report what stands above.", fg="red", err=True)
         return UNKNOWN
 
 

@@ -14,9 +14,14 @@ _registry: Registry[type[Formulation]] = Registry(
 )
 
 
-__all__ = ["Formulation", "bind"]
+__all__ = ["Formulation", "bind", "plugin"]
 
 
 def bind(task: Task, options: Mapping[str, Any] | None = None) -> Formulation:
     """The formulation of a task, with the settings that concern it."""
     return _registry.get(task.type)(task, options)
+
+
+def plugin(task: Task) -> type[Formulation] | None:
+    """The formulation of a task, if it is none of blurb's own."""
+    return _registry.get(task.type) if _registry.is_plugin(task.type) else None

@@ -54,7 +54,13 @@ def parse(registry: Registry[Any], text: str) -> tuple[Any, dict[str, Any]]:
 def canonical(registry: Registry[Any], text: str) -> str:
     """The one way to write it: options sorted, defaults left out. Equal heads so have equal trials."""
     _, chosen = parse(registry, text)
-    return ",".join([text.split(",")[0].strip(), *written(chosen)])
+    return ",".join([registry.short(text.split(",")[0].strip()), *written(chosen)])
+
+
+def resolved(registry: Registry[Any], text: str) -> dict[str, Any]:
+    """Every option of a plug-in with the value that it has: those that were given over the defaults."""
+    plugin, chosen = parse(registry, text)
+    return {**options(plugin), **chosen}
 
 
 def written(chosen: dict[str, Any]) -> list[str]:

@@ -14,13 +14,15 @@ from blurb.errors import SettingsError
 from blurb.heads import heads, poolings
 from blurb.heads._spec import canonical, parse
 from blurb.models import Source
-from blurb.runs import names, rows
+from blurb.runs import names, plugins, rows
 from blurb.runs.engine import Engine
 from blurb.runs.rows import Row
 from blurb.runs.spec import RECIPES, Configuration, Trial
 from blurb.runs.store import Store
 from blurb.runs.worker import Job, Origin, Outcome, Progress, data_hash
 from blurb.tasks import Task
+from blurb.training import protocol
+from blurb.training import settings as settings_
 from blurb.training.protocol import Protocol
 from blurb.training.settings import Settings
 
@@ -82,17 +84,20 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
                 f"'{settings.relation_input}' needs their names: give the folder of the original release with --raw."
             )
         origin = Origin(task.name, request.raw, original=True)
+    concerning = relevant(settings, formulation, source)
     trial = Trial(
         task=task.name,
         weights=source.weights,
         tokenizer=source.tokenizer,
         data=data_hash(origin),
-        settings=relevant(settings, formulation, source),
+        settings=concerning,
         seed=seed,
         precision=request.precision if source.kind == "encoder" else "fp32",
         recipe=RECIPES[source.kind],
+        plugins=plugins.identity(task, concerning),
     )
-    return Job(trial, source, request.configuration(source), origin, request.store, request.device, request.track)
+    asked = request.configuration(source)
+    return Job(trial, source, asked, origin, request.store, request.device, request.track, plugins.files())
 
 
 def relevant(settings: Settings, formulation: formulations.Formulation, source: Source) -> dict[str, Any]:
@@ -109,6 +114,8 @@ def relevant(settings: Settings, formulation: formulations.Formulation, source: 
         foreign.add("word_pooling")
     if not formulation.pooled or parse(heads, settings.head)[0].reads_sequence:
         foreign.add("pooling")
+    defaults = protocol.defaults()
+    foreign |= {name for name in settings_.LATER if values[name] == defaults[name]}
     return {name: value for name, value in values.items() if name not in foreign}
 
 

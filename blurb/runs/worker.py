@@ -11,7 +11,7 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,11 +19,11 @@ from filelock import FileLock
 
 from blurb import data, formulations, models, tasks
 from blurb.data import TaskData
-from blurb.errors import BlurbError, DataError
+from blurb.errors import BlurbError, DataError, SettingsError
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
 from blurb.models import Source, Units
-from blurb.runs import names, rescore
+from blurb.runs import names, plugins, rescore
 from blurb.runs.environment import environment
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store, write_json, write_predictions
@@ -48,7 +48,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class Job:
-    """A trial with all that is needed to run it on this machine."""
+    """A trial with all that is needed to run it on this machine.
+
+    :param plugins: where the files of plug-ins are (`blurb.runs.plugins.files`)
+    """
 
     trial: Trial
     source: Source
@@ -57,6 +60,7 @@ class Job:
     store: Path
     device: str
     track: str = ""
+    plugins: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
@@ -76,6 +80,7 @@ class Outcome:
 
 def execute(job: Job, progress: Progress = lambda done, total: None) -> Outcome:
     """Runs a trial unless it is done. Two processes that are given the same trial run it once."""
+    plugins.remember(job.plugins)
     store = Store(job.store)
     path = job.path
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +128,8 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
     content = load_data(job.data)
     if content.hash != trial.data:
         raise DataError("the data changed since the trials were planned; run the command again.", job.data.folder)
+    if plugins.identity(content.task, trial.settings) != trial.plugins:
+        raise SettingsError("the code of a plug-in changed since the trials were planned; run the command again.")
     formulation = formulations.bind(content.task, trial.settings)
     watch = _tracking(job)
     with store.writing(path) as aside:

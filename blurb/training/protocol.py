@@ -46,7 +46,7 @@ class Protocol:
 
     def settings(self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int) -> Settings:
         """The settings of a task for an encoder of that many parameters."""
-        values: dict[str, Any] = dict(_defaults())
+        values: dict[str, Any] = dict(defaults())
         values["max_length"] = task.max_length
         if self.lr_by_size is not None:
             limit, below, above = self.lr_by_size
@@ -97,10 +97,11 @@ def load(name: str) -> Protocol:
 
 def complete(values: Mapping[str, Any]) -> Settings:
     """Settings from those of a trial, which leaves out what does not concern its task."""
-    return Settings(**{**_defaults(), **values})
+    return Settings(**{**defaults(), **values})
 
 
-def _defaults() -> dict[str, Any]:
+def defaults() -> dict[str, Any]:
+    """The value of every setting that no protocol and nobody changed."""
     content = tomllib.loads((FOLDER / f"{DEFAULTS}.toml").read_text(encoding="utf-8"))
     return {key: typed(key, value, "defaults.toml") for key, value in content.items()}
 

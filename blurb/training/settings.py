@@ -74,6 +74,9 @@ class Settings:
             raise UnknownName("tagging scheme", self.tagging, tagging.SCHEMES)
 
 
+LATER: tuple[str, ...] = ()
+"""Settings that came after the first stores: no part of a trial while they have their default, so that what was done
+stays done."""
 FIELDS = {field.name: field.type for field in dataclasses.fields(Settings)}
 
 

@@ -65,14 +65,17 @@ def add(
 @click.argument("file", type=click.Path(path_type=Path))
 def validate(file: Path) -> None:
     """Is FILE a results.csv, leaderboard.csv or external.csv that blurb can read? Exit code 2, and the line, if not."""
-    from blurb.leaderboard import published
-    from blurb.leaderboard.sides import of_file
+    from blurb.leaderboard import merging, published
+    from blurb.leaderboard.sides import of_file, read_lines
 
     with file.open(encoding="utf-8-sig") as stream:
         header = stream.readline().strip()
     if header.split(",")[: len(published.COLUMNS)] == list(published.COLUMNS):
         rows = [f"{row.model} ({row.source}): {len(row.scores)} datasets" for row in published.read(file)]
     else:
+        lines = read_lines(file)
+        if "metric" in lines[0][1]:
+            merging.check_alike((file, number, line) for number, line in lines)
         rows = [f"{side.name}: {len(side.means)} datasets" for _, side in of_file(file, "test", alone=True)]
     for row in rows:
         click.echo(row)

@@ -1,0 +1,186 @@
+"""Seeds are averaged only where they are of one kind; nobody's table is written over."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.cli import cli
+from blurb.errors import DataError, StoreError
+from blurb.leaderboard import merging, tables
+from blurb.leaderboard.sides import of_file, read_lines
+from blurb.runs import rows
+from blurb.runs.spec import Trial
+from blurb.runs.store import Store, write_json
+from tests.runs.fakes import CONFIGURATION, finish, row, trial
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def table(folder: Path, *trials: Trial, **changes: object) -> Path:
+    """The results.csv of a store with a row of these trials."""
+    store = Store(folder / "runs")
+    for each in trials:
+        finish(store, "m", each, 0.5)
+    rows.write(store, replace(row("m", *trials), **changes))  # type: ignore[arg-type]
+    tables.rebuild(store, folder / "leaderboard.csv")
+    return folder / "results.csv"
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"data": "e" * 64}, "data_hash"),
+        ({"settings": {"head": "crf", "pooling": "cls", "max_train": 0, "max_eval": 0}}, "head"),
+        ({"settings": {"head": "linear", "pooling": "cls", "max_train": 9, "max_eval": 0}}, "max_train"),
+        ({"settings": {"head": "linear", "pooling": "cls", "max_train": 0, "max_eval": 0, "lr": 1.0}}, "family"),
+    ],
+)
+def test_seeds_of_two_kinds_are_refused_with_both_places(changes: dict[str, object], what: str, tmp_path: Path) -> None:
+    first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2, **changes))
+    with pytest.raises(DataError, match=rf"b/results\.csv:2: .*{what}.* than seed 1 in .*a/results\.csv:2"):
+        merging.merge([first, second], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_metrics_of_two_versions_are_refused_by_merge_and_by_validate(tmp_path: Path) -> None:
+    first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2))
+    column = tables.RESULTS.index("metrics_version")
+    head, *lines = second.read_text().splitlines()
+    cells = [line.split(",") for line in lines]
+    for cell in cells:
+        cell[len(cell) - len(tables.RESULTS) + column] = "2"
+    second.write_text("\n".join([head, *(",".join(cell) for cell in cells)]) + "\n")
+    with pytest.raises(DataError, match=r"metrics_version.*blurb rescore"):
+        merging.merge([first, second], tmp_path / "out")
+    both = tmp_path / "both.csv"
+    both.write_text(first.read_text() + "\n".join(second.read_text().splitlines()[1:]) + "\n")
+    result = CliRunner().invoke(cli, ["leaderboard", "validate", str(both)])
+    assert isinstance(result.exception, DataError)
+    assert "metrics_version" in str(result.exception)
+
+
+def test_rows_of_two_tokenizers_stay_two(tmp_path: Path) -> None:
+    first = table(tmp_path / "a", trial(seed=1))
+    second = table(tmp_path / "b", trial(seed=2, tokenizer="u" * 64), tokenizer="u" * 64)
+    merging.merge([first, second], tmp_path / "out")
+    found = [side.name for _, side in of_file(tmp_path / "out" / "results.csv", "test")]
+    assert len(found) == len(set(found)) == 2
+    assert all("tokenizer" in name for name in found)
+
+
+def test_a_table_of_53549ab_is_read_and_merged_with_one_of_today(tmp_path: Path) -> None:
+    old = GOLDEN / "results.csv"
+    assert {line["schema"] for _, line in read_lines(old)} == {"3"}
+    store = Store(tmp_path / "store")
+    shutil.copytree(GOLDEN / "store", store.root)
+    tables.rebuild(store, tmp_path / "leaderboard.csv")
+    new = tmp_path / "results.csv"
+    count = merging.merge([new, old], tmp_path / "out")
+    assert count == len(read_lines(new))  # the same trials: what the old table does not know, the new one does
+    assert len(of_file(tmp_path / "out" / "leaderboard.csv", "test", alone=True)) == 6
+
+
+def test_the_golden_tables_come_out_as_they_were_but_for_what_is_new(tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN / "store", tmp_path / "store")
+    for name in ("leaderboard.csv", "results.csv", "external.csv"):
+        shutil.copy(GOLDEN / name, tmp_path / name)  # of schema 3: written over, as it is of this store
+    tables.rebuild(Store(tmp_path / "store"), tmp_path / "leaderboard.csv")
+    new = {
+        name: {"schema", "tokenizer", "recipe", "max_train", "max_eval", "family", "note"}
+        for name in ("leaderboard.csv", "results.csv")
+    }
+    for name, columns in new.items():
+        before, after = (
+            {tuple(value for key, value in line.items() if key not in columns) for _, line in read_lines(path / name)}
+            for path in (GOLDEN, tmp_path)
+        )
+        assert after == before, name
+
+
+def test_a_long_table_has_the_name_of_the_wide_one(tmp_path: Path) -> None:
+    """Two tables in one folder, of two stores: each with its own runs."""
+    for model in ("a", "b"):
+        store = Store(tmp_path / f"runs-{model}")
+        finish(store, model, trial(), 0.5)
+        rows.write(store, row(model, trial()))
+        tables.rebuild(store, tmp_path / f"{model}.csv")
+    for model in ("a", "b"):
+        assert [name for name, _ in of_file(tmp_path / f"{model}-results.csv", "test")] == [model]
+    assert tables.results_beside(tmp_path / "leaderboard.csv").name == "results.csv"
+
+
+def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
+    leaderboard = tmp_path / "leaderboard.csv"
+    for model in ("a", "b"):
+        store = Store(tmp_path / f"runs-{model}")
+        finish(store, model, trial(), 0.5)
+        rows.write(store, row(model, trial()))
+    tables.rebuild(Store(tmp_path / "runs-a"), leaderboard)
+    before = leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()
+    with pytest.raises(StoreError, match=r"results\.csv holds 1 trials .* such as a on gad"):
+        tables.rebuild(Store(tmp_path / "runs-b"), leaderboard)
+    assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
+    with pytest.raises(DataError, match=r"results\.csv:2: the table holds a on gad, which is in none of the files"):
+        merging.merge([table(tmp_path / "c", trial(seed=7))], tmp_path)
+    assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
+
+
+def test_a_task_of_a_file_has_its_type(tmp_path: Path) -> None:
+    """The declaration that the trial stored says it, in a process that was never asked for the file."""
+    store = Store(tmp_path / "runs")
+    planned = trial("my-genes")
+    path = finish(store, "m", planned, 0.5)
+    declared = {
+        "name": "my-genes", "title": "My genes", "type": "ner", "files": {}, "reader": "blurb.data.own:read",
+        "labels": ["GENE"], "metric": "entity_f1", "seeds": 5, "max_length": 512, "unit": "entities",
+        "licence": "", "homepage": "", "citation": "", "file": "my-genes.toml",
+    }  # fmt: skip
+    write_json(path / "provenance.json", {"data_verdict": "not known", "declaration": declared})
+    store.seal(path)
+    rows.write(store, row("m", planned))
+    tables.rebuild(store, tmp_path / "leaderboard.csv")
+    assert {line["type"] for _, line in read_lines(tmp_path / "results.csv")} == {"ner"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "seeds", "note"),
+    [
+        ({}, 5, ""),
+        ({}, 1, "one seed"),
+        ({"max_train": 200}, 3, "at most 200 training units"),
+        (
+            {"max_train": 2000, "max_eval": 64},
+            1,
+            "one seed; at most 2,000 training units; at most 64 dev and test units",
+        ),
+    ],
+)
+def test_the_note_says_what_was_run(settings: dict[str, int], seeds: int, note: str, tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    planned = [trial(seed=seed, settings={"max_train": 0, "max_eval": 0, **settings}) for seed in range(1, seeds + 1)]
+    for each in planned:
+        finish(store, "m", each, 0.5)
+    quiet = replace(CONFIGURATION, note="")
+    rows.write(store, row("m", *planned, configuration=quiet))
+    (found,) = tables.rebuild(store, tmp_path / "leaderboard.csv")
+    assert found.note == note
+    assert found.capped == bool(settings.get("max_eval"))
+    lines = read_lines(tmp_path / "leaderboard.csv")
+    assert [line["note"] for _, line in lines] == [note]
+    assert merging.note([line for _, line in read_lines(tmp_path / "results.csv")]) == note
+
+
+def test_the_row_of_53549ab_with_a_note_that_was_not_so(tmp_path: Path) -> None:
+    """`--protocol quick --seeds 2`: it read "one seed, at most 2,000 training units"."""
+    shutil.copytree(GOLDEN / "store", tmp_path / "store")
+    found = tables.rebuild(Store(tmp_path / "store"), tmp_path / "leaderboard.csv")
+    notes = {(one.model, one.configuration.protocol): one.note for one in found}
+    assert notes["other-encoder", "quick"] == "at most 2,000 training units"
+    assert notes["baseline:majority", "standard"] == ""
+    smoke = "smoke test: scores mean nothing; one seed; at most 64 training units; at most 64 dev and test units"
+    assert notes["golden-encoder", "smoke"] == smoke
