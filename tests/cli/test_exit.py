@@ -1,0 +1,141 @@
+"""Exit codes: 1 is a regression or a part that is missing, 2 that nothing can be said, 130 and 143 an interrupt."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.cli import cli
+from blurb.leaderboard import tables
+from blurb.runs import rows
+from blurb.runs.store import Store
+from tests.runs.fakes import finish, row, trial
+
+LONG = [
+    "run", "scratch:tiny", "--suite", "demo", "--tasks", "bc2gm,jnlpba,ddi", "--device", "cpu", "--precision", "fp32",
+    "--set", "epochs=500",
+]  # fmt: skip
+
+
+def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "blurb", *arguments], cwd=folder, text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+
+
+def wait(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 120) -> None:
+    limit = time.monotonic() + seconds
+    while not condition() and process.poll() is None and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert condition(), process.communicate()
+
+
+def half_written(folder: Path) -> list[Path]:
+    found = [path for path in folder.rglob(".*") if path.name.rsplit(".", 1)[-1].isdigit()]
+    return found + list(folder.rglob("*.failed.json"))
+
+
+@pytest.mark.parametrize(
+    ("number", "group", "jobs", "code"),
+    [
+        (signal.SIGINT, False, "2", 130),  # the parent alone, which waited for the trials at hand
+        (signal.SIGTERM, False, "1", 143),
+        pytest.param(signal.SIGINT, True, "1", 130, marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, True, "2", 130, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, False, "2", 143, marks=pytest.mark.slow),
+    ],
+)
+def test_a_first_signal_ends_a_run_within_seconds(
+    number: signal.Signals, group: bool, jobs: str, code: int, tmp_path: Path
+) -> None:
+    process = start([*LONG, "--jobs", jobs], tmp_path)
+    wait(lambda: bool(list(tmp_path.glob("runs/*/*/.*.[0-9]*/log.txt"))), process)
+    begun = time.monotonic()
+    (os.killpg if group else os.kill)(process.pid, number)
+    _, err = process.communicate(timeout=60)
+    assert time.monotonic() - begun < 15
+    assert process.returncode == code, err
+    assert "Interrupted. The same command goes on from here" in err
+    assert "Traceback" not in err
+    assert half_written(tmp_path) == []
+
+
+def test_a_reader_that_went_away_is_no_error(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m blurb tasks --format csv | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, text=True, capture_output=True)
+    assert done.returncode in (0, 141)
+    assert done.stderr == ""
+
+
+def test_what_nobody_foresaw_is_2_with_its_traceback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tables, "check", lambda *_: 1 / 0)
+    for more in ([], ["--check", "base"]):
+        result = CliRunner().invoke(cli, ["run", "baseline:majority", "--suite", "demo", *more])
+        assert result.exit_code == 2
+        assert "ZeroDivisionError" in result.output
+        assert "please report" in result.output
+
+
+@pytest.fixture
+def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two whole rows, and one trial of a third that was cut."""
+    monkeypatch.chdir(tmp_path)
+    store = Store(tmp_path / "runs")
+    for model in ("a", "b", "c"):
+        planned = [trial(seed=seed, weights=f"{model:w<64}") for seed in (1, 2)]
+        paths = [finish(store, model, each, 0.5 + each.seed / 100) for each in planned]
+        rows.write(store, row(model, *planned))
+    (paths[0] / "predictions.parquet").write_bytes(b"cut")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["leaderboard", "show", "--no-intervals", "--no-published"], 1),
+        (["rescore"], 1),
+        (["check", "a", "--baseline", "b"], 2),
+        (["export", "markdown", "--out", "x.md"], 1),
+    ],
+)
+def test_damage_is_told_once_and_the_rest_is_shown(arguments: list[str], code: int, damaged: Path) -> None:
+    if arguments[0] == "rescore":  # what is no trial of blurb's own scorers stays out of it
+        shutil.rmtree(damaged / "runs" / "a")
+        shutil.rmtree(damaged / "runs" / "b")
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == code, (result.output, result.exception)
+    assert result.stderr.count("predictions.parquet") == 1 + (arguments[0] == "rescore")
+    assert "runs it again" in result.stderr
+    if arguments[0] == "leaderboard":
+        assert [name for name in "abc" if f" {name} quick" in result.stdout] == ["a", "b", "c"]
+
+
+def test_without_damage_the_codes_are_0(damaged: Path) -> None:
+    shutil.rmtree(damaged / "runs" / "c")
+    for arguments in (["leaderboard", "show", "--no-intervals"], ["check", "a", "--baseline", "b"]):
+        assert CliRunner().invoke(cli, arguments).exit_code == 0
+
+
+def test_a_full_disk_leaves_nothing_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from blurb.errors import StoreError
+    from blurb.files import write_whole
+
+    def full(path: Path, content: bytes) -> int:
+        path.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(StoreError, match=r"table\.csv cannot be written: No space left on device"):
+        write_whole(tmp_path / "table.csv", b"x")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,71 @@
+"""A store that 53549ab wrote, run again: nothing is trained that need not be, and every row is one row."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.cli import cli
+from blurb.leaderboard.sides import of_file, read_lines
+from blurb.runs import rows
+from blurb.runs.store import Store
+from tests.golden import encoder
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The golden files as a user has them, in the working folder."""
+    for name in ("store", "data"):
+        shutil.copytree(HERE / name, tmp_path / name)
+    for name in ("results.csv", "leaderboard.csv", "external.csv", "worded.toml"):
+        shutil.copy(HERE / name, tmp_path / name)
+    encoder.build(tmp_path / "golden-encoder")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(tasks: str, *more: str, model: str = "golden-encoder") -> list[str]:
+    """Runs again and gives the line of each trial."""
+    arguments = [
+        "run", f"./{model}" if model == "golden-encoder" else model, "--data", "data", "--raw", "data", "--output",
+        "store", "--precision", "fp32", "--device", "cpu", "--tasks", tasks, *more,
+    ]  # fmt: skip
+    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return [line for line in result.stderr.splitlines() if line.startswith("[")]
+
+
+def test_nothing_is_trained_and_there_is_one_row(folder: Path) -> None:
+    done = {path: path.stat().st_mtime_ns for path in folder.glob("store/*/*/*/DONE.json")}
+    whole = ("--seeds", "2", "--set", "lr=0.01", "--set", "epochs=40", "--set", "batch_size=16")
+    lines = run("all", *whole) + run("all", model="baseline:majority") + run("gad", "--protocol", "worded.toml")
+    assert len(lines) == 26 + 13 + 2
+    assert all(line.endswith("already done") for line in lines)
+    assert {path: path.stat().st_mtime_ns for path in folder.glob("store/*/*/*/DONE.json")} == done
+    names = [name for name, _ in of_file(folder / "leaderboard.csv", "test", alone=True)]
+    assert len(names) == 7  # six of the store, one of external.csv
+    (note,) = {line["note"] for _, line in read_lines(folder / "leaderboard.csv") if "worded" in line["protocol"]}
+    assert note == "other words"  # as the file says it now
+    files = list((folder / "store" / "golden-encoder" / "rows").iterdir())
+    assert len(files) == 4
+    assert {json.loads(path.read_text())["schema"] for path in files} == {rows.SCHEMA}
+
+
+def test_pairs_that_were_cut_run_again_once(folder: Path) -> None:
+    """The odd sub-token of a pair went to the other side; pairs that fit are not touched."""
+    asked = ("--protocol", "smoke", "--set", "max_length=32")
+    assert [line.rsplit(": ", 1)[1].startswith("done") for line in run("biosses", *asked)] == [True]
+    assert [line.endswith("already done") for line in run("biosses", *asked)] == [True]
+
+
+def test_what_was_read_is_not_rewritten(folder: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert len(rows.read(Store(folder / "store"))) == 6
+    assert CliRunner().invoke(cli, ["leaderboard", "show", "--output", "store", "--no-intervals"]).exit_code == 0
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
