@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from blurb.errors import ModelError, UnknownName
+from blurb.models.weights import hash_weights, weight_files
 
-WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 TOKENIZERS = (
     "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model",
     "tokenizer.model",
@@ -125,29 +123,3 @@ def check_folder(folder: Path) -> None:
             f"{folder}: there is no tokenizer (expected one of {', '.join(TOKENIZERS)}); "
             "save it beside the weights with tokenizer.save_pretrained."
         )
-
-
-def weight_files(folder: Path) -> list[Path]:
-    """The weights that transformers would read: safetensors if there are any, else `.bin` files."""
-    for pattern in WEIGHTS:
-        found = sorted(folder.glob(pattern))
-        if found:
-            return found
-    return []
-
-
-def hash_weights(folder: Path, remote_code: bool = False) -> str:
-    """SHA-256 over the weight files and the configuration without the fields that record who saved it.
-
-    Code that comes with the checkpoint counts if it may run.
-    """
-    digest = hashlib.sha256()
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    for volatile in ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures"):
-        config.pop(volatile, None)
-    digest.update(json.dumps(config, sort_keys=True).encode())
-    code = sorted(folder.glob("*.py")) if remote_code else []
-    for path in [*weight_files(folder), *code]:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()
