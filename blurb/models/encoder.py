@@ -117,8 +117,8 @@ class EncoderLearner(Learner):
         encoder, trained_pooler = load_encoder(self.source.location, self.source.remote_code)
         most = capacity(encoder)
         prepare(encoder, settings)
-        if len(self.tokenizer.inner) > encoder.get_input_embeddings().num_embeddings:
-            encoder.resize_token_embeddings(len(self.tokenizer.inner))
+        if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:
+            encoder.resize_token_embeddings(self.tokenizer.size)
         pooling, use_pooler = None, False
         size = int(encoder.config.hidden_size)
         head, options = parse(heads, settings.head)

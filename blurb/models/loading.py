@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
-import pickle
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.models.checkpoint import blamed
+from blurb.models.weights import weight_files
 
 log = logging.getLogger(__name__)
+NO_ENCODER = "its config.json describes no encoder of texts"
+STRANGE = "ꙮ"
+"""A letter that hardly any vocabulary has."""
 
 
 @lru_cache(maxsize=4)
@@ -19,14 +23,13 @@ def load_tokenizer(folder: str, remote_code: bool = False) -> Tokenizer:
     """The tokenizer of a checkpoint; warns loudly if it lower-cases a cased vocabulary."""
     from transformers import AutoTokenizer
 
-    try:
+    with blamed(folder, "the tokenizer cannot be loaded"):
         inner = AutoTokenizer.from_pretrained(folder, trust_remote_code=remote_code)
-    except (OSError, ValueError, ImportError, KeyError, TypeError) as error:
-        reason = str(error).splitlines()[0]
-        raise ModelError(f"{folder}: the tokenizer cannot be loaded: {reason}") from error
-    if len(inner) <= len(set(inner.all_special_ids)):
-        raise ModelError(f"{folder}: the tokenizer has an empty vocabulary; its vocabulary file is missing.")
-    tokenizer = Tokenizer(inner)
+        if len(inner) <= len(set(inner.all_special_ids)):
+            raise ModelError(f"{folder}: the tokenizer has an empty vocabulary; its vocabulary file is missing.")
+        tokenizer = Tokenizer(inner)
+        tokenizer.pieces([STRANGE])  # fails now, and not in a trial, where nothing stands for what is unknown
+        tokenizer.hash  # noqa: B018 - and so does all that it is asked later
     if tokenizer.lowers_a_cased_vocabulary():
         log.warning(
             "%s: the vocabulary is cased, but the tokenizer lower-cases every text: words with capitals are read as "
@@ -41,28 +44,26 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
 
     Of encoder-decoders only the encoder is loaded. Weights of heads in the checkpoint are left out.
     """
-    from safetensors import SafetensorError
-    from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding
+    from transformers import AutoModel, AutoModelForTextEncoding
     from transformers.utils import logging as transformers_logging
 
     quiet()
-    config = AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
+    config = _config(folder, remote_code)
     loader = AutoModel
     if config.is_encoder_decoder and type(config) in AutoModelForTextEncoding._model_mapping:
         loader = AutoModelForTextEncoding
     before = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity_error()  # the checkpoint's other heads are rightly unused
     try:
-        model, info = loader.from_pretrained(
-            folder,
-            config=config,
-            dtype="float32",
-            trust_remote_code=remote_code,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,  # named below; transformers' own error does not
-        )
-    except (OSError, ValueError, RuntimeError, SafetensorError, pickle.UnpicklingError) as error:
-        raise ModelError(f"{folder}: the weights cannot be loaded: {str(error).splitlines()[0]}") from error
+        with blamed(folder, "the weights cannot be loaded"):
+            model, info = loader.from_pretrained(
+                folder,
+                config=config,
+                dtype="float32",
+                trust_remote_code=remote_code,
+                output_loading_info=True,
+                ignore_mismatched_sizes=True,  # named below; transformers' own error does not
+            )
     finally:
         transformers_logging.set_verbosity(before)
     missing = set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
@@ -93,26 +94,38 @@ def capacity(encoder: Any) -> int | None:
 def describe(folder: Path, remote_code: bool) -> tuple[str, int]:
     """Hash of the tokenizer and number of parameters of the encoder, without loading weights."""
     import torch
-    from transformers import AutoConfig, AutoModel
+    from transformers import AutoModel
 
     quiet()
+    config = _config(folder, remote_code)
     tokenizer = load_tokenizer(str(folder), remote_code)
-    try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
+    with blamed(folder, NO_ENCODER):
         with torch.device("meta"):
             model = AutoModel.from_config(config, trust_remote_code=remote_code)
         if config.is_encoder_decoder:
             model = model.get_encoder()
         rows = model.get_input_embeddings().num_embeddings
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
-        raise ModelError(f"{folder}: its config.json describes no encoder of texts: {reason}") from error
-    if len(tokenizer.inner) > rows:
+    if tokenizer.size > rows:
+        entries = len(tokenizer.inner)
+        has = f"{entries} entries" if entries > rows else f"an entry with the id {tokenizer.size - 1}"
         raise ModelError(
-            f"{folder}: the tokenizer has {len(tokenizer.inner)} entries but the encoder embeds {rows}; "
-            "they do not belong together."
+            f"{folder}: the tokenizer has {has} but the encoder embeds {rows}; they do not belong together."
         )
-    return tokenizer.hash, sum(parameter.numel() for parameter in model.parameters())
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    size = sum(path.stat().st_size for path in weight_files(folder))
+    if parameters > size:  # a parameter takes a byte at least
+        raise ModelError(
+            f"{folder}: config.json describes an encoder of {parameters:,} parameters, but the weights are {size:,} "
+            "bytes; the configuration and the weights do not belong together."
+        )
+    return tokenizer.hash, parameters
+
+
+def _config(folder: Path | str, remote_code: bool) -> Any:
+    from transformers import AutoConfig
+
+    with blamed(folder, NO_ENCODER):
+        return AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
 
 
 def quiet() -> None:

@@ -8,7 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from blurb.errors import ModelError, UnknownName
-from blurb.models.weights import hash_weights, weight_files
+from blurb.models.checkpoint import check_config, check_tokenizer
+from blurb.models.weights import check_headers, hash_weights, weight_files
 
 TOKENIZERS = (
     "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model",
@@ -113,7 +114,7 @@ def locate(reference: str, revision: str | None, remote_code: bool = False) -> t
 
 
 def check_folder(folder: Path) -> None:
-    """ModelError if a checkpoint lacks its configuration, weights or tokenizer."""
+    """ModelError if a checkpoint lacks its configuration, weights or tokenizer, or if these cannot be ones."""
     if not (folder / "config.json").is_file():
         raise ModelError(f"{folder}: there is no config.json; a checkpoint is a folder that save_pretrained wrote.")
     if not weight_files(folder):
@@ -123,3 +124,6 @@ def check_folder(folder: Path) -> None:
             f"{folder}: there is no tokenizer (expected one of {', '.join(TOKENIZERS)}); "
             "save it beside the weights with tokenizer.save_pretrained."
         )
+    check_config(folder)
+    check_tokenizer(folder)
+    check_headers(folder)

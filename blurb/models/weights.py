@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from blurb.errors import ModelError
-from blurb.models.checkpoint import read_json
+from blurb.models.checkpoint import blamed, read_json
 
 INDEX = ".index.json"
 ORDER = ("model.safetensors", f"model.safetensors{INDEX}", "pytorch_model.bin", f"pytorch_model.bin{INDEX}")
@@ -49,6 +49,16 @@ def weight_map(folder: Path, index: str) -> dict[str, str]:
     if not isinstance(content.get("metadata"), dict):  # transformers wants one, empty or not
         raise ModelError(f"{folder}: {index} has no metadata (an object, which may be empty); save it anew.")
     return files
+
+
+def check_headers(folder: Path) -> None:
+    """ModelError if a safetensors file was cut or is none: the header tells, without reading the weights."""
+    from safetensors import safe_open
+
+    for path in weight_files(folder):
+        if path.suffix == ".safetensors":
+            with blamed(folder, f"the weights cannot be loaded: {path.name}"), safe_open(path, "np"):
+                pass
 
 
 def hash_weights(folder: Path, remote_code: bool = False) -> str:
