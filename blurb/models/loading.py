@@ -78,7 +78,21 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
         )
     if config.is_encoder_decoder and loader is AutoModel:
         model = model.get_encoder()
+    _check_finite(folder, model)
     return model, trained_pooler
+
+
+def _check_finite(folder: str, model: Any) -> None:
+    """ModelError if a weight is no number: training would fail, and blame the learning rate."""
+    import torch
+
+    for name, parameter in model.named_parameters():
+        bad = int((~torch.isfinite(parameter)).sum())
+        if bad:
+            raise ModelError(
+                f"{folder}: {bad:,} of the {parameter.numel():,} values of {name} are NaN or infinite; the checkpoint is "
+                "damaged, or its pretraining diverged: take an earlier one."
+            )
 
 
 def capacity(encoder: Any) -> int | None:

@@ -131,7 +131,8 @@ def weights(config: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float32]]:
             found[name] = np.full(shape, 1 if name.endswith("LayerNorm.weight") else 0, dtype=np.float32)
             continue
         raw = np.asarray(source.random_raw(math.prod(shape)), dtype=np.uint64)
-        total = sum(((raw >> np.uint64(16 * part)) & np.uint64(0xFFFF)).astype(np.int64) for part in range(4))
+        parts = [(raw >> np.uint64(16 * part)) & np.uint64(0xFFFF) for part in range(4)]
+        total: npt.NDArray[np.int64] = np.sum(parts, axis=0).astype(np.int64)
         found[name] = ((total - 2 * 0xFFFF) * scale).astype(np.float32).reshape(shape)
     found["embeddings.word_embeddings.weight"][0] = 0  # [PAD], as in BERT
     return found

@@ -132,6 +132,17 @@ def test_pickled_weights_are_read_as_the_same_weights(copy: Path) -> None:
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_weights_that_are_no_numbers_are_named(copy: Path, value: float) -> None:
+    weights = load_file(copy / "model.safetensors")
+    weights["bert.encoder.layer.1.output.dense.weight"][3, :2] = value
+    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(
+        ModelError, match=r"mine: 2 of the 2,048 values of encoder.layer.1.output.dense.weight are NaN or infinite"
+    ):
+        load_encoder(str(copy))
+
+
 class Strange:
     """What runs when it is unpickled."""
 
