@@ -90,8 +90,8 @@ def _check_finite(folder: str, model: Any) -> None:
         bad = int((~torch.isfinite(parameter)).sum())
         if bad:
             raise ModelError(
-                f"{folder}: {bad:,} of the {parameter.numel():,} values of {name} are NaN or infinite; the checkpoint is "
-                "damaged, or its pretraining diverged: take an earlier one."
+                f"{folder}: {bad:,} of the {parameter.numel():,} values of {name} are NaN or infinite; the checkpoint "
+                "is damaged, or its pretraining diverged: take an earlier one."
             )
 
 
