@@ -54,7 +54,7 @@ def command(
     model: str, axis: str, data: Path | None, suite: str, raw: Path | None, protocol: str | None,
     selection: str | None, seeds: int | None, overrides: tuple[str, ...], output: Path, out: Path, plot: Path | None,
     name: str | None, revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int,
-    dry_run: bool,
+    dry_run: bool, casing: str | None,
 ) -> None:  # fmt: skip
     """Run the grid of Table 12, 13 or 14 of Gu et al. for MODEL and set it beside the published one.
 
@@ -86,7 +86,7 @@ def command(
     loaded = load_protocol(protocol, suite)
     folder, raw = folders(suite, data, raw, chosen)
     check_files(chosen, folder)
-    learner = source(model, name, revision, trust_remote_code, folder)
+    learner = source(model, name, revision, trust_remote_code, folder, casing)
     requests = [
         plan.Request(
             sources=[learner], tasks=chosen, protocol=loaded, data=folder, store=output, device=device,

@@ -58,7 +58,7 @@ def command(
     head: str | None, pooling: str | None, tagging: str | None, overrides: tuple[str, ...], output: Path,
     relation_input: str | None, dummy_tokens: bool, raw: Path | None, leaderboard: Path, name: str | None,
     revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int, engine: str, dry_run: bool,
-    track: str | None, baseline: str | None, rules: Path | None,
+    track: str | None, baseline: str | None, rules: Path | None, casing: str | None,
 ) -> None:  # fmt: skip
     """Fine-tune MODEL... on the tasks and write the rows of the leaderboard.
 
@@ -100,7 +100,7 @@ def command(
         tracking.check(track)
     folder, raw = folders(suite, data, raw, chosen)
     check_files(chosen, folder)
-    sources = [source(model, name, revision, trust_remote_code, folder) for model in models]
+    sources = [source(model, name, revision, trust_remote_code, folder, casing) for model in models]
     plan.check_names(sources)
     request = plan.Request(
         sources=sources, tasks=chosen, protocol=loaded, data=folder, store=output, device=device, overrides=changed,

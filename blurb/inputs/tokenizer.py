@@ -205,12 +205,24 @@ class Tokenizer:
         }
         return {"files": digests, "switches": switches}
 
+    @cached_property
+    def lower_cases(self) -> bool:
+        """Whether capitals make no difference to it."""
+        return bool(self.inner.tokenize("Aspirin DNA") == self.inner.tokenize("aspirin dna"))
+
+    @cached_property
+    def capitals(self) -> tuple[int, int]:
+        """Entries of the vocabulary with capitals, and all; special tokens do not count."""
+        special = set(self.inner.all_special_tokens)
+        entries = [token for token in self.inner.get_vocab() if token not in special]
+        return sum(token != token.lower() for token in entries), len(entries)
+
     def lowers_a_cased_vocabulary(self) -> bool:
         """True if many vocabulary entries have capitals which this tokenizer can never produce.
 
         The usual cause is a cased checkpoint whose `do_lower_case` was lost: every capitalised word is read as another.
         """
-        if self.inner.tokenize("Aspirin DNA") != self.inner.tokenize("aspirin dna"):
+        if not self.lower_cases:
             return False
         special = set(self.inner.all_special_tokens)
         words = [token for token in self.inner.get_vocab() if token not in special and token.strip("[]<>#▁Ġ").isalpha()]

@@ -15,7 +15,7 @@ from blurb.heads.pooling._base import Pooling
 from blurb.inputs.cache import cached
 from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Units
-from blurb.models.loading import capacity, load_encoder, load_tokenizer
+from blurb.models.loading import capacity, load_encoder, tokenizer_of
 from blurb.models.source import Source
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.loop import Trainer
@@ -33,7 +33,7 @@ def check(source: Source, formulation: Formulation, settings: Settings) -> None:
     if formulation.kind not in head.kinds:
         raise SettingsError(f"The head '{settings.head}' does not serve {formulation.task.name} ({formulation.kind}).")
     if formulation.pooled and not head.reads_sequence:
-        cls = load_tokenizer(source.location, source.remote_code).frame.cls
+        cls = tokenizer_of(source).frame.cls
         reason = _unfit(parse(poolings, settings.pooling)[0], formulation, cls)
         if reason:
             fit = [name for name in poolings.names() if not _unfit(poolings.get(name), formulation, cls)]
@@ -69,14 +69,14 @@ class EncoderLearner(Learner):
         self.source = source
         self.device = choose_device(device)
         self.precision = precision
-        self.tokenizer = load_tokenizer(source.location, source.remote_code)
+        self.tokenizer = tokenizer_of(source)
         self.features: dict[tuple[str, tuple[int, ...] | None], Features] = {}  # dev is asked for in every epoch
 
     def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
         chosen = complete(settings)
         check(self.source, self.formulation, chosen)
         seed_everything(seed)
-        plain = load_tokenizer(self.source.location, self.source.remote_code)
+        plain = tokenizer_of(self.source)
         self.tokenizer = plain.extended(self.formulation.special_tokens(train.rows))
         network, most = self._network(chosen)
         self.limit = min(chosen.max_length, most or chosen.max_length)

@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-import logging
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.models.casing import settle
 from blurb.models.checkpoint import blamed
 from blurb.models.weights import weight_files
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from blurb.models.source import Source
+
 NO_ENCODER = "its config.json describes no encoder of texts"
 STRANGE = "ꙮ"
 """A letter that hardly any vocabulary has."""
 
 
 @lru_cache(maxsize=4)
-def load_tokenizer(folder: str, remote_code: bool = False) -> Tokenizer:
-    """The tokenizer of a checkpoint; warns loudly if it lower-cases a cased vocabulary."""
+def load_tokenizer(folder: str, remote_code: bool = False, casing: str = "") -> Tokenizer:
+    """The tokenizer of a checkpoint.
+
+    :param casing: "cased" or "uncased" where its files are wrong about it, see `blurb.models.casing`
+    """
     from transformers import AutoTokenizer
 
+    load = partial(AutoTokenizer.from_pretrained, folder, trust_remote_code=remote_code)
     with blamed(folder, "the tokenizer cannot be loaded"):
-        inner = AutoTokenizer.from_pretrained(folder, trust_remote_code=remote_code)
+        inner = load()
         if len(inner) <= len(set(inner.all_special_ids)):
             raise ModelError(f"{folder}: the tokenizer has an empty vocabulary; its vocabulary file is missing.")
-        tokenizer = Tokenizer(inner)
+        tokenizer = settle(Tokenizer(inner), casing, folder, load)
         tokenizer.pieces([STRANGE])  # fails now, and not in a trial, where nothing stands for what is unknown
         tokenizer.hash  # noqa: B018 - and so does all that it is asked later
-    if tokenizer.lowers_a_cased_vocabulary():
-        log.warning(
-            "%s: the vocabulary is cased, but the tokenizer lower-cases every text: words with capitals are read as "
-            "others. Set do_lower_case to false in its tokenizer_config.json unless this is meant.",
-            folder,
-        )
     return tokenizer
+
+
+def tokenizer_of(source: Source) -> Tokenizer:
+    """The tokenizer of a model that was resolved."""
+    return load_tokenizer(source.location, source.remote_code, source.casing)
 
 
 def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
@@ -105,14 +110,14 @@ def capacity(encoder: Any) -> int | None:
     return int(limit) if isinstance(limit, int) and limit > 0 else None
 
 
-def describe(folder: Path, remote_code: bool) -> tuple[str, int]:
+def describe(folder: Path, remote_code: bool, casing: str = "") -> tuple[str, int]:
     """Hash of the tokenizer and number of parameters of the encoder, without loading weights."""
     import torch
     from transformers import AutoModel
 
     quiet()
     config = _config(folder, remote_code)
-    tokenizer = load_tokenizer(str(folder), remote_code)
+    tokenizer = load_tokenizer(str(folder), remote_code, casing)
     with blamed(folder, NO_ENCODER):
         with torch.device("meta"):
             model = AutoModel.from_config(config, trust_remote_code=remote_code)

@@ -29,6 +29,7 @@ class Source:
     :param tokenizer: SHA-256 of what decides the token ids
     :param parameters: parameters of the encoder
     :param remote_code: code that comes with the checkpoint may run
+    :param casing: "cased" or "uncased" where the files of the tokenizer are wrong about it
     """
 
     name: str
@@ -39,13 +40,21 @@ class Source:
     parameters: int = 0
     remote_code: bool = False
     revision: str | None = None
+    casing: str = ""
 
 
-def resolve(reference: str, name: str | None = None, revision: str | None = None, remote_code: bool = False) -> Source:
+def resolve(
+    reference: str,
+    name: str | None = None,
+    revision: str | None = None,
+    remote_code: bool = False,
+    casing: str | None = None,
+) -> Source:
     """The model that a reference means.
 
     :param reference: a folder, a preset, a Hub id (`org/model` or `org/model@revision`), or `baseline:majority`;
         `scratch:...` is built from data first, see `blurb.models.scratch`
+    :param casing: "cased" or "uncased"; None for what the preset says, or else the files of the tokenizer
     :raises ModelError: naming what is missing and what to do
     """
     if reference.startswith("baseline:"):
@@ -59,7 +68,8 @@ def resolve(reference: str, name: str | None = None, revision: str | None = None
     check_folder(folder)
     from blurb.models.loading import describe
 
-    tokenizer, parameters = describe(folder, remote_code)
+    casing = _casing(reference) if casing is None else casing
+    tokenizer, parameters = describe(folder, remote_code, casing)
     return Source(
         name=name or default_name(reference),
         kind="encoder",
@@ -69,13 +79,33 @@ def resolve(reference: str, name: str | None = None, revision: str | None = None
         parameters=parameters,
         remote_code=remote_code,
         revision=found,
+        casing=casing,
     )
 
 
 def presets() -> dict[str, str]:
     """Short names of checkpoints on the Hub."""
-    content = (files("blurb.models") / "presets.toml").read_text(encoding="utf-8")
-    return {key: str(value) for key, value in tomllib.loads(content).items()}
+    return {name: preset["id"] for name, preset in _presets().items()}
+
+
+def _presets() -> dict[str, dict[str, str]]:
+    content = tomllib.loads((files("blurb.models") / "presets.toml").read_text(encoding="utf-8"))
+    return {name: {"id": entry} if isinstance(entry, str) else entry for name, entry in content.items()}
+
+
+def _casing(reference: str) -> str:
+    """What the presets know of a checkpoint on the Hub, asked for by its short name or its id."""
+    if Path(reference).expanduser().is_dir():
+        return ""
+    repository = _repository(reference)[0]
+    known = {preset["id"].lower(): preset.get("casing", "") for preset in _presets().values()}
+    return known.get(repository.lower(), "")
+
+
+def _repository(reference: str) -> tuple[str, str]:
+    """The Hub id that a preset or an id means, and its revision, if it names one."""
+    repository, _, revision = presets().get(reference, reference).partition("@")
+    return repository, revision
 
 
 def default_name(reference: str) -> str:
@@ -93,7 +123,7 @@ def locate(reference: str, revision: str | None, remote_code: bool = False) -> t
     known = presets()
     if "/" not in reference and reference not in known:
         raise ModelError(f"{UnknownName('model', reference, known)} Or give a folder or a Hub id such as org/model.")
-    repository, _, at = known.get(reference, reference).partition("@")
+    repository, at = _repository(reference)
     if path.is_absolute() or reference.startswith((".", "~")) or repository.count("/") != 1:
         raise ModelError(f"The model folder {reference} does not exist.")
     from huggingface_hub import snapshot_download
