@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import tomllib
+import re
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from blurb.errors import ModelError, UnknownName
-from blurb.models.checkpoint import check_config, check_tokenizer
+from blurb.models.checkpoint import check_config, check_tokenizer, read_json
+from blurb.models.references import default_name, known_casing, locate, presets
 from blurb.models.weights import check_headers, hash_weights, weight_files
+
+__all__ = ["Source", "check_folder", "default_name", "hash_weights", "locate", "presets", "resolve", "weight_files"]
 
 TOKENIZERS = (
     "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model",
     "tokenizer.model",
 )  # fmt: skip
-HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.codes"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def resolve(
     check_folder(folder)
     from blurb.models.loading import describe
 
-    casing = _casing(reference) if casing is None else casing
+    casing = known_casing(reference) if casing is None else casing
     tokenizer, parameters = describe(folder, remote_code, casing)
     return Source(
         name=name or default_name(reference),
@@ -83,69 +84,20 @@ def resolve(
     )
 
 
-def presets() -> dict[str, str]:
-    """Short names of checkpoints on the Hub."""
-    return {name: preset["id"] for name, preset in _presets().items()}
-
-
-def _presets() -> dict[str, dict[str, str]]:
-    content = tomllib.loads((files("blurb.models") / "presets.toml").read_text(encoding="utf-8"))
-    return {name: {"id": entry} if isinstance(entry, str) else entry for name, entry in content.items()}
-
-
-def _casing(reference: str) -> str:
-    """What the presets know of a checkpoint on the Hub, asked for by its short name or its id."""
-    if Path(reference).expanduser().is_dir():
-        return ""
-    repository = _repository(reference)[0]
-    known = {preset["id"].lower(): preset.get("casing", "") for preset in _presets().values()}
-    return known.get(repository.lower(), "")
-
-
-def _repository(reference: str) -> tuple[str, str]:
-    """The Hub id that a preset or an id means, and its revision, if it names one."""
-    repository, _, revision = presets().get(reference, reference).partition("@")
-    return repository, revision
-
-
-def default_name(reference: str) -> str:
-    """Last part of a path or Hub id."""
-    if Path(reference).is_dir():
-        return Path(reference).resolve().name
-    return reference.partition("@")[0].rstrip("/").split("/")[-1]
-
-
-def locate(reference: str, revision: str | None, remote_code: bool = False) -> tuple[Path, str | None]:
-    """Folder of a checkpoint, from disk or (by huggingface_hub, with its cache) from the Hub, and its revision."""
-    path = Path(reference).expanduser()
-    if path.is_dir():
-        return path.resolve(), None
-    known = presets()
-    if "/" not in reference and reference not in known:
-        raise ModelError(f"{UnknownName('model', reference, known)} Or give a folder or a Hub id such as org/model.")
-    repository, at = _repository(reference)
-    if path.is_absolute() or reference.startswith((".", "~")) or repository.count("/") != 1:
-        raise ModelError(f"The model folder {reference} does not exist.")
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-
-    wanted = revision or at or None
-    patterns = [*HUB_FILES, *(["*.py"] if remote_code else [])]
-    try:
-        folder = Path(snapshot_download(repository, revision=wanted, allow_patterns=patterns))
-        if not any(folder.glob("*.safetensors")):  # older checkpoints have pickled weights only
-            folder = Path(snapshot_download(repository, revision=wanted, allow_patterns=[*patterns, "*.bin"]))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise ModelError(
-            f"{repository} is neither a folder here nor in the local Hub cache, and the Hub cannot give it: {reason}"
-        ) from error
-    return folder, folder.name
-
-
 def check_folder(folder: Path) -> None:
     """ModelError if a checkpoint lacks its configuration, weights or tokenizer, or if these cannot be ones."""
+    if (folder / "adapter_config.json").is_file():
+        base = read_json(folder, "adapter_config.json").get("base_model_name_or_path")
+        raise ModelError(
+            f"{folder}: this is a PEFT adapter, not a whole model (there is an adapter_config.json). Merge it with "
+            f"PeftModel.from_pretrained(base, adapter).merge_and_unload(), base being {base or 'its base model'}, "
+            "then save_pretrained of the model and of its tokenizer into a folder of their own."
+        )
     if not (folder / "config.json").is_file():
+        inner = sorted((path.parent.name for path in folder.glob("*/config.json")), key=_by_number)
+        if inner:
+            names = f"{', '.join(inner[:10])}{', ...' if len(inner) > 10 else ''}"
+            raise ModelError(f"{folder}: there is no config.json, but there are checkpoints in it: {names}. Give one.")
         raise ModelError(f"{folder}: there is no config.json; a checkpoint is a folder that save_pretrained wrote.")
     if not weight_files(folder):
         raise ModelError(f"{folder}: there are no weights (expected model.safetensors or pytorch_model.bin).")
@@ -157,3 +109,8 @@ def check_folder(folder: Path) -> None:
     check_config(folder)
     check_tokenizer(folder)
     check_headers(folder)
+
+
+def _by_number(name: str) -> list[tuple[int, str]]:
+    """checkpoint-500 comes before checkpoint-1000."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
