@@ -110,20 +110,33 @@ def capacity(encoder: Any) -> int | None:
     return int(limit) if isinstance(limit, int) and limit > 0 else None
 
 
+@lru_cache(maxsize=16)
+def is_causal(folder: str, remote_code: bool = False) -> bool:
+    """Whether the first place of an encoder sees nothing but itself, as in a decoder.
+
+    Told by the attention where it says so, else by trying: whether the first vector stays when all else changes.
+    """
+    import torch
+
+    model = _skeleton(folder, _config(folder, remote_code), remote_code)
+    said = {module.is_causal for module in model.modules() if isinstance(getattr(module, "is_causal", None), bool)}
+    if len(said) == 1:
+        return bool(said.pop())
+    encoder = load_encoder(folder, remote_code)[0].eval()
+    ids = torch.arange(1, 9).repeat(2, 1) % encoder.get_input_embeddings().num_embeddings
+    ids[1, 1:] = ids[1, 1:].flip(0)
+    with torch.no_grad():
+        one, other = encoder(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[:, 0]
+    return bool((one - other).abs().max() <= 1e-5 * one.abs().max())
+
+
 def describe(folder: Path, remote_code: bool, casing: str = "") -> tuple[str, int]:
     """Hash of the tokenizer and number of parameters of the encoder, without loading weights."""
-    import torch
-    from transformers import AutoModel
-
     quiet()
     config = _config(folder, remote_code)
     tokenizer = load_tokenizer(str(folder), remote_code, casing)
-    with blamed(folder, NO_ENCODER):
-        with torch.device("meta"):
-            model = AutoModel.from_config(config, trust_remote_code=remote_code)
-        if config.is_encoder_decoder:
-            model = model.get_encoder()
-        rows = model.get_input_embeddings().num_embeddings
+    model = _skeleton(folder, config, remote_code)
+    rows = model.get_input_embeddings().num_embeddings
     if tokenizer.size > rows:
         entries = len(tokenizer.inner)
         has = f"{entries} entries" if entries > rows else f"an entry with the id {tokenizer.size - 1}"
@@ -138,6 +151,20 @@ def describe(folder: Path, remote_code: bool, casing: str = "") -> tuple[str, in
             "bytes; the configuration and the weights do not belong together."
         )
     return tokenizer.hash, parameters
+
+
+def _skeleton(folder: Path | str, config: Any, remote_code: bool) -> Any:
+    """The encoder without weights; it takes no memory."""
+    import torch
+    from transformers import AutoModel
+
+    with blamed(folder, NO_ENCODER):
+        with torch.device("meta"):
+            model = AutoModel.from_config(config, trust_remote_code=remote_code)
+        if config.is_encoder_decoder:
+            model = model.get_encoder()
+        model.get_input_embeddings().num_embeddings  # noqa: B018 - an encoder of pictures or sound has none
+    return model
 
 
 def _config(folder: Path | str, remote_code: bool) -> Any:
