@@ -84,6 +84,7 @@ def command(
     if suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
     loaded = load_protocol(protocol, suite)
+    resolved = hardware.choose_precision(precision, hardware.choose_device(device))  # before anything is read
     folder, raw = folders(suite, data, raw, chosen)
     check_files(chosen, folder)
     learner = source(model, name, revision, trust_remote_code, folder, casing)
@@ -91,7 +92,7 @@ def command(
         plan.Request(
             sources=[learner], tasks=chosen, protocol=loaded, data=folder, store=output, device=device,
             overrides={**common, **cell.settings}, seeds=seeds, suite=suite, raw=raw,
-            precision=hardware.choose_precision(precision, hardware.choose_device(device)),
+            precision=resolved,
         )
         for cell in grid.cells
     ]  # fmt: skip

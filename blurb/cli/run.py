@@ -98,13 +98,14 @@ def command(
     before = resolve(baseline, output, limits.split) if baseline else None  # now: a slip of the pen costs no training
     if track:
         tracking.check(track)
+    resolved = hardware.choose_precision(precision, hardware.choose_device(device))  # before anything is read
     folder, raw = folders(suite, data, raw, chosen)
     check_files(chosen, folder)
     sources = [source(model, name, revision, trust_remote_code, folder, casing) for model in models]
     plan.check_names(sources)
     request = plan.Request(
         sources=sources, tasks=chosen, protocol=loaded, data=folder, store=output, device=device, overrides=changed,
-        precision=hardware.choose_precision(precision, hardware.choose_device(device)), seeds=seeds, suite=suite,
+        precision=resolved, seeds=seeds, suite=suite,
         raw=raw, track=track or "",
     )  # fmt: skip
     if dry_run:
