@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from blurb.cache import home
 from blurb.inputs.features import Features
 
-VERSION = 4
+VERSION = 5
 """Raised by hand whenever a transform gives other ids for the same input."""
 
 
