@@ -32,9 +32,12 @@ BOUNDS = {
 }  # fmt: skip
 MOST = {name: most for most, names in BOUNDS.items() for name in names}
 """The largest value of the fields of a configuration that are counts or sizes."""
-MAY_BE_0 = ("type_vocab_size", "num_key_value_heads")
-"""Fields that may be 0 (DeBERTa has no segments)."""
-TYPES = ("float32", "float16", "bfloat16", "float64", "auto")
+LEAST = {
+    "type_vocab_size": 0, "num_experts": 0, "num_local_experts": 0, "decoder_layers": 0, "num_decoder_layers": 0,
+    "max_position_embeddings": -1, "n_positions": -1,
+}  # fmt: skip
+"""The smallest value where it is not 1: there are encoders without segments, experts or a table of positions."""
+TYPES = ("float32", "float16", "bfloat16", "float64", "float", "half", "double", "auto")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention")
 MOST_ID = 10_000_000
 """Tokenizers take memory for the highest id."""
@@ -58,16 +61,18 @@ def blamed(folder: Path | str, what: str) -> Iterator[None]:
         # transformers, tokenizers and torch raise anything; what a panic in Rust becomes is not even an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise ModelError(f"{folder}: {what}: {reason(error)}") from error
+        hint = "fetch the checkpoint again, or save it anew with save_pretrained"
+        raise ModelError(f"{folder}: {what}: {reason(error)}; {hint}.") from error
 
 
 def reason(error: BaseException) -> str:
-    """What an error says, in one line."""
+    """What an error says, in one line; with its kind where the words alone say nothing ("'vocab'")."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
-    said = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
-    return said if isinstance(error, OSError | ValueError | RuntimeError) else f"{type(error).__name__}: {said}"
+    said = (" ".join(lines[:2]) if lines[0].endswith(":") else lines[0]).rstrip(".")
+    bare = isinstance(error, LookupError | AttributeError | ArithmeticError | TypeError | AssertionError | MemoryError)
+    return f"{type(error).__name__}: {said}" if bare else said
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
@@ -110,13 +115,13 @@ def _fault(name: str, value: Any) -> str:
     if value is None:
         return ""
     if name in MOST:
-        least = 0 if name in MAY_BE_0 else 1
+        least = LEAST.get(name, 1)
         if type(value) is not int:
             return f"{name} must be a whole number (got {_short(value)})"
         if not least <= value <= MOST[name]:
             return f"{name} must be from {least} to {MOST[name]:,} (got {_short(value)})"
     if name in ("dtype", "torch_dtype") and (not isinstance(value, str) or value.removeprefix("torch.") not in TYPES):
-        return f"{name} must be one of {', '.join(TYPES[:-1])} (got {_short(value)})"
+        return f"{name} must be one of {', '.join(TYPES[:4])} (got {_short(value)})"
     if name in ("attn_implementation", "_attn_implementation") and value not in ATTENTION:
         return f"{name} must be one of {', '.join(ATTENTION)} (got {_short(value)}); blurb loads no other code for it"
     if name == "quantization_config":
