@@ -31,9 +31,15 @@ DATA = (
     ),
     click.option("--protocol", help="Name or TOML file.  [default: standard; demo for --suite demo]"),
 )
+CASING = click.option(
+    "--casing",
+    type=click.Choice(["cased", "uncased"]),
+    help="Whether the tokenizer keeps capitals, for a checkpoint whose files are wrong about it.",
+)
 MACHINE = (
     click.option("--revision", help="Revision of a model on the Hub."),
     click.option("--trust-remote-code", is_flag=True, help="Let code that comes with a checkpoint run."),
+    CASING,
     click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:N or mps."),
     click.option(
         "--precision",
@@ -137,10 +143,12 @@ def check_files(chosen: list[Task], folder: Path) -> None:
         raise DataError(f"not there: {lost}." + (f" To run the others: --tasks {there}" if there else ""), folder)
 
 
-def source(reference: str, name: str | None, revision: str | None, remote_code: bool, folder: Path) -> Source:
+def source(
+    reference: str, name: str | None, revision: str | None, remote_code: bool, folder: Path, casing: str | None = None
+) -> Source:
     """The model that was named; one that starts from scratch is built on the data."""
     from blurb.models import resolve, scratch
 
     if reference.startswith(scratch.PREFIX):
-        return resolve(str(scratch.build(reference, folder)), name=name or reference)
-    return resolve(reference, name, revision, remote_code)
+        return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
+    return resolve(reference, name, revision, remote_code, casing)

@@ -54,7 +54,7 @@ def command(
     model: str, axis: str, data: Path | None, suite: str, raw: Path | None, protocol: str | None,
     selection: str | None, seeds: int | None, overrides: tuple[str, ...], output: Path, out: Path, plot: Path | None,
     name: str | None, revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int,
-    dry_run: bool,
+    dry_run: bool, casing: str | None,
 ) -> None:  # fmt: skip
     """Run the grid of Table 12, 13 or 14 of Gu et al. for MODEL and set it beside the published one.
 
@@ -84,14 +84,15 @@ def command(
     if suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
     loaded = load_protocol(protocol, suite)
+    resolved = hardware.choose_precision(precision, hardware.choose_device(device))  # before anything is read
     folder, raw = folders(suite, data, raw, chosen)
     check_files(chosen, folder)
-    learner = source(model, name, revision, trust_remote_code, folder)
+    learner = source(model, name, revision, trust_remote_code, folder, casing)
     requests = [
         plan.Request(
             sources=[learner], tasks=chosen, protocol=loaded, data=folder, store=output, device=device,
             overrides={**common, **cell.settings}, seeds=seeds, suite=suite, raw=raw,
-            precision=hardware.choose_precision(precision, hardware.choose_device(device)),
+            precision=resolved,
         )
         for cell in grid.cells
     ]  # fmt: skip

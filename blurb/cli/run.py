@@ -58,7 +58,7 @@ def command(
     head: str | None, pooling: str | None, tagging: str | None, overrides: tuple[str, ...], output: Path,
     relation_input: str | None, dummy_tokens: bool, raw: Path | None, leaderboard: Path, name: str | None,
     revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int, engine: str, dry_run: bool,
-    track: str | None, baseline: str | None, rules: Path | None,
+    track: str | None, baseline: str | None, rules: Path | None, casing: str | None,
 ) -> None:  # fmt: skip
     """Fine-tune MODEL... on the tasks and write the rows of the leaderboard.
 
@@ -101,13 +101,14 @@ def command(
     before = resolve(baseline, output, limits.split) if baseline else None  # now: a slip of the pen costs no training
     if track:
         tracking.check(track)
+    resolved = hardware.choose_precision(precision, hardware.choose_device(device))  # before anything is read
     folder, raw = folders(suite, data, raw, chosen)
     check_files(chosen, folder)
-    sources = [source(model, name, revision, trust_remote_code, folder) for model in models]
+    sources = [source(model, name, revision, trust_remote_code, folder, casing) for model in models]
     plan.check_names(sources)
     request = plan.Request(
         sources=sources, tasks=chosen, protocol=loaded, data=folder, store=output, device=device, overrides=changed,
-        precision=hardware.choose_precision(precision, hardware.choose_device(device)), seeds=seeds, suite=suite,
+        precision=resolved, seeds=seeds, suite=suite,
         raw=raw, track=track or "",
     )  # fmt: skip
     if dry_run:

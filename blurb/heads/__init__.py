@@ -1,16 +1,28 @@
-"""How features become predictions. A head is a file here, an entry point in `blurb.heads`, or `package:Class`."""
+"""How features become predictions. A head is a file here, an entry point in `blurb.heads`, or `package:Class`.
+
+`from blurb.heads import Head, Problem, Pooling` is what the author of one needs.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from blurb.registry import Registry
 
 if TYPE_CHECKING:
-    from blurb.heads._base import Head
+    from blurb.heads._base import Head, Problem
     from blurb.heads.pooling._base import Pooling
 
 heads: Registry[type[Head]] = Registry("head", "blurb.heads", "HEAD", "blurb.heads")
 poolings: Registry[type[Pooling]] = Registry("pooling", "blurb.heads.pooling", "POOLING", "blurb.poolings")
 
-__all__ = ["heads", "poolings"]
+__all__ = ["Head", "Pooling", "Problem", "heads", "poolings"]
+_CONTRACTS = {"Head": "blurb.heads._base", "Problem": "blurb.heads._base", "Pooling": "blurb.heads.pooling._base"}
+
+
+def __getattr__(name: str) -> Any:
+    """The contracts, when they are asked for: they import torch, which a list of names does not need."""
+    if name not in _CONTRACTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_CONTRACTS[name]), name)

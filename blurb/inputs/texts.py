@@ -32,7 +32,8 @@ def encode_pairs(
     """Features of pairs of texts.
 
     :param shorten: "second" keeps the first text whole (a question) and cuts the second (its context), as long as the
-        first leaves room for it; "longer" cuts whichever is longer, piece by piece
+        first leaves room for it; "longer" is the Hub's `longest_first`: whichever is longer is cut, down to halves, of
+        which the longer text has the odd sub-token (the second of two that are equally long)
     """
     frame = tokenizer.frame
     room = _room(max_length, frame.prefix, frame.middle, frame.pair_suffix)
@@ -41,8 +42,12 @@ def encode_pairs(
         size_a, size_b = len(a.ids), len(b.ids)
         if size_a + size_b > room:
             truncated += 1
-            # Cutting the longer one piece by piece ends with halves, unless one is shorter than a half.
-            size_a = min(size_a, room if shorten == "second" else max(room // 2, room - size_b))
+            if shorten == "second":
+                size_a = min(size_a, room)
+            elif size_a > size_b:
+                size_a = room - min(size_b, room // 2)
+            else:
+                size_a = min(size_a, room // 2)
             size_b = min(size_b, room - size_a)
         ids.append(frame.pair(a.ids[:size_a], b.ids[:size_b]))
         types.append(frame.pair_types(size_a, size_b))

@@ -91,12 +91,23 @@ class Tokenizer:
 
         inner = copy.deepcopy(self.inner)
         inner.add_tokens([AddedToken(token, special=True, normalized=False) for token in tokens], special_tokens=True)
+        known = self.inner.get_vocab()
+        if set(known.values()) & {inner.get_vocab()[token] for token in tokens if token not in known}:
+            raise ModelError(  # the next id is the number of entries, whatever ids there are
+                f"The ids of the tokenizer {self.inner.name_or_path} have gaps, so a new token such as {tokens[0]} "
+                "would share the id of another; number its vocabulary without gaps."
+            )
         return Tokenizer(inner)
 
     @cached_property
     def pad_id(self) -> int:
         """Id to pad with; masked out, so 0 serves where the tokenizer has none."""
         return 0 if self.inner.pad_token_id is None else int(self.inner.pad_token_id)
+
+    @cached_property
+    def size(self) -> int:
+        """Rows that embeddings need: the highest id and one, as ids may have gaps."""
+        return max(len(self.inner), 1 + max(self.inner.get_vocab().values(), default=-1))
 
     def pieces(self, texts: Sequence[str]) -> list[Pieces]:
         """Sub-tokens of each text."""
@@ -194,12 +205,24 @@ class Tokenizer:
         }
         return {"files": digests, "switches": switches}
 
+    @cached_property
+    def lower_cases(self) -> bool:
+        """Whether capitals make no difference to it."""
+        return bool(self.inner.tokenize("Aspirin DNA") == self.inner.tokenize("aspirin dna"))
+
+    @cached_property
+    def capitals(self) -> tuple[int, int]:
+        """Entries of the vocabulary with capitals, and all; special tokens do not count."""
+        special = set(self.inner.all_special_tokens)
+        entries = [token for token in self.inner.get_vocab() if token not in special]
+        return sum(token != token.lower() for token in entries), len(entries)
+
     def lowers_a_cased_vocabulary(self) -> bool:
         """True if many vocabulary entries have capitals which this tokenizer can never produce.
 
         The usual cause is a cased checkpoint whose `do_lower_case` was lost: every capitalised word is read as another.
         """
-        if self.inner.tokenize("Aspirin DNA") != self.inner.tokenize("aspirin dna"):
+        if not self.lower_cases:
             return False
         special = set(self.inner.all_special_tokens)
         words = [token for token in self.inner.get_vocab() if token not in special and token.strip("[]<>#▁Ġ").isalpha()]

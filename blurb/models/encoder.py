@@ -15,7 +15,7 @@ from blurb.heads.pooling._base import Pooling
 from blurb.inputs.cache import cached
 from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Units
-from blurb.models.loading import capacity, load_encoder, load_tokenizer
+from blurb.models.loading import capacity, is_causal, load_encoder, tokenizer_of
 from blurb.models.source import Source
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.loop import Trainer
@@ -33,20 +33,23 @@ def check(source: Source, formulation: Formulation, settings: Settings) -> None:
     if formulation.kind not in head.kinds:
         raise SettingsError(f"The head '{settings.head}' does not serve {formulation.task.name} ({formulation.kind}).")
     if formulation.pooled and not head.reads_sequence:
-        cls = load_tokenizer(source.location, source.remote_code).frame.cls
-        reason = _unfit(parse(poolings, settings.pooling)[0], formulation, cls)
+        reason = _unfit(parse(poolings, settings.pooling)[0], formulation, source)
         if reason:
-            fit = [name for name in poolings.names() if not _unfit(poolings.get(name), formulation, cls)]
+            fit = [name for name in poolings.names() if not _unfit(poolings.get(name), formulation, source)]
             raise SettingsError(
                 f"The pooling '{settings.pooling}' cannot work on {formulation.task.name} with {source.name}: "
                 f"{reason}. Possible for pooling: {' or '.join(fit)}."
             )
 
 
-def _unfit(pooling: type[Pooling], formulation: Formulation, cls: int | None) -> str:
+def _unfit(pooling: type[Pooling], formulation: Formulation, source: Source) -> str:
     """Why a pooling cannot serve, or nothing."""
-    if pooling.needs_cls and cls is None:
-        return "its tokenizer adds no classification token"
+    if pooling.needs_cls:
+        place = tokenizer_of(source).frame.cls
+        if place is None:
+            return "its tokenizer adds no classification token"
+        if place == 0 and is_causal(source.location, source.remote_code):
+            return "it is a causal decoder, whose first sub-token, the classification token, sees nothing of the text"
     if pooling.needs_entities and not formulation.has_entities:
         return "its inputs have no two entities"
     if pooling.needs_markers and not formulation.has_markers:
@@ -69,14 +72,14 @@ class EncoderLearner(Learner):
         self.source = source
         self.device = choose_device(device)
         self.precision = precision
-        self.tokenizer = load_tokenizer(source.location, source.remote_code)
+        self.tokenizer = tokenizer_of(source)
         self.features: dict[tuple[str, tuple[int, ...] | None], Features] = {}  # dev is asked for in every epoch
 
     def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
         chosen = complete(settings)
         check(self.source, self.formulation, chosen)
         seed_everything(seed)
-        plain = load_tokenizer(self.source.location, self.source.remote_code)
+        plain = tokenizer_of(self.source)
         self.tokenizer = plain.extended(self.formulation.special_tokens(train.rows))
         network, most = self._network(chosen)
         self.limit = min(chosen.max_length, most or chosen.max_length)
@@ -117,8 +120,8 @@ class EncoderLearner(Learner):
         encoder, trained_pooler = load_encoder(self.source.location, self.source.remote_code)
         most = capacity(encoder)
         prepare(encoder, settings)
-        if len(self.tokenizer.inner) > encoder.get_input_embeddings().num_embeddings:
-            encoder.resize_token_embeddings(len(self.tokenizer.inner))
+        if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:
+            encoder.resize_token_embeddings(self.tokenizer.size)
         pooling, use_pooler = None, False
         size = int(encoder.config.hidden_size)
         head, options = parse(heads, settings.head)

@@ -23,9 +23,9 @@ def reader(source: Source) -> Read:
     """
     if source.kind != "encoder":
         raise SettingsError(f"--model {source.name}: a baseline has no tokenizer; give a checkpoint.")
-    from blurb.models.loading import capacity, load_encoder, load_tokenizer
+    from blurb.models.loading import capacity, load_encoder, tokenizer_of
 
-    tokenizer = load_tokenizer(source.location, source.remote_code)
+    tokenizer = tokenizer_of(source)
     most = capacity(load_encoder(source.location, source.remote_code)[0])
 
     def read(task: Task, rows: Sequence[Row]) -> Reading:

@@ -1,16 +1,23 @@
 """`scratch:tiny`: an encoder made on the spot, so that the main job runs on a machine that reaches no hub.
 
 A small BERT with random weights and a WordPiece vocabulary trained on the training text at hand. It is saved as an
-ordinary checkpoint in the cache folder, under a name that follows from the text, and used like any other.
+ordinary checkpoint in the cache folder, under a name that follows from the text, and used like any other. The same text
+gives the same checkpoint, so what was trained from it stays "already done" after the cache was cleared.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from blurb import tasks
 from blurb.cache import home
@@ -23,7 +30,10 @@ PREFIX = "scratch:"
 SIZES = {"tiny": {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}}
 VOCABULARY = 4_000
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-VERSION = 1
+SD = 0.02
+CONFIG = {"architectures": ["BertModel"], "model_type": "bert", "max_position_embeddings": 512, "type_vocab_size": 2}
+"""Written out, as what save_pretrained writes differs between versions of transformers."""
+VERSION = 2
 """Raised by hand when the same text gives another checkpoint."""
 
 
@@ -66,21 +76,63 @@ def _texts(row: Row) -> Iterable[str]:
 
 
 def _save(size: str, texts: list[str], folder: Path) -> None:
-    import torch
-    from tokenizers import BertWordPieceTokenizer
-    from transformers import BertConfig, BertModel, BertTokenizerFast
+    """Writes a checkpoint that is the same to the byte wherever and by whatever version of torch it is made."""
+    from safetensors.numpy import save_file
+    from transformers import BertTokenizerFast
 
     quiet()
-    trained = BertWordPieceTokenizer(lowercase=True)
-    trained.train_from_iterator(
-        texts, vocab_size=VOCABULARY, min_frequency=2, special_tokens=list(SPECIAL), show_progress=False
-    )
     folder.mkdir(parents=True)
-    trained.save_model(str(folder))
-    tokenizer = BertTokenizerFast(vocab=str(folder / "vocab.txt"), do_lower_case=True, model_max_length=512)
+    pieces = vocabulary(texts)
+    tokenizer = BertTokenizerFast(
+        vocab={piece: index for index, piece in enumerate(pieces)}, do_lower_case=True, model_max_length=512
+    )
     tokenizer.save_pretrained(folder)
-    generator_state = torch.random.get_rng_state()
-    torch.manual_seed(0)
-    model = BertModel(BertConfig(vocab_size=len(tokenizer), **SIZES[size]), add_pooling_layer=False)
-    torch.random.set_rng_state(generator_state)
-    model.save_pretrained(folder)
+    config = {**CONFIG, **SIZES[size], "vocab_size": len(pieces)}
+    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    save_file(weights(config), folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def vocabulary(texts: Sequence[str]) -> list[str]:
+    """A WordPiece vocabulary: the special tokens, then the pieces in alphabetical order."""
+    from tokenizers import BertWordPieceTokenizer
+
+    trained = BertWordPieceTokenizer(lowercase=True)
+    letters = sorted({letter for text in texts for letter in trained.normalize(text) if not letter.isspace()})
+    # The trainer numbers the letters inside of words as it meets them, in an order drawn anew in every process, and
+    # settles ties by these numbers. Given in advance they are settled.
+    inner = [f"##{letter}" for letter in letters]
+    trained.train_from_iterator(
+        texts,
+        vocab_size=VOCABULARY + len(inner),
+        min_frequency=2,
+        limit_alphabet=len(letters),
+        special_tokens=[*SPECIAL, *inner],
+        show_progress=False,
+    )
+    return [*SPECIAL, *sorted(set(trained.get_vocab()) - set(SPECIAL))]
+
+
+def weights(config: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float32]]:
+    """Weights of the usual scale of BERT (sd 0.02; LayerNorm 1 and 0) by parameter name, of integers alone.
+
+    The raw numbers of PCG64 never change, and all that is done with them is exact up to one rounding: the sum of four
+    numbers of 16 bits has nearly the shape of a normal distribution.
+    """
+    import torch
+    from transformers import BertConfig, BertModel
+
+    with torch.device("meta"):
+        model = BertModel(BertConfig(**config), add_pooling_layer=False)
+    source = np.random.PCG64(0)
+    scale = SD / math.sqrt(4 * (2**32 - 1) / 12)
+    found: dict[str, npt.NDArray[np.float32]] = {}
+    for name, shape in sorted((name, tuple(parameter.shape)) for name, parameter in model.named_parameters()):
+        if len(shape) == 1:  # biases, and LayerNorm's factors
+            found[name] = np.full(shape, 1 if name.endswith("LayerNorm.weight") else 0, dtype=np.float32)
+            continue
+        raw = np.asarray(source.random_raw(math.prod(shape)), dtype=np.uint64)
+        parts = [(raw >> np.uint64(16 * part)) & np.uint64(0xFFFF) for part in range(4)]
+        total: npt.NDArray[np.int64] = np.sum(parts, axis=0).astype(np.int64)
+        found[name] = ((total - 2 * 0xFFFF) * scale).astype(np.float32).reshape(shape)
+    found["embeddings.word_embeddings.weight"][0] = 0  # [PAD], as in BERT
+    return found

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import tomllib
+import re
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from blurb.errors import ModelError, UnknownName
+from blurb.models.checkpoint import check_config, check_tokenizer, read_json
+from blurb.models.references import default_name, known_casing, locate, presets
+from blurb.models.weights import check_headers, hash_weights, weight_files
 
-WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+__all__ = ["Source", "check_folder", "default_name", "hash_weights", "locate", "presets", "resolve", "weight_files"]
+
 TOKENIZERS = (
     "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model",
     "tokenizer.model",
 )  # fmt: skip
-HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.codes"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Source:
     :param tokenizer: SHA-256 of what decides the token ids
     :param parameters: parameters of the encoder
     :param remote_code: code that comes with the checkpoint may run
+    :param casing: "cased" or "uncased" where the files of the tokenizer are wrong about it
     """
 
     name: str
@@ -40,13 +41,21 @@ class Source:
     parameters: int = 0
     remote_code: bool = False
     revision: str | None = None
+    casing: str = ""
 
 
-def resolve(reference: str, name: str | None = None, revision: str | None = None, remote_code: bool = False) -> Source:
+def resolve(
+    reference: str,
+    name: str | None = None,
+    revision: str | None = None,
+    remote_code: bool = False,
+    casing: str | None = None,
+) -> Source:
     """The model that a reference means.
 
     :param reference: a folder, a preset, a Hub id (`org/model` or `org/model@revision`), or `baseline:majority`;
         `scratch:...` is built from data first, see `blurb.models.scratch`
+    :param casing: "cased" or "uncased"; None for what the preset says, or else the files of the tokenizer
     :raises ModelError: naming what is missing and what to do
     """
     if reference.startswith("baseline:"):
@@ -60,7 +69,8 @@ def resolve(reference: str, name: str | None = None, revision: str | None = None
     check_folder(folder)
     from blurb.models.loading import describe
 
-    tokenizer, parameters = describe(folder, remote_code)
+    casing = known_casing(reference) if casing is None else casing
+    tokenizer, parameters = describe(folder, remote_code, casing)
     return Source(
         name=name or default_name(reference),
         kind="encoder",
@@ -70,53 +80,24 @@ def resolve(reference: str, name: str | None = None, revision: str | None = None
         parameters=parameters,
         remote_code=remote_code,
         revision=found,
+        casing=casing,
     )
 
 
-def presets() -> dict[str, str]:
-    """Short names of checkpoints on the Hub."""
-    content = (files("blurb.models") / "presets.toml").read_text(encoding="utf-8")
-    return {key: str(value) for key, value in tomllib.loads(content).items()}
-
-
-def default_name(reference: str) -> str:
-    """Last part of a path or Hub id."""
-    if Path(reference).is_dir():
-        return Path(reference).resolve().name
-    return reference.partition("@")[0].rstrip("/").split("/")[-1]
-
-
-def locate(reference: str, revision: str | None, remote_code: bool = False) -> tuple[Path, str | None]:
-    """Folder of a checkpoint, from disk or (by huggingface_hub, with its cache) from the Hub, and its revision."""
-    path = Path(reference).expanduser()
-    if path.is_dir():
-        return path.resolve(), None
-    known = presets()
-    if "/" not in reference and reference not in known:
-        raise ModelError(f"{UnknownName('model', reference, known)} Or give a folder or a Hub id such as org/model.")
-    repository, _, at = known.get(reference, reference).partition("@")
-    if path.is_absolute() or reference.startswith((".", "~")) or repository.count("/") != 1:
-        raise ModelError(f"The model folder {reference} does not exist.")
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-
-    wanted = revision or at or None
-    patterns = [*HUB_FILES, *(["*.py"] if remote_code else [])]
-    try:
-        folder = Path(snapshot_download(repository, revision=wanted, allow_patterns=patterns))
-        if not any(folder.glob("*.safetensors")):  # older checkpoints have pickled weights only
-            folder = Path(snapshot_download(repository, revision=wanted, allow_patterns=[*patterns, "*.bin"]))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise ModelError(
-            f"{repository} is neither a folder here nor in the local Hub cache, and the Hub cannot give it: {reason}"
-        ) from error
-    return folder, folder.name
-
-
 def check_folder(folder: Path) -> None:
-    """ModelError if a checkpoint lacks its configuration, weights or tokenizer."""
+    """ModelError if a checkpoint lacks its configuration, weights or tokenizer, or if these cannot be ones."""
+    if (folder / "adapter_config.json").is_file():
+        base = read_json(folder, "adapter_config.json").get("base_model_name_or_path")
+        raise ModelError(
+            f"{folder}: this is a PEFT adapter, not a whole model (there is an adapter_config.json). Merge it with "
+            f"PeftModel.from_pretrained(base, adapter).merge_and_unload(), base being {base or 'its base model'}, "
+            "then save_pretrained of the model and of its tokenizer into a folder of their own."
+        )
     if not (folder / "config.json").is_file():
+        inner = sorted((path.parent.name for path in folder.glob("*/config.json")), key=_by_number)
+        if inner:
+            names = f"{', '.join(inner[:10])}{', ...' if len(inner) > 10 else ''}"
+            raise ModelError(f"{folder}: there is no config.json, but there are checkpoints in it: {names}. Give one.")
         raise ModelError(f"{folder}: there is no config.json; a checkpoint is a folder that save_pretrained wrote.")
     if not weight_files(folder):
         raise ModelError(f"{folder}: there are no weights (expected model.safetensors or pytorch_model.bin).")
@@ -125,29 +106,11 @@ def check_folder(folder: Path) -> None:
             f"{folder}: there is no tokenizer (expected one of {', '.join(TOKENIZERS)}); "
             "save it beside the weights with tokenizer.save_pretrained."
         )
+    check_config(folder)
+    check_tokenizer(folder)
+    check_headers(folder)
 
 
-def weight_files(folder: Path) -> list[Path]:
-    """The weights that transformers would read: safetensors if there are any, else `.bin` files."""
-    for pattern in WEIGHTS:
-        found = sorted(folder.glob(pattern))
-        if found:
-            return found
-    return []
-
-
-def hash_weights(folder: Path, remote_code: bool = False) -> str:
-    """SHA-256 over the weight files and the configuration without the fields that record who saved it.
-
-    Code that comes with the checkpoint counts if it may run.
-    """
-    digest = hashlib.sha256()
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    for volatile in ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures"):
-        config.pop(volatile, None)
-    digest.update(json.dumps(config, sort_keys=True).encode())
-    code = sorted(folder.glob("*.py")) if remote_code else []
-    for path in [*weight_files(folder), *code]:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()
+def _by_number(name: str) -> list[tuple[int, str]]:
+    """checkpoint-500 comes before checkpoint-1000."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from typing import Literal
 
 import numpy as np
@@ -15,18 +16,28 @@ Precision = Literal["fp32", "bf16", "fp16"]
 
 
 def choose_device(wanted: str) -> torch.device:
-    """`auto`, or a torch device such as `cpu`, `cuda:1`, `mps`; SettingsError if it is not there."""
+    """`auto`, or `cpu`, `cuda`, `cuda:1`, `mps`; SettingsError if it is not there."""
     if wanted == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", wanted):
+        raise SettingsError(f"The device '{wanted}' cannot be used: --device is one of auto, cpu, cuda, cuda:N, mps.")
+    if wanted not in _there():
+        raise SettingsError(f"The device '{wanted}' cannot be used: this machine has {', '.join(_there())}.")
+    device = torch.device(wanted)
     try:
-        device = torch.device(wanted)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise SettingsError(f"The device '{wanted}' cannot be used: {reason}") from error
     return device
+
+
+def _there() -> list[str]:
+    """What --device may be on this machine."""
+    gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    return ["auto", "cpu", *(["cuda", *gpus] if gpus else []), *(["mps"] if torch.backends.mps.is_available() else [])]
 
 
 def choose_precision(wanted: str, device: torch.device) -> Precision:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import tokenize
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +134,42 @@ def test_a_damaged_file_is_rebuilt_and_never_read_wrongly(home: Path) -> None:
         rebuilt += build.calls
         assert _equal(Features.read(path), _features())
     assert rebuilt > len(damaged) // 2
+
+
+@pytest.mark.parametrize(
+    ("shape", "spoilt", "error"),
+    [(b"(4,)", b"(4,(", tokenize.TokenError), (b"(4,), }          ", b"(9999999999999,)}", (MemoryError, ValueError))],
+)
+def test_damage_that_numpy_has_no_error_of_its_own_for(
+    home: Path, shape: bytes, spoilt: bytes, error: type[Exception]
+) -> None:
+    cache.cached({"units": "a"}, Builder())
+    (path,) = (home / "features").iterdir()
+    good = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    assert shape in members["unit.npy"]
+    with zipfile.ZipFile(path, "w") as archive:  # in a large file the header is read before the checksum
+        for name, content in members.items():
+            archive.writestr(name, content.replace(shape, spoilt) if name == "unit.npy" else content)
+    with pytest.raises(error):
+        Features.read(path)
+    build = Builder()
+    assert _equal(cache.cached({"units": "a"}, build), _features())
+    assert build.calls == 1
+    assert path.read_bytes() == good
+
+
+def test_whatever_reading_or_writing_raises_costs_time_only(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Strange(Exception):
+        pass
+
+    def fail(*_: object) -> None:
+        raise Strange
+
+    monkeypatch.setattr(Features, "read", fail)
+    monkeypatch.setattr(Features, "save", fail)
+    assert _equal(cache.cached({"units": "a"}, Builder()), _features())
 
 
 def test_a_cache_that_cannot_be_written_costs_time_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

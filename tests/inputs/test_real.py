@@ -49,6 +49,16 @@ def test_average_lengths_of_table_8(real_rows: Rows, tokenizer: Tokenizer, name:
     assert features.ids.lengths.mean() == pytest.approx(average, abs=0.05)
 
 
+def test_no_pair_of_biosses_is_cut_at_512(real_rows: Rows, tokenizer: Tokenizer) -> None:
+    """So how the longer of two sentences is cut changed no figure of it."""
+    rows = _rows(real_rows, "biosses")
+    formulation = formulations.bind(tasks.get("biosses"))
+    features = formulation.features(rows, tokenizer, 512)
+    assert features.truncated == 0
+    assert int(features.ids.lengths.max()) == 152
+    assert formulation.features(rows, tokenizer, 151).truncated > 0  # the count counts
+
+
 def test_the_longest_sentence_has_364_sub_tokens(real_rows: Rows, tokenizer: Tokenizer) -> None:
     longest = {}
     for name in ("bc5-chem", "ncbi-disease", "bc2gm", "jnlpba", "ebm-pico", "hoc"):

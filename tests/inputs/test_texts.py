@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -123,6 +124,29 @@ def test_both_entities_survive_wherever_they_are(data: st.DataObject, size: int,
         assert text[low:high] in kept
     assert features.windowed == (size > length - 2)
     assert features.truncated == 0
+
+
+@pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "modernbert", "deberta"])
+def test_pairs_are_cut_as_a_fast_tokenizer_cuts_the_longest_first(checkpoint: Callable[[str], Path], kind: str) -> None:
+    """Oracle: the truncation of `tokenizers`, at every length that leaves room for a sub-token."""
+    tokenizer = load_tokenizer(str(checkpoint(kind)))
+    frame, rng = tokenizer.frame, random.Random(5)
+    special = len(frame.prefix) + len(frame.middle) + len(frame.pair_suffix)
+    texts, cut = checkpoints.texts(seed=4, size=60), 0
+    for _ in range(400):
+        a, b = rng.choice(texts), rng.choice(texts)
+        if rng.random() < 0.2:
+            b = a  # equally long
+        whole = len(tokenizer.inner(a, b)["input_ids"])
+        length = rng.randint(special + 1, whole + 1)
+        expected = tokenizer.inner(a, b, truncation="longest_first", max_length=length)
+        found = encode_pairs([a], [b], tokenizer, length, "longer")
+        assert found.ids[0].tolist() == expected["input_ids"], (len(a), len(b), length)
+        if found.types is not None:
+            assert found.types[0].tolist() == expected["token_type_ids"]
+        assert found.truncated == (length < whole)
+        cut += found.truncated
+    assert cut > 300
 
 
 @settings(max_examples=200, deadline=None)

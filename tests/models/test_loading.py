@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -132,6 +131,17 @@ def test_pickled_weights_are_read_as_the_same_weights(copy: Path) -> None:
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_weights_that_are_no_numbers_are_named(copy: Path, value: float) -> None:
+    weights = load_file(copy / "model.safetensors")
+    weights["bert.encoder.layer.1.output.dense.weight"][3, :2] = value
+    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(
+        ModelError, match=r"mine: 2 of the 2,048 values of encoder.layer.1.output.dense.weight are NaN or infinite"
+    ):
+        load_encoder(str(copy))
+
+
 class Strange:
     """What runs when it is unpickled."""
 
@@ -146,28 +156,3 @@ def test_code_in_a_pickle_does_not_run(copy: Path, tmp_path: Path, monkeypatch: 
     with pytest.raises(ModelError, match="the weights cannot be loaded"):
         load_encoder(str(copy))
     assert not marker.exists()
-
-
-def test_a_lower_casing_tokenizer_of_a_cased_vocabulary_is_warned_of(
-    checkpoint: Checkpoint, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder = Path(shutil.copytree(checkpoint("bert_cased"), tmp_path / "spoilt"))
-    content = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-    assert (
-        content.pop("do_lower_case") is False
-    )  # lost, as in checkpoints that were converted; transformers lower-cases
-    (folder / "tokenizer_config.json").write_text(json.dumps(content), encoding="utf-8")
-    with caplog.at_level(logging.WARNING, logger="blurb"):
-        load_tokenizer(str(checkpoint("bert_cased")))
-        assert not caplog.records
-        load_tokenizer(str(folder))
-    assert "the vocabulary is cased, but the tokenizer lower-cases" in caplog.text
-    assert str(folder) in caplog.text
-
-
-@pytest.mark.parametrize("kind", checkpoints.KINDS)
-def test_no_healthy_tokenizer_is_warned_of(checkpoint: Checkpoint, kind: str, caplog: pytest.LogCaptureFixture) -> None:
-    load_tokenizer.cache_clear()
-    with caplog.at_level(logging.WARNING, logger="blurb"):
-        load_tokenizer(str(checkpoint(kind)))
-    assert not [record for record in caplog.records if record.name.startswith("blurb")]

@@ -79,6 +79,71 @@ def test_a_folder_that_does_not_exist(reference: str) -> None:
         resolve(reference)
 
 
+def test_a_pattern_in_quotes_tells_what_it_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("checkpoint-1", "checkpoint-2"):
+        (tmp_path / "pretrain" / name).mkdir(parents=True)
+    fits = "pretrain/checkpoint-1, pretrain/checkpoint-2: leave out the quotes"
+    with pytest.raises(ModelError, match=rf"has the name 'pretrain/checkpoint-\*'; as a pattern it fits {fits}"):
+        resolve("pretrain/checkpoint-*")
+    with pytest.raises(ModelError, match="as a pattern it fits none"):
+        resolve("nowhere/checkpoint-?")
+
+
+def test_a_folder_whose_name_looks_like_a_pattern_is_a_folder(copy: Path) -> None:
+    odd = copy.rename(copy.with_name("run[1]*"))
+    assert resolve(str(odd)).name == "run[1]*"
+
+
+@pytest.mark.parametrize("reference", ["a b/c", "org/model name", "org/--x..y", "ü/x", "org/" + "x" * 120, "a:b/c"])
+def test_what_the_hub_finds_no_name_is_one_sentence(reference: str) -> None:
+    with pytest.raises(ModelError, match=r"is neither a folder here nor (a Hub id, which is org/model|in the local)"):
+        resolve(reference)
+
+
+@pytest.mark.parametrize("reference", ["x" * 300 + "/y", "~nobody-of-that-name/x", "a\x00b/c"])
+def test_what_no_folder_can_be_called(reference: str) -> None:
+    with pytest.raises(ModelError):
+        resolve(reference)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "https://user:hunter2@example.org/org/model", "https://hunter2@example.org/m", "https://h.org/m?token=hunter2",
+        "user:hunter2@host/model", "s3://key:hunter2/with/slash@bucket/model", "https://h.org/m#hunter2",
+    ],
+)  # fmt: skip
+def test_a_url_is_refused_and_its_password_is_not_shown(reference: str) -> None:
+    with pytest.raises(ModelError, match="not a URL") as caught:
+        resolve(reference)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_file_is_refused(copy: Path) -> None:
+    with pytest.raises(ModelError, match=f"is a file; give the folder of the checkpoint, {copy}"):
+        resolve(str(copy / "model.safetensors"))
+
+
+def test_a_folder_of_checkpoints_names_them(copy: Path) -> None:
+    parent = copy.parent / "pretrain"
+    for step in (1000, 500):
+        shutil.copytree(copy, parent / f"checkpoint-{step}")
+    with pytest.raises(ModelError, match=r"there are checkpoints in it: checkpoint-500, checkpoint-1000. Give one"):
+        resolve(str(parent))
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_an_adapter_says_how_to_merge_it(copy: Path, merged: bool) -> None:
+    """With `peft` installed transformers would load another model than the folder's weights."""
+    if not merged:
+        (copy / "config.json").unlink()
+    content = {"peft_type": "LORA", "base_model_name_or_path": "org/base"}
+    (copy / "adapter_config.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"PEFT adapter.*merge_and_unload\(\), base being org/base, then save_pre"):
+        resolve(str(copy))
+
+
 def test_a_slip_in_a_preset() -> None:
     with pytest.raises(
         ModelError, match=r"no model called 'pubmedbrt'. Did you mean 'pubmedbert'.*Hub id such as org/model"

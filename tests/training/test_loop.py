@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner
 
-from blurb.errors import TrainingError
+from blurb.cli import cli
+from blurb.errors import SettingsError, TrainingError
 from blurb.heads._base import Kind
 from blurb.inputs.features import Features
 from blurb.training.hardware import choose_device, choose_precision, out_of_memory, seed_everything
@@ -336,9 +339,24 @@ def test_the_head_works_in_float32_under_bf16() -> None:
     assert trainer.predict(inputs)[1][0].dtype == np.float32
 
 
-def test_devices_and_precisions_that_are_not_there_are_refused() -> None:
-    from blurb.errors import SettingsError
+@pytest.mark.parametrize("device", ["gpu", "GPU", "meta", "xpu", "cuda:x", "cuda:-1", "", "cpu:0"])
+def test_what_is_no_device_is_told_with_blurb_s_own_list(device: str) -> None:
+    with pytest.raises(SettingsError, match=r"--device is one of auto, cpu, cuda, cuda:N, mps\.$"):
+        choose_device(device)
 
+
+def test_a_device_that_is_not_there_is_told_before_a_model_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for command in (["run"], ["ablate", "--axis", "head"]):
+        plan = [*command, "./nowhere", "--suite", "demo", "--tasks", "gad", "--device", "cuda:97"]
+        error = CliRunner().invoke(cli, plan).exception
+        assert isinstance(error, SettingsError)
+        assert str(error).startswith("The device 'cuda:97' cannot be used: this machine has auto, cpu")
+
+
+def test_devices_and_precisions_that_are_not_there_are_refused() -> None:
     cpu = torch.device("cpu")
     assert choose_device("cpu") == cpu
     assert choose_precision("fp32", cpu) == "fp32"

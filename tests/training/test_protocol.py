@@ -10,6 +10,7 @@ import pytest
 
 from blurb import tasks
 from blurb.errors import SettingsError, UnknownName
+from blurb.formulations import bind
 from blurb.training import protocol
 from blurb.training.settings import Settings, parse_overrides
 
@@ -68,8 +69,17 @@ def test_linkbert(task: str) -> None:
     _expect(
         _settings("linkbert", task), lr=lr, batch_size=batch_size, epochs=epochs, max_length=max_length, warmup=warmup,
         select="last", pooling="cls-pooler", document_unit="abstract" if task == "hoc" else "sentence",
+        tagging="io" if task == "ebm-pico" else "bio",
     )  # fmt: skip
     assert protocol.load("linkbert").seeds(tasks.get(task)) == (seed,)
+
+
+def test_linkbert_trains_the_tags_that_the_files_of_pico_have() -> None:
+    tags = ["I-PAR", "I-PAR", "I-INT", "O", "I-OUT"]
+    formulation = bind(tasks.get("ebm-pico"), vars(_settings("linkbert", "ebm-pico")))
+    assert set(formulation.labels) == {"O", "I-PAR", "I-INT", "I-OUT"}
+    targets = formulation.targets([{"id": "0", "doc_id": None, "tokens": list("abcde"), "tags": tags}])
+    assert [formulation.labels[index] for index in targets[0]] == tags
 
 
 @pytest.mark.parametrize("task", NAMES)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from blurb.cli._output import FORMATS
+from blurb.cli._request import CASING
 
 if TYPE_CHECKING:
     from blurb.inputs.reading import Read
@@ -22,6 +23,7 @@ LOOK = (
         "--tasks", "selection", default="all", show_default=True, help="Names, types or task files, with commas."
     ),
     click.option("--model", help="A checkpoint, for what depends on its tokenizer."),
+    CASING,
     click.option("--format", "form", type=FORMATS, default="table", help="Output format."),
 )
 
@@ -33,11 +35,11 @@ def look_options(command: F) -> F:
     return command
 
 
-def reader_of(model: str | None, folder: Path) -> Read | None:
+def reader_of(model: str | None, folder: Path, casing: str | None) -> Read | None:
     """How the model reads a split, or None if no model was given."""
     if model is None:
         return None
     from blurb.cli._request import source
     from blurb.models.reading import reader
 
-    return reader(source(model, None, None, False, folder))
+    return reader(source(model, None, None, False, folder, casing))

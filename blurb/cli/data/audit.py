@@ -34,7 +34,10 @@ SHOWN = 26
     metavar="FILE",
     help="Also write all findings with all ids: a .csv or .json.",
 )
-def audit(data: Path | None, selection: str, model: str | None, form: str, raw: Path | None, out: Path | None) -> None:
+def audit(
+    data: Path | None, selection: str, model: str | None, form: str, raw: Path | None, out: Path | None,
+    casing: str | None,
+) -> None:  # fmt: skip
     """Look for leaks, repeated and contradictory examples, odd characters, and what no encoder can see.
 
     The same inputs within a split, in two splits and in two tasks; equal inputs with different labels; documents that
@@ -53,7 +56,7 @@ def audit(data: Path | None, selection: str, model: str | None, form: str, raw: 
         raise SettingsError(f"--out writes .csv or .json, not '{out.name}'.")
     chosen = tasks.select(selection)
     folder, _ = folders("blurb", data, None, chosen)
-    corpora, unreadable, notes = gather(chosen, folder, raw, reader_of(model, folder))
+    corpora, unreadable, notes = gather(chosen, folder, raw, reader_of(model, folder, casing))
     findings = [*unreadable, *examine(corpora)]
     if form == "table":
         for check in dict.fromkeys(finding.check for finding in findings):

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Also draw the lengths: a .png, .svg or .pdf (needs the extra 'plots').",
 )
-def stats(data: Path | None, selection: str, model: str | None, form: str, plot: Path | None) -> None:
+def stats(
+    data: Path | None, selection: str, model: str | None, form: str, plot: Path | None, casing: str | None
+) -> None:
     """Show what every split holds: sizes, lengths, labels, the majority's score, the ceiling of IO tags.
 
     Lengths are in words; with --model also in sub-tokens, special tokens included, beside Table 8 of Gu et al., and
@@ -43,7 +45,7 @@ def stats(data: Path | None, selection: str, model: str | None, form: str, plot:
     folder, _ = folders("blurb", data, None, chosen)
     if not folder.is_dir():
         raise DataError("the data folder does not exist; give it with --data.", folder)
-    read = reader_of(model, folder)
+    read = reader_of(model, folder, casing)
     found, notes = [], []
     for task in chosen:
         there = [split for split in tasks.SPLITS if path_of(task, folder, split).is_file()]

@@ -1,0 +1,178 @@
+"""Reads the files of a checkpoint, which strangers wrote, before a library builds anything from them.
+
+What is wrong is told while trials are planned, as a ModelError that names the file. Bounds are far above what any
+encoder has; they keep a number that somebody mistyped from taking all memory or an hour. What the checks here do not
+foresee, and the libraries do not like, `blamed` turns into the same kind of error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from blurb.errors import BlurbError, ModelError
+
+BOUNDS = {
+    500: (
+        "num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers",
+        "num_decoder_layers", "num_hidden_groups", "inner_group_num",
+    ),
+    10_000: (
+        "num_attention_heads", "num_heads", "n_head", "n_heads", "encoder_attention_heads", "decoder_attention_heads",
+        "num_key_value_heads", "num_experts", "num_local_experts",
+    ),
+    1_000_000: (
+        "hidden_size", "intermediate_size", "embedding_size", "d_model", "d_ff", "d_kv", "d_inner", "dim", "hidden_dim",
+        "n_embd", "head_dim", "encoder_ffn_dim", "decoder_ffn_dim", "type_vocab_size",
+    ),
+    10_000_000: ("vocab_size", "max_position_embeddings", "n_positions"),
+}  # fmt: skip
+MOST = {name: most for most, names in BOUNDS.items() for name in names}
+"""The largest value of the fields of a configuration that are counts or sizes."""
+LEAST = {
+    "type_vocab_size": 0, "num_experts": 0, "num_local_experts": 0, "decoder_layers": 0, "num_decoder_layers": 0,
+    "max_position_embeddings": -1, "n_positions": -1,
+}  # fmt: skip
+"""The smallest value where it is not 1: there are encoders without segments, experts or a table of positions."""
+TYPES = ("float32", "float16", "bfloat16", "float64", "float", "half", "double", "auto")
+ATTENTION = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention")
+MOST_ID = 10_000_000
+"""Tokenizers take memory for the highest id."""
+TOKENIZER_JSON = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+)
+
+
+@contextlib.contextmanager
+def blamed(folder: Path | str, what: str) -> Iterator[None]:
+    """Whatever a library raises over a checkpoint becomes a ModelError: the folder, what failed, and why."""
+    try:
+        yield
+    except BlurbError:
+        raise
+    except BaseException as error:
+        # transformers, tokenizers and torch raise anything; what a panic in Rust becomes is not even an Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        hint = "fetch the checkpoint again, or save it anew with save_pretrained"
+        raise ModelError(f"{folder}: {what}: {reason(error)}; {hint}.") from error
+
+
+def reason(error: BaseException) -> str:
+    """What an error says, in one line; with its kind where the words alone say nothing ("'vocab'")."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    said = (" ".join(lines[:2]) if lines[0].endswith(":") else lines[0]).rstrip(".")
+    bare = isinstance(error, LookupError | AttributeError | ArithmeticError | TypeError | AssertionError | MemoryError)
+    return f"{type(error).__name__}: {said}" if bare else said
+
+
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """The object in a file of a checkpoint.
+
+    :raises ModelError: if it is no JSON, or something else than an object
+    """
+    try:
+        content = json.loads((folder / name).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"{folder}: {name} cannot be read: {error.strerror}.") from None
+    except json.JSONDecodeError as error:
+        raise ModelError(f"{folder}: {name} is not a valid JSON file: line {error.lineno}: {error.msg}.") from None
+    except (ValueError, RecursionError) as error:  # no UTF-8, a number of 5,000 digits, 100,000 brackets
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else reason(error)
+        raise ModelError(f"{folder}: {name} is not a valid JSON file: {why}.") from None
+    if not isinstance(content, dict):
+        raise ModelError(f"{folder}: {name} must hold a JSON object, not a {type(content).__name__}.")
+    return content
+
+
+def check_config(folder: Path) -> None:
+    """ModelError if config.json asks for what cannot be built, or for what blurb does not do."""
+    for found in _fields(read_json(folder, "config.json")):
+        fault = _fault(*found)
+        if fault:
+            raise ModelError(f"{folder}: config.json: {fault}.")
+
+
+def _fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """All fields of a configuration and of those within it (an encoder's in an encoder-decoder's)."""
+    for name, value in config.items():
+        yield name, value
+        if isinstance(value, dict) and "model_type" in value:
+            yield from _fields(value)
+
+
+def _fault(name: str, value: Any) -> str:
+    """What is wrong with a field, or nothing. Absent fields (null) have their default, or transformers refuses them."""
+    if value is None:
+        return ""
+    if name in MOST:
+        least = LEAST.get(name, 1)
+        if type(value) is not int:
+            return f"{name} must be a whole number (got {_short(value)})"
+        if not least <= value <= MOST[name]:
+            return f"{name} must be from {least} to {MOST[name]:,} (got {_short(value)})"
+    if name in ("dtype", "torch_dtype") and (not isinstance(value, str) or value.removeprefix("torch.") not in TYPES):
+        return f"{name} must be one of {', '.join(TYPES[:4])} (got {_short(value)})"
+    if name in ("attn_implementation", "_attn_implementation") and value not in ATTENTION:
+        return f"{name} must be one of {', '.join(ATTENTION)} (got {_short(value)}); blurb loads no other code for it"
+    if name == "quantization_config":
+        return "the weights are quantised (quantization_config), and blurb trains in float32; save them dequantised"
+    return ""
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def check_tokenizer(folder: Path) -> None:
+    """ModelError if a file of the tokenizer is no JSON object, or has ids that no tokenizer can hold."""
+    for name in TOKENIZER_JSON:
+        if (folder / name).is_file():
+            with _of_tokenizer(folder):
+                _check_ids(folder, name, read_json(folder, name))
+
+
+@contextlib.contextmanager
+def _of_tokenizer(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except ModelError as error:
+        said = str(error).removeprefix(f"{folder}: ")
+        raise ModelError(f"{folder}: the tokenizer cannot be loaded: {said}") from None
+
+
+def _check_ids(folder: Path, name: str, content: Mapping[str, Any]) -> None:
+    for token, index in _ids(name, content):
+        if type(index) is not int or not 0 <= index < MOST_ID:
+            raise ModelError(
+                f"{folder}: {name}: the id of {_short(token)} must be a whole number from 0 to {MOST_ID - 1:,} "
+                f"(got {_short(index)})."
+            )
+
+
+def _ids(name: str, content: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
+    """Every token and id that a file of a tokenizer tells; what has another form is left to the tokenizer."""
+    if name in ("vocab.json", "added_tokens.json"):
+        yield from content.items()
+    if name == "tokenizer.json":
+        model = content.get("model")
+        vocabulary = model.get("vocab") if isinstance(model, dict) else None
+        if isinstance(vocabulary, dict):
+            yield from vocabulary.items()
+        added = content.get("added_tokens")
+        for token in added if isinstance(added, list) else []:
+            if isinstance(token, dict):
+                yield token.get("content"), token.get("id")
+    decoder = content.get("added_tokens_decoder") if name == "tokenizer_config.json" else None
+    for index, token in decoder.items() if isinstance(decoder, dict) else []:
+        yield token, int(index) if index.isdecimal() and len(index) < 20 else index

@@ -1,0 +1,109 @@
+"""What a user may type for a checkpoint: a folder, a short name, or a Hub id; and what is said of anything else."""
+
+from __future__ import annotations
+
+import glob
+import re
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+from blurb.errors import ModelError, UnknownName
+from blurb.models.checkpoint import reason
+
+HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.codes"]
+
+
+def presets() -> dict[str, str]:
+    """Short names of checkpoints on the Hub."""
+    return {name: preset["id"] for name, preset in _presets().items()}
+
+
+def known_casing(reference: str) -> str:
+    """What the presets know of a checkpoint on the Hub, asked for by its short name or its id."""
+    if Path(reference).expanduser().is_dir():
+        return ""
+    known = {preset["id"].lower(): preset.get("casing", "") for preset in _presets().values()}
+    return known.get(_repository(reference)[0].lower(), "")
+
+
+def default_name(reference: str) -> str:
+    """Last part of a path or Hub id."""
+    if Path(reference).is_dir():
+        return Path(reference).resolve().name
+    return reference.partition("@")[0].rstrip("/").split("/")[-1]
+
+
+def locate(reference: str, revision: str | None, remote_code: bool = False) -> tuple[Path, str | None]:
+    """Folder of a checkpoint, from disk or (by huggingface_hub, with its cache) from the Hub, and its revision.
+
+    :raises ModelError: one sentence on what the reference could have meant
+    """
+    try:
+        path = Path(reference).expanduser()
+        if path.is_dir():
+            return path.resolve(), None
+        _refuse_what_is_no_name(reference, path)
+    except (OSError, RuntimeError) as error:  # a name of 300 letters, the home of a user who is not there
+        raise ModelError(f"The model folder {_shown(reference)} cannot be looked for: {reason(error)}.") from None
+    known = presets()
+    if "/" not in reference and reference not in known:
+        raise ModelError(f"{UnknownName('model', reference, known)} Or give a folder or a Hub id such as org/model.")
+    repository, at = _repository(reference)
+    if path.is_absolute() or reference.startswith((".", "~")) or repository.count("/") != 1:
+        raise ModelError(f"The model folder {reference} does not exist.")
+    return _download(repository, revision or at or None, remote_code)
+
+
+def _refuse_what_is_no_name(reference: str, path: Path) -> None:
+    """ModelError for a URL, a file, and a pattern."""
+    if "://" in reference or _shown(reference) != reference:
+        raise ModelError(
+            f"A model is a folder or a Hub id such as org/model, not a URL ({_shown(reference)}); "
+            "download it first if it is not on the Hub."
+        )
+    if path.is_file():
+        raise ModelError(f"{reference} is a file; give the folder of the checkpoint, {path.parent}.")
+    if glob.has_magic(reference):
+        fitting = sorted(match for match in glob.glob(str(path)) if Path(match).is_dir())
+        listed = f"{', '.join(fitting[:10])}{', ...' if len(fitting) > 10 else ''}"
+        hint = f"as a pattern it fits {listed}: leave out the quotes" if fitting else "as a pattern it fits none"
+        raise ModelError(f"No model folder has the name '{reference}'; {hint}.")
+
+
+def _shown(reference: str) -> str:
+    """A reference without the user, password and query that a URL may have."""
+    without = re.sub(r"[?#].*", "", reference) if "://" in reference else reference
+    return re.sub(r"^(.*?://).*@|^[^/@]*:.*@", lambda match: match[1] or "", without)
+
+
+def _download(repository: str, revision: str | None, remote_code: bool) -> tuple[Path, str]:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError
+
+    patterns = [*HUB_FILES, *(["*.py"] if remote_code else [])]
+    try:
+        folder = Path(snapshot_download(repository, revision=revision, allow_patterns=patterns))
+        if not any(folder.glob("*.safetensors")):  # older checkpoints have pickled weights only
+            folder = Path(snapshot_download(repository, revision=revision, allow_patterns=[*patterns, "*.bin"]))
+    except HFValidationError:
+        raise ModelError(
+            f"'{repository}' is neither a folder here nor a Hub id, which is org/model in letters, digits and '-_.'."
+        ) from None
+    except Exception as error:  # whatever the network, the Hub and the cache come up with
+        raise ModelError(
+            f"{repository} is neither a folder here nor in the local Hub cache, and the Hub cannot give it: "
+            f"{reason(error)}"
+        ) from error
+    return folder, folder.name
+
+
+def _presets() -> dict[str, dict[str, str]]:
+    content = tomllib.loads((files("blurb.models") / "presets.toml").read_text(encoding="utf-8"))
+    return {name: {"id": entry} if isinstance(entry, str) else entry for name, entry in content.items()}
+
+
+def _repository(reference: str) -> tuple[str, str]:
+    """The Hub id that a preset or an id means, and its revision, if it names one."""
+    repository, _, revision = presets().get(reference, reference).partition("@")
+    return repository, revision

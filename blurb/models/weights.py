@@ -1,0 +1,118 @@
+"""Which files transformers would take the weights of a checkpoint from, and the hash that identifies them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from blurb.errors import ModelError
+from blurb.models.checkpoint import blamed, read_json
+
+INDEX = ".index.json"
+ORDER = ("model.safetensors", f"model.safetensors{INDEX}", "pytorch_model.bin", f"pytorch_model.bin{INDEX}")
+"""The order in which transformers looks."""
+PATTERNS = ("*.safetensors", "pytorch_model*.bin")
+VOLATILE = ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures")
+"""Fields of a configuration that record who saved it, and how."""
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files that hold the weights; none if transformers would find nothing to load.
+
+    An index names them. Without one these are all files of the kind that transformers would load, as more were hashed
+    than are read ever since, and a hash is not changed for nothing.
+
+    :raises ModelError: if one of them is no file, or an index makes no sense or names what is not in the folder
+    """
+    entry = _entry(folder)
+    if entry is None:
+        return []
+    if entry.name.endswith(INDEX):
+        found = [_inside(folder, name, entry.name) for name in sorted(set(weight_map(folder, entry.name).values()))]
+    else:
+        files = next((files for files in (sorted(folder.glob(pattern)) for pattern in PATTERNS) if files), [])
+        found = files if entry in files else [*files, entry]
+    for path in found:
+        if not path.is_file():
+            raise ModelError(f"{folder}: {path.name} is not a file (a folder, or a link that leads nowhere).")
+    return found
+
+
+def weight_map(folder: Path, index: str) -> dict[str, str]:
+    """The file of every weight, as an index tells."""
+    content = read_json(folder, index)
+    files = content.get("weight_map")
+    if not isinstance(files, dict) or not files or not all(isinstance(file, str) and file for file in files.values()):
+        raise ModelError(f"{folder}: {index} has no weight_map that names the file of every weight; save it anew.")
+    if not isinstance(content.get("metadata"), dict):  # transformers wants one, empty or not
+        raise ModelError(f"{folder}: {index} has no metadata (an object, which may be empty); save it anew.")
+    return files
+
+
+def check_headers(folder: Path) -> None:
+    """ModelError if a safetensors file was cut or is none: the header tells, without reading the weights."""
+    from safetensors import safe_open
+
+    for path in weight_files(folder):
+        if path.suffix == ".safetensors":
+            with blamed(folder, f"the weights cannot be loaded: {path.name}"), safe_open(path, "np"):
+                pass
+
+
+def hash_weights(folder: Path, remote_code: bool = False) -> str:
+    """SHA-256 over the weight files and the configuration without the fields that record who saved it.
+
+    Code that comes with the checkpoint counts if it may run.
+    """
+    digest = hashlib.sha256()
+    config = {key: value for key, value in read_json(folder, "config.json").items() if key not in VOLATILE}
+    digest.update(json.dumps(config, sort_keys=True).encode())
+    files = weight_files(folder)
+    entry = _entry(folder)
+    if entry is not None and entry.name.endswith(INDEX):
+        digest.update(json.dumps(weight_map(folder, entry.name), sort_keys=True).encode())
+    code = sorted(folder.glob("*.py")) if remote_code else []
+    for path in [*files, *code]:
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+def _entry(folder: Path) -> Path | None:
+    """The file that transformers opens first: weights or an index; the configuration may name it."""
+    named = read_json(folder, "config.json").get("transformers_weights")
+    if named is not None:
+        if not isinstance(named, str) or not named.endswith((".safetensors", f".safetensors{INDEX}")):
+            raise ModelError(f"{folder}: config.json: transformers_weights must name a safetensors file or its index.")
+        return _inside(folder, named, "config.json")
+    for name in ORDER:
+        path = folder / name
+        if path.is_file():
+            return path
+        if path.is_symlink() or path.is_dir():
+            raise ModelError(f"{folder}: {name} is not a file (a folder, or a link that leads nowhere).")
+    return None
+
+
+def _inside(folder: Path, name: str, by: str) -> Path:
+    """A file of the folder by name. Outside may lie only what the Hub's cache has put there itself."""
+    path = folder / name
+    inside = path.resolve().is_relative_to(folder.resolve()) or _is_link_of_the_hub(path, folder.resolve())
+    if Path(name).is_absolute() or ".." in Path(name).parts or not inside:
+        raise ModelError(f"{folder}: {by} names '{name}', which is outside of the folder; put the weights into it.")
+    if not path.exists():
+        raise ModelError(f"{folder}: {by} names '{name}', which is not there.")
+    return path
+
+
+def _is_link_of_the_hub(path: Path, folder: Path) -> bool:
+    """Whether a file is the link `snapshots/REVISION/FILE -> ../../blobs/HASH` that huggingface_hub makes.
+
+    Only this step is looked at: a blob may be a link itself, to a store that several repositories share.
+    """
+    if not path.is_symlink() or folder.parent.name != "snapshots":
+        return False
+    step = Path(os.path.normpath(path.parent.resolve() / path.readlink()))
+    return path.parent.resolve().is_relative_to(folder) and step.parent == folder.parent.parent / "blobs"

@@ -1,0 +1,135 @@
+"""A cased checkpoint whose files lost `do_lower_case`: refused until somebody says what is meant, or a preset knows.
+
+Oracle: the same checkpoint with its files as they should be, whose tokenizer hash the override must give.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blurb import tasks
+from blurb.cli import cli
+from blurb.errors import ModelError
+from blurb.formulations import bind
+from blurb.models import Source, resolve
+from blurb.models.encoder import EncoderLearner
+from blurb.models.loading import load_tokenizer, tokenizer_of
+from blurb.models.reading import reader
+from tests import checkpoints
+
+Checkpoint = Callable[[str], Path]
+REFUSED = r"spoilt: its tokenizer lower-cases every text, but \d+ of the \d+ entries .* --casing cased keeps capitals"
+
+
+@pytest.fixture
+def healthy(checkpoint: Checkpoint) -> Source:
+    return resolve(str(checkpoint("bert_cased")))
+
+
+@pytest.fixture(params=["tokenizer.json", "vocab.txt"])
+def spoilt(checkpoint: Checkpoint, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A cased checkpoint without its flag, in the new form or in that of BioBERT: a vocabulary and nothing else."""
+    folder = Path(shutil.copytree(checkpoint("bert_cased"), tmp_path / "spoilt"))
+    path = folder / "tokenizer_config.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert content.pop("do_lower_case") is False
+    path.write_text(json.dumps(content), encoding="utf-8")
+    if request.param == "vocab.txt":
+        path.unlink()
+        vocabulary = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+        (folder / "tokenizer.json").unlink()
+        (folder / "vocab.txt").write_text("\n".join(sorted(vocabulary, key=vocabulary.__getitem__)) + "\n", "utf-8")
+    return folder
+
+
+def test_it_is_refused_until_somebody_says_what_is_meant(spoilt: Path) -> None:
+    with pytest.raises(ModelError, match=REFUSED):
+        resolve(str(spoilt))
+
+
+def test_cased_gives_the_tokenizer_that_was_meant(spoilt: Path, healthy: Source) -> None:
+    source = resolve(str(spoilt), casing="cased")
+    assert (source.tokenizer, source.weights, source.casing) == (healthy.tokenizer, healthy.weights, "cased")
+    pieces = tokenizer_of(source).inner.tokenize("Kalo KALO")
+    assert pieces != tokenizer_of(source).inner.tokenize("kalo kalo")
+
+
+def test_uncased_leaves_it_as_its_files_say(spoilt: Path, healthy: Source) -> None:
+    source = resolve(str(spoilt), casing="uncased")
+    assert source.tokenizer != healthy.tokenizer
+    assert tokenizer_of(source).lower_cases
+
+
+@pytest.mark.parametrize("casing", ["cased", "uncased"])
+def test_wherever_the_tokenizer_is_loaded_again_it_is_the_same(spoilt: Path, casing: str) -> None:
+    source = resolve(str(spoilt), casing=casing)
+    load_tokenizer.cache_clear()
+    sent = pickle.loads(pickle.dumps(source))  # as to a worker process
+    learner = EncoderLearner(sent, bind(tasks.get("gad")), "cpu", "fp32")
+    assert learner.tokenizer.hash == source.tokenizer
+    read = reader(sent)(tasks.get("biosses"), [{"text_a": "Kalo", "text_b": "KALO", "score": 1.0}])
+    a, b = (tokenizer_of(source).pieces([text])[0].ids for text in ("Kalo", "KALO"))
+    assert len(read.whole.ids[0]) == 3 + len(a) + len(b)
+    assert (a == b) == (casing == "uncased")
+
+
+@pytest.mark.parametrize("kind", checkpoints.KINDS)
+def test_a_healthy_checkpoint_needs_no_word_and_keeps_its_hash(checkpoint: Checkpoint, kind: str) -> None:
+    folder = str(checkpoint(kind))
+    source = resolve(folder)
+    lower = kind == "bert_uncased"
+    assert resolve(folder, casing="uncased" if lower else "cased").tokenizer == source.tokenizer
+    with pytest.raises(ModelError, match="is uncased, so casing is not 'cased'" if lower else "keeps capitals, so"):
+        resolve(folder, casing="cased" if lower else "uncased")
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "biobert", "biobert-v1.2", "clinicalbert", "dmis-lab/biobert-base-cased-v1.1",
+        "dmis-lab/biobert-base-cased-v1.2", "dmis-lab/biobert-base-cased-v1.2@main", "emilyalsentzer/Bio_ClinicalBERT",
+        "emilyalsentzer/bio_clinicalbert",
+    ],
+)  # fmt: skip
+def test_presets_know_it_by_short_name_and_by_id(
+    spoilt: Path, healthy: Source, reference: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(spoilt))
+    assert resolve(reference).tokenizer == healthy.tokenizer
+    assert resolve(reference, casing="uncased").tokenizer != healthy.tokenizer
+
+
+def test_other_checkpoints_of_the_hub_are_refused(spoilt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(spoilt))
+    with pytest.raises(ModelError, match=REFUSED):
+        resolve("some-org/cased-model")
+
+
+def _command(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+@pytest.mark.parametrize("command", [["run"], ["ablate", "--axis", "tagging"]])
+def test_the_commands_that_train_take_the_word(spoilt: Path, command: list[str], tmp_path: Path) -> None:
+    plan = [*command, str(spoilt), "--suite", "demo", "--protocol", "smoke", "--tasks", "bc2gm", "--dry-run"]
+    plan += ["--output", str(tmp_path / "runs")]
+    assert isinstance(_command(*plan).exception, ModelError)
+    done = _command(*plan, "--casing", "cased")
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("command", ["stats", "audit"])
+def test_the_commands_that_look_take_the_word(spoilt: Path, command: str) -> None:
+    from blurb.data import demo
+
+    look = ["data", command, "--data", str(demo.prepare()), "--tasks", "biosses", "--model", str(spoilt)]
+    assert isinstance(_command(*look).exception, ModelError)
+    done = _command(*look, "--casing", "uncased")
+    assert done.exit_code == 0, done.output

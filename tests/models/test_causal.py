@@ -1,0 +1,100 @@
+"""A causal decoder has nothing at its first place. Oracle: the gradient of the first vector by the other inputs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from blurb import tasks
+from blurb.errors import SettingsError
+from blurb.formulations import bind
+from blurb.models import resolve
+from blurb.models.encoder import check
+from blurb.models.loading import is_causal, load_encoder, tokenizer_of
+from blurb.training.protocol import complete
+from tests import checkpoints
+
+Checkpoint = Callable[[str], Path]
+DECODERS = ("gpt2", "llama", "bert", "bloom", "mamba")
+
+
+def _config(kind: str, size: int) -> Any:
+    import transformers as t
+
+    return {
+        "gpt2": lambda: t.GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=size, bos_token_id=1, eos_token_id=1),
+        "llama": lambda: t.LlamaConfig(vocab_size=size, num_key_value_heads=2, **checkpoints.SIZES),
+        "bert": lambda: t.BertConfig(vocab_size=size, is_decoder=True, **checkpoints.SIZES),
+        "bloom": lambda: t.BloomConfig(hidden_size=32, n_layer=2, n_head=2, vocab_size=size),
+        "mamba": lambda: t.MambaConfig(hidden_size=32, num_hidden_layers=2, vocab_size=size),
+    }[kind]()
+
+
+@pytest.fixture(scope="module")
+def decoder(checkpoint: Checkpoint, tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    """A decoder whose tokenizer puts [CLS] first, as that of an encoder does."""
+
+    def build(kind: str) -> Path:
+        from transformers import AutoModel
+
+        folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path_factory.mktemp("decoders") / kind))
+        AutoModel.from_config(_config(kind, 350)).save_pretrained(folder)
+        return folder
+
+    return build
+
+
+def _sees_nothing(folder: Path) -> bool:
+    encoder = load_encoder(str(folder))[0].eval()
+    vectors = encoder.get_input_embeddings()(torch.arange(5, 13)[None]).detach().requires_grad_()
+    encoder(inputs_embeds=vectors, attention_mask=torch.ones(1, 8)).last_hidden_state[0, 0].square().sum().backward()
+    assert vectors.grad is not None
+    return not bool(vectors.grad[0, 1:].any())
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+def test_a_decoder_is_causal(decoder: Checkpoint, kind: str) -> None:
+    folder = decoder(kind)
+    assert _sees_nothing(folder)
+    assert is_causal(str(folder))
+
+
+@pytest.mark.parametrize("kind", checkpoints.KINDS)
+def test_an_encoder_is_not(checkpoint: Checkpoint, kind: str) -> None:
+    assert not _sees_nothing(checkpoint(kind))
+    assert not is_causal(str(checkpoint(kind)))
+
+
+@pytest.mark.parametrize("pooling", ["cls", "cls-pooler"])
+@pytest.mark.parametrize("kind", ["gpt2", "bert", "bloom"])
+def test_cls_is_refused_with_what_would_work(decoder: Checkpoint, kind: str, pooling: str) -> None:
+    source = resolve(str(decoder(kind)))
+    settings = complete({"max_length": 48, "pooling": pooling})
+    with pytest.raises(SettingsError, match=r"causal decoder.* Possible for pooling: attention or mean\."):
+        check(source, bind(tasks.get("hoc")), settings)
+    check(source, bind(tasks.get("bc2gm")), settings)  # words are not pooled
+    for other in ("mean", "attention"):
+        check(source, bind(tasks.get("hoc")), dataclasses.replace(settings, pooling=other))
+
+
+def test_a_classification_token_at_the_end_has_seen_everything(decoder: Checkpoint, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(decoder("gpt2"), tmp_path / "last"))
+    content = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    cls, text, sep = content["post_processor"]["single"]
+    content["post_processor"]["single"] = [text, sep, cls]
+    pair = content["post_processor"]["pair"]
+    content["post_processor"]["pair"] = [*pair[1:], pair[0]]
+    (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    config["tokenizer_class"] = "PreTrainedTokenizerFast"  # takes the special tokens from the file
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    source = resolve(str(folder))
+    assert tokenizer_of(source).frame.cls == -1
+    check(source, bind(tasks.get("hoc")), complete({"max_length": 48}))

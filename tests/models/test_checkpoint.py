@@ -1,0 +1,178 @@
+"""What strangers may put into a checkpoint: one sentence that names the file, before anything is built or written.
+
+Every case was a traceback, an abort of the process, or an hour.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.cli import cli
+from blurb.errors import ModelError
+from blurb.models import resolve
+from tests import checkpoints
+
+Checkpoint = Callable[[str], Path]
+TOKENIZER_JSON = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+)
+
+
+@pytest.fixture
+def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
+
+
+def _change(folder: Path, name: str, **values: Any) -> None:
+    content = json.loads((folder / name).read_text(encoding="utf-8"))
+    (folder / name).write_text(json.dumps({**content, **values}), encoding="utf-8")
+
+
+CONFIGS: list[tuple[dict[str, Any], str]] = [
+    ({"hidden_size": "x"}, r"config.json: hidden_size must be a whole number .got 'x'."),
+    ({"hidden_size": 128.5}, r"hidden_size must be a whole number .got 128.5."),
+    ({"hidden_size": True}, r"hidden_size must be a whole number .got True."),
+    ({"hidden_size": None}, "its config.json describes no encoder of texts: .*hidden_size"),
+    ({"hidden_size": 0}, r"hidden_size must be from 1 to 1,000,000 .got 0."),
+    ({"num_hidden_layers": "2"}, r"num_hidden_layers must be a whole number .got '2'."),
+    ({"num_hidden_layers": 20_000}, r"num_hidden_layers must be from 1 to 500 .got 20000."),
+    ({"num_attention_heads": 0}, r"num_attention_heads must be from 1 to 10,000 .got 0."),
+    ({"num_attention_heads": -2}, r"num_attention_heads must be from 1 to 10,000 .got -2."),
+    ({"vocab_size": 4_000_000_000}, r"vocab_size must be from 1 to 10,000,000 .got 4000000000."),
+    ({"vocab_size": [1] * 99}, r"vocab_size must be a whole number .got \[1, .*\.\.\.\)"),
+    ({"hidden_act": None}, "its config.json describes no encoder of texts: .*hidden_act"),
+    ({"hidden_act": "evil"}, "its config.json describes no encoder of texts: .*evil"),
+    ({"dtype": "evil"}, r"dtype must be one of float32, .* .got 'evil'."),
+    ({"torch_dtype": 3}, r"torch_dtype must be one of float32, .* .got 3."),
+    ({"attn_implementation": "evil/kernel"}, r"attn_implementation must be one of eager, .* .got 'evil/kernel'."),
+    ({"_attn_implementation": ["x"]}, r"_attn_implementation must be one of eager, .* .got \['x'\]."),
+    ({"quantization_config": "x"}, "the weights are quantised .*save them dequantised"),
+    ({"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True}}, "the weights are quantised"),
+    (
+        {"hidden_size": 4_000, "vocab_size": 1_000_000},
+        r"an encoder of [\d,]+ parameters, but the weights are [\d,]+ by",
+    ),
+    ({"transformers_weights": "x.bin"}, "transformers_weights must name a safetensors file"),
+    ({"transformers_weights": "../x.safetensors"}, "config.json names '../x.safetensors', which is outside"),
+    ({"model_type": "encodec"}, "its config.json describes no encoder of texts"),
+    ({"encoder": {"model_type": "bert", "num_hidden_layers": 10**9}}, "num_hidden_layers must be from 1 to 500"),
+]
+
+
+@pytest.mark.parametrize(("values", "message"), CONFIGS)
+def test_a_configuration_that_cannot_be_built(copy: Path, values: dict[str, Any], message: str) -> None:
+    _change(copy, "config.json", **values)
+    start = time.process_time()
+    with pytest.raises(ModelError, match=rf"mine: .*{message}"):
+        resolve(str(copy))
+    assert time.process_time() - start < 20
+
+
+def _vocabulary(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    content = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    change(content)
+    (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+
+
+def _set(token: str, index: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda content: content["model"]["vocab"].update({token: index})
+
+
+IDS: list[tuple[Callable[[dict[str, Any]], None], str]] = [
+    (
+        _set("kalo", 4_000_000_000),
+        "tokenizer.json: the id of 'kalo' must be a whole number from 0 to 9,999,999 .got 40",
+    ),
+    (_set("kalo", -1), "the id of 'kalo' must be a whole number .*got -1"),
+    (_set("kalo", "7"), "the id of 'kalo' must be a whole number .*got '7'"),
+    (_set("kalo", 5_000), "the tokenizer has 351 entries but the encoder embeds 350"),
+    (_set("wos", 5_000), "the tokenizer has an entry with the id 5000 but the encoder embeds 350"),
+    (
+        lambda content: content["added_tokens"][0].update(id=10**12),
+        "the id of '.PAD.' must be a whole number .*got 1000",
+    ),
+    (lambda content: content.update(model=[]), "the tokenizer cannot be loaded"),
+    (lambda content: content.update(normalizer={"type": "Evil"}), "the tokenizer cannot be loaded"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), IDS)
+def test_token_ids_that_no_tokenizer_can_hold(copy: Path, change: Any, message: str) -> None:
+    _vocabulary(copy, change)
+    with pytest.raises(ModelError, match=f"mine: .*{message}"):
+        resolve(str(copy))
+
+
+@pytest.mark.parametrize("name", TOKENIZER_JSON)
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("[1]", "must hold a JSON object, not a list"), ("[" * 100_000, "nested too deeply"), ("\udcff", "cannot|codec")],
+)
+def test_files_of_the_tokenizer_that_are_no_object(copy: Path, name: str, content: str, message: str) -> None:
+    (copy / name).write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ModelError, match=f"mine: the tokenizer cannot be loaded: {name} .*{message}"):
+        resolve(str(copy))
+
+
+@pytest.mark.parametrize("content", ["[]", '"x"', "[" * 100_000, '{"a":' * 100_000, "9" * 5_000, ""])
+def test_a_configuration_that_is_no_object(copy: Path, content: str) -> None:
+    (copy / "config.json").write_text(content, encoding="utf-8")
+    with pytest.raises(ModelError, match=r"mine: config.json (must hold a JSON object|is not a valid JSON file)"):
+        resolve(str(copy))
+
+
+def test_a_vocabulary_without_its_unknown_token(copy: Path) -> None:
+    """It works until the first word that is not in the vocabulary, which would be in the middle of a trial."""
+    (copy / "tokenizer.json").unlink()
+    pieces = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"), *"ad"]
+    (copy / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    _change(copy, "tokenizer_config.json", unk_token=None)
+    with pytest.raises(ModelError, match=r"mine: the tokenizer cannot be loaded: .*UNK"):
+        resolve(str(copy))
+
+
+def test_weights_that_were_cut_are_found_while_planning(copy: Path) -> None:
+    path = copy / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:10_000])
+    with pytest.raises(ModelError, match=r"mine: the weights cannot be loaded: model.safetensors: "):
+        resolve(str(copy))
+
+
+def test_new_tokens_never_share_the_id_of_another(copy: Path) -> None:
+    """Where ids have a gap, tokenizers may give a token that is added the id of one that is there."""
+    from blurb.models.loading import load_tokenizer
+
+    _vocabulary(copy, _set("kalo", 355))
+    tokenizer = load_tokenizer(str(copy))
+    with pytest.raises(
+        ModelError, match=r"mine have gaps, so a new token such as @DRUG\$ would share the id of another"
+    ):
+        tokenizer.extended(["@DRUG$", "@GENE$", *(f"[{number}]" for number in range(9))])
+
+
+@pytest.mark.parametrize("kind", checkpoints.KINDS)
+def test_no_healthy_checkpoint_is_refused(checkpoint: Checkpoint, kind: str) -> None:
+    resolve(str(checkpoint(kind)))
+
+
+def test_the_command_ends_with_2_and_writes_nothing(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _change(copy, "config.json", hidden_act=None)
+    before = sorted(tmp_path.rglob("*"))
+    done = CliRunner().invoke(cli, ["run", str(copy), "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"])
+    assert isinstance(done.exception, ModelError)  # `blurb.cli.main` prints these and exits with 2
+    assert sorted(tmp_path.rglob("*")) == before

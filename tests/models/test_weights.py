@@ -1,0 +1,206 @@
+"""What identifies weights: the files that transformers reads, whatever an index or a link says.
+
+Oracle: transformers itself, whose loaded parameters differ wherever the hash must, and the hash that a folder without
+an index has always had, written out once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from blurb.errors import ModelError
+from blurb.models import resolve
+from blurb.models.loading import load_encoder
+from blurb.models.weights import ORDER, hash_weights, weight_files
+
+Checkpoint = Callable[[str], Path]
+INDEX = "model.safetensors.index.json"
+
+
+@pytest.fixture
+def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
+
+
+def _shard(folder: Path, name: str = "part.safetensors", factor: float = 1.0) -> dict[str, str]:
+    """Moves the weights of a checkpoint, times a factor, to another file; the weight map of an index that names it."""
+    path = folder / "model.safetensors"
+    weights = {key: value * factor for key, value in load_file(path).items()}
+    path.unlink()
+    save_file(weights, folder / name, metadata={"format": "pt"})
+    return dict.fromkeys(weights, name)
+
+
+def _index(folder: Path, weight_map: Any, **others: Any) -> None:
+    content = {"metadata": {"total_size": 1}, "weight_map": weight_map, **others}
+    (folder / INDEX).write_text(json.dumps(content), encoding="utf-8")
+
+
+def _sum(folder: Path) -> float:
+    return sum(float(parameter.detach().sum()) for parameter in load_encoder(str(folder))[0].parameters())
+
+
+def test_a_folder_without_an_index_keeps_the_hash_it_always_had(copy: Path) -> None:
+    (copy / "other.safetensors").write_bytes(b"x")  # not read by transformers, but always hashed
+    digest = hashlib.sha256()
+    config = json.loads((copy / "config.json").read_text(encoding="utf-8"))
+    for volatile in ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures"):
+        config.pop(volatile, None)
+    digest.update(json.dumps(config, sort_keys=True).encode())
+    for name in ("model.safetensors", "other.safetensors"):
+        digest.update(hashlib.sha256((copy / name).read_bytes()).digest())
+    assert hash_weights(copy) == digest.hexdigest()
+
+
+def test_an_index_beside_a_whole_file_is_not_read(copy: Path) -> None:
+    before = hash_weights(copy)
+    _index(copy, {"x": "nowhere.safetensors"})
+    assert hash_weights(copy) == before
+    load_encoder(str(copy))  # transformers sees it the same way
+
+
+def test_an_index_that_chooses_other_weights_gives_another_hash(copy: Path) -> None:
+    """The folder is the same but for the one word that decides what is loaded."""
+    one = _shard(copy)
+    save_file({key: value * 2 for key, value in load_file(copy / "part.safetensors").items()}, copy / "two.safetensors",
+              metadata={"format": "pt"})  # fmt: skip
+    _index(copy, one)
+    first, total = hash_weights(copy), _sum(copy)
+    assert [path.name for path in weight_files(copy)] == ["part.safetensors"]
+    _index(copy, dict.fromkeys(one, "two.safetensors"))
+    assert _sum(copy) != pytest.approx(total)
+    assert hash_weights(copy) != first
+
+
+def test_weights_of_a_subfolder_that_change_change_the_hash(copy: Path) -> None:
+    (copy / "deep").mkdir()
+    _index(copy, _shard(copy, "deep/part.safetensors"))
+    first, total = resolve(str(copy)).weights, _sum(copy)
+    weights = {key: value + 1 for key, value in load_file(copy / "deep/part.safetensors").items()}
+    save_file(weights, copy / "deep/part.safetensors", metadata={"format": "pt"})
+    assert _sum(copy) != pytest.approx(total)
+    assert resolve(str(copy)).weights != first
+
+
+def test_weights_that_the_configuration_names(copy: Path) -> None:
+    config = json.loads((copy / "config.json").read_text(encoding="utf-8"))
+    (copy / "deep").mkdir()
+    _shard(copy, "deep/x.safetensors")
+    (copy / "config.json").write_text(json.dumps({**config, "transformers_weights": "deep/x.safetensors"}), "utf-8")
+    before, total = hash_weights(copy), _sum(copy)
+    weights = {key: value + 1 for key, value in load_file(copy / "deep/x.safetensors").items()}
+    save_file(weights, copy / "deep/x.safetensors", metadata={"format": "pt"})
+    assert _sum(copy) != pytest.approx(total)
+    assert hash_weights(copy) != before
+
+
+def test_pickled_weights_beside_safetensors_that_nobody_reads(copy: Path) -> None:
+    weights = load_file(copy / "model.safetensors")
+    (copy / "model.safetensors").rename(copy / "adapter.safetensors")
+    torch.save(weights, copy / "pytorch_model.bin")
+    before = hash_weights(copy)
+    torch.save({key: value + 1 for key, value in weights.items()}, copy / "pytorch_model.bin")
+    assert hash_weights(copy) != before
+
+
+def test_pickled_shards(copy: Path) -> None:
+    weights = load_file(copy / "model.safetensors")
+    (copy / "model.safetensors").unlink()
+    torch.save(weights, copy / "pytorch_model-1.bin")
+    index = {"metadata": {}, "weight_map": dict.fromkeys(weights, "pytorch_model-1.bin")}
+    (copy / ORDER[3]).write_text(json.dumps(index), encoding="utf-8")
+    load_encoder(str(copy))
+    assert [path.name for path in weight_files(copy)] == ["pytorch_model-1.bin"]
+
+
+@pytest.mark.parametrize("name", ["../out.safetensors", "/out.safetensors", "deep/../../out.safetensors"])
+def test_an_index_that_names_a_file_outside_is_refused(copy: Path, name: str) -> None:
+    weight_map = _shard(copy)
+    (copy / "part.safetensors").rename(copy.parent / "out.safetensors")
+    _index(copy, dict.fromkeys(weight_map, name))
+    with pytest.raises(ModelError, match=r"mine: model.safetensors.index.json names '.*out.safetensors', which is out"):
+        resolve(str(copy))
+
+
+def test_an_index_that_names_a_link_to_the_outside_is_refused(copy: Path) -> None:
+    _index(copy, _shard(copy))
+    (copy / "part.safetensors").rename(copy.parent / "out.safetensors")
+    (copy / "part.safetensors").symlink_to(copy.parent / "out.safetensors")
+    with pytest.raises(ModelError, match=r"names .part.safetensors., which is outside of the folder"):
+        resolve(str(copy))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_links_of_the_hub_s_cache_are_followed(copy: Path, tmp_path: Path, shared: bool) -> None:
+    """`snapshots/REVISION/FILE -> ../../blobs/HASH`, which may be a link to a store of all repositories."""
+    _index(copy, _shard(copy))
+    plain = hash_weights(copy)
+    repository = tmp_path / "hub" / "models--org--name"
+    snapshot = repository / "snapshots" / "0123"
+    snapshot.mkdir(parents=True)
+    (repository / "blobs").mkdir()
+    for number, path in enumerate(sorted(copy.iterdir())):
+        blob = repository / "blobs" / f"blob{number}"
+        if shared:
+            store = tmp_path / "hub" / "blobs" / "ab"
+            store.mkdir(parents=True, exist_ok=True)
+            path.rename(store / f"blob{number}")
+            blob.symlink_to(store / f"blob{number}")
+        else:
+            path.rename(blob)
+        (snapshot / path.name).symlink_to(Path("..", "..", "blobs", blob.name))
+    assert resolve(str(snapshot)).weights == plain
+    (snapshot / "part.safetensors").unlink()
+    (snapshot / "part.safetensors").symlink_to(tmp_path / "hub" / "out.safetensors")
+    (tmp_path / "hub" / "out.safetensors").write_bytes(b"x")
+    with pytest.raises(ModelError, match="outside of the folder"):
+        resolve(str(snapshot))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "must hold a JSON object, not a list"),
+        ("{", "is not a valid JSON file: line 1"),
+        ("{}", "has no weight_map"),
+        ('{"metadata": {}, "weight_map": {}}', "has no weight_map"),
+        ('{"metadata": {}, "weight_map": ["a"]}', "has no weight_map"),
+        ('{"metadata": {}, "weight_map": {"a": 3}}', "has no weight_map"),
+        ('{"weight_map": {"a": "part.safetensors"}}', "has no metadata"),
+        ('{"metadata": {}, "weight_map": {"a": "lost.safetensors"}}', "names 'lost.safetensors', which is not there"),
+        ("[" * 100_000, "is not a valid JSON file: it is nested too deeply"),
+    ],
+)
+def test_an_index_that_is_none_is_one_error(copy: Path, content: str, message: str) -> None:
+    _shard(copy)
+    (copy / INDEX).write_text(content, encoding="utf-8")
+    with pytest.raises(ModelError, match=f"mine: {INDEX} {message}"):
+        resolve(str(copy))
+
+
+@pytest.mark.parametrize("kind", ["folder", "dangling", "loop"])
+@pytest.mark.parametrize("name", ["model.safetensors", "extra.safetensors"])
+def test_weights_that_are_no_file(copy: Path, kind: str, name: str) -> None:
+    path = copy / name
+    path.unlink(missing_ok=True)
+    if kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(path if kind == "loop" else copy / "nowhere")
+    with pytest.raises(ModelError, match=f"{name} is not a file .a folder, or a link that leads nowhere"):
+        resolve(str(copy))
+
+
+def test_safetensors_that_transformers_would_not_find_are_no_weights(copy: Path) -> None:
+    _shard(copy)
+    with pytest.raises(ModelError, match=r"there are no weights .expected model.safetensors"):
+        resolve(str(copy))
