@@ -40,11 +40,14 @@ def comparison(rows: Sequence[Result]) -> RenderableType:
         table.add_row(row.model, *_cells(row.type_means(), row.score), _runs(counts), style="bold")
     if all(row.data == "synthetic" for row in rows):
         return table
+    notes: list[str] = []
     for other in published.shipped():
-        mark = "" if other.certain else "~"
-        cells = _cells(type_means(other.scores), other.printed)
-        table.add_row(f"{other.source} {other.model}{mark}", *cells, _runs(set(other.runs.values())), style="dim")
-    return Group(table, Text("~ some numbers of this row are recalled, not read in their source", style="dim"))
+        notes += [note for note in other.notes if note not in notes]
+        marks = "".join(f"[{notes.index(note) + 1}]" for note in other.notes)
+        cells = _cells(type_means(other.scores), other.total)
+        name = Text(" ".join(filter(None, (other.source, other.model, marks))))
+        table.add_row(name, *cells, _runs(set(other.runs.values())), style="dim")
+    return Group(table, *(Text(f"[{number}] {note}", style="dim") for number, note in enumerate(notes, 1)))
 
 
 def _datasets(row: Result) -> Table:

@@ -158,5 +158,6 @@ def test_the_terminal_says_score_or_what_is_missing(tmp_path: Path) -> None:
     assert "No BLURB score: bioasq missing." in text
     assert "60.24 BioBERT" in text
     assert "50.50 ± 0.71" in text
-    assert re.search(r"gu2021 PubMedBERT +86.08 +73.38 +81.19 +92.30 +82.32 +71.70 +81.16 +5/10", text)
-    assert "linkbert2022 BioLinkBERT-base~" in text
+    assert re.search(r"gu2021 PubMedBERT \[1\] +86.08 +73.38 +81.19 +92.30 +82.32 +71.70 +81.16 +5/10", text)
+    assert "blurb-leaderboard BioM-ELECTRA-large [" in text
+    assert "] second hand: quoted by another source" in text

@@ -55,7 +55,9 @@ def add(
         found[name] = value
     printed = found.pop("score", None)
     counts = dict.fromkeys(found, runs) if runs else {}
-    row = published.PublishedRow(source, version, model, found, counts, printed, certain=not recalled)
+    row = published.PublishedRow(
+        source, version, model, found, counts, printed, "recalled" if recalled else published.PRINTED
+    )
     path = leaderboard.with_name("external.csv")
     merging.add(path, row)
     click.echo(f"{model}: {len(found)} datasets added to {path}.")

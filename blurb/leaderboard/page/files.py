@@ -69,13 +69,13 @@ def published(row: PublishedRow) -> Entry:
     """A published row: means without runs."""
     datasets = {task: Dataset(Value(score)) for task, score in row.scores.items()}
     known = {task: intervals.Known(one.test) for task, one in datasets.items()}
-    types, score = intervals.averages(known)
+    types, _ = intervals.averages(known)
     return Entry(
         kind="published", model=row.model, detail=row.source, suite="blurb",
         key=("published", row.source, row.version, row.model), datasets=datasets, types=types,
-        score=score if row.printed is None else Value(row.printed), side=Side(row.model, row.scores),
+        score=None if row.total is None else Value(row.total), side=Side(row.model, row.scores),
         runs=counted(list(row.runs.values())), complete=set(tables.NAMES) <= set(datasets),
-        notes=[row.version, *([] if row.certain else ["some numbers are recalled, not read in their source"])],
+        notes=[row.version, *row.notes],
     )  # fmt: skip
 
 
