@@ -80,8 +80,14 @@ def _parts(row: Result) -> list[Part]:
             verdict=str(first.provenance.get("data_verdict", "")),
             seconds=sum(times) if times else None,
             units=facts[0].get("train_units"),
-            cut=facts[0].get("train_truncated"),
+            cut=_cut(facts[0]),
         ))  # fmt: skip
+    return found
+
+
+def _cut(facts: Mapping[str, Any]) -> int | None:
+    """Training inputs that lost text; None if it was not noted, as for a baseline. Older stores have it under another key."""
+    found: int | None = facts.get("train_inputs", {}).get("truncated", facts.get("train_truncated"))
     return found
 
 

@@ -106,7 +106,7 @@
         const before = data.means[a][place], after = data.means[b][place];
         const [half, p, reason] = pair ? pair[place] : [null, null, 0];
         const there = before !== null && after !== null;
-        return { title, before, after, half, p, difference: there ? after - before : null, reason: a === b ? "the same row" : pair ? data.reasons[reason] : "a number without runs" };
+        return { title, before, after, half, p, difference: there ? after - before : null, reason: a === b ? "the same row" : pair ? data.reasons[reason] : data.runs[a] && data.runs[b] ? "not compared on this page (blurb compare does it)" : "a number without runs" };
       }).filter((line) => line.before !== null || line.after !== null);
     };
 
