@@ -8,8 +8,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from blurb.cli._output import console
 
 if TYPE_CHECKING:
     from blurb.runs.worker import Job, Outcome
@@ -27,7 +28,7 @@ class Display:
         self.live = sys.stderr.isatty()
         self.progress = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TimeRemainingColumn(), console=Console(stderr=True), disable=not self.live, transient=True,
+            TimeRemainingColumn(), console=console(stderr=True), disable=not self.live, transient=True,
         )  # fmt: skip
         self.trials = self.progress.add_task("trials", total=self.total)
         self.steps = self.progress.add_task("steps of this trial", total=None)
@@ -57,6 +58,6 @@ class Display:
             text += f" ({outcome.message})"
         self.progress.advance(self.trials)
         if self.live:
-            self.progress.console.print(text, highlight=False, markup=False)
+            self.progress.console.print(text)
         else:
             click.echo(text, err=True)

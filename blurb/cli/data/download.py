@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blurb.cli._output import show
+from blurb.cli._output import console, show
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -117,10 +117,9 @@ def _advance(bars: Progress, bar: TaskID, done: int, total: int | None) -> None:
 
 
 def _bars() -> Progress:
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     return Progress(
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
-        console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True,
+        TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
+        console=console(stderr=True), disable=not sys.stderr.isatty(), transient=True,
     )  # fmt: skip

@@ -86,7 +86,7 @@ def _parts(row: Result) -> list[Part]:
 
 
 def _cut(facts: Mapping[str, Any]) -> int | None:
-    """Training inputs that lost text; None if it was not noted, as for a baseline. Older stores have it under another key."""
+    """Training inputs that lost text, by the key of today or of older stores; None for what reads none, a baseline."""
     found: int | None = facts.get("train_inputs", {}).get("truncated", facts.get("train_truncated"))
     return found
 
