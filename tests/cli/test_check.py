@@ -140,7 +140,7 @@ def test_rules_from_a_file(blurb: Callable[..., Result], tmp_path: Path) -> None
         ("[datasets.ncbi]\nmax_drop = 1", "Did you mean 'ncbi-disease'"),
         ("max_drop = -1", "0 or more"),
         ("level = true", "must be a number"),
-        ("[", "not a readable TOML"),
+        ("[", "not valid TOML"),
         ('split = "train"', "dev or test"),
         ("tasks = 5", "tasks are names or types"),
     ):

@@ -79,7 +79,7 @@ def test_metrics(tmp_path: Path, kind: str, extra: str, metric: str, options: di
         (('kind = "conll"', 'kind = "connl"'), "Did you mean 'conll'"),
         (('kind = "conll"', 'kind = "tsv"'), "tsv cannot hold a task of type ner; possible: conll, jsonl"),
         (('kind = "conll"', 'kind = "conll", tags = 1'), "Did you mean 'tag'"),
-        (("[", "[["), "not a readable TOML file"),
+        (("[", "[["), "not valid TOML"),
         (("name =", "seeds = 0\nname ="), "seeds must be at least 1"),
         (("name =", 'negative = "Gene"\nname ='), "negative is nothing to a task of type ner"),
         (('"my-genes"', '"gad"'), "gad is a task already"),
@@ -167,3 +167,9 @@ def test_every_template_is_a_task_file(tmp_path: Path, kind: str, form: str) -> 
         uncommented = uncommented.replace('positive = "interacts"', "")
     if kind != "similarity":
         assert tasks.get(write(tmp_path, uncommented)).title == "My corpus"
+
+
+def test_an_empty_separator_is_refused(tmp_path: Path) -> None:
+    text = NER.replace('"ner"', '"document"').replace('{ kind = "conll" }', '{ kind = "tsv", separator = "" }')
+    with pytest.raises(SettingsError, match="separator is what stands between two labels"):
+        tasks.get(write(tmp_path, text))

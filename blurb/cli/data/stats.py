@@ -14,6 +14,9 @@ from blurb.cli.data._options import look_options, reader_of
 if TYPE_CHECKING:
     from blurb.data.stats import Lengths, Statistics
 
+MOST_LABELS = 50
+"""Lines of labels of a dataset in the table: a task file may declare any number of them."""
+
 
 @click.command()
 @look_options
@@ -139,8 +142,11 @@ def _show_tables(found: Sequence[Statistics]) -> None:
     rows = []
     for name, task in tasks.items():
         splits = [cells.get((name, split)) for split in SPLITS]
-        for label in next(one for one in splits if one).labels:
-            rows.append([name, label, *(_label(one, label) for one in splits)])
+        labels = list(next(one for one in splits if one).labels)
+        rows += [[name, label, *(_label(one, label) for one in splits)] for label in labels[:MOST_LABELS]]
+        if rest := labels[MOST_LABELS:]:
+            sums = ["-" if one is None else f"{sum(one.labels[label] for label in rest):,}" for one in splits]
+            rows.append([name, f"({len(rest):,} more, see --format csv)", *sums])
         if task.type == "similarity":
             rows.append([name, "score: mean, sd", *map(_scores, splits)])
     show(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
@@ -159,7 +165,12 @@ def _label(one: Statistics | None, label: str) -> str:
     """Count and share: of the units; of documents, which may have several labels."""
     if one is None:
         return "-"
-    return f"{one.labels[label]:,} ({100 * one.labels[label] / one.units:.1f} %)"
+    return _share(one.labels[label], one.units)
+
+
+def _share(count: int, units: int) -> str:
+    """A split of NER or PICO may have no entity at all."""
+    return f"{count:,} ({100 * count / units:.1f} %)" if units else f"{count:,}"
 
 
 def _scores(one: Statistics | None) -> str:
