@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
 from blurb import tasks
 from blurb.errors import DataError
+from blurb.leaderboard import cells
 from blurb.leaderboard.score import blurb_score
 
 COLUMNS = ("source", "version", "model", "dataset", "score", "runs", "certainty")
@@ -67,14 +67,14 @@ class PublishedRow:
 
 def read(path: Path) -> list[PublishedRow]:
     """Rows of a file in the format of `published.csv`; DataError (file, line) if it is another one."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return _parse(file, path)
+    return _rows(*cells.read(path), path)
 
 
 def shipped() -> list[PublishedRow]:
     """The rows that come with blurb."""
-    text = (files("blurb.leaderboard") / "published.csv").read_text(encoding="utf-8")
-    return _parse(text.splitlines(), Path("published.csv"))
+    path = Path("published.csv")
+    text = (files("blurb.leaderboard") / path.name).read_text(encoding="utf-8")
+    return _rows(*cells.parse(text, path), path)
 
 
 def best_of_paper() -> dict[str, tuple[float, str]]:
@@ -87,13 +87,12 @@ def best_of_paper() -> dict[str, tuple[float, str]]:
     return best
 
 
-def _parse(lines: Iterable[str], path: Path) -> list[PublishedRow]:
-    reader = csv.DictReader(lines)
-    if tuple(reader.fieldnames or ()) != COLUMNS:
+def _rows(columns: Sequence[str], lines: Sequence[Mapping[str, str]], path: Path) -> list[PublishedRow]:
+    if columns != COLUMNS:
         raise DataError(f"expected the columns {', '.join(COLUMNS)}.", path, 1)
     datasets = {task.name for task in tasks.all() if task.row}
     rows: dict[tuple[str, str, str], PublishedRow] = {}
-    for number, line in enumerate(reader, 2):
+    for number, line in enumerate(lines, 2):
         key = line["source"], line["version"], line["model"]
         row = rows.setdefault(key, PublishedRow(*key))
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from blurb import metrics, tasks
 from blurb.errors import DataError, SettingsError, UnknownName
-from blurb.leaderboard import published, tables
+from blurb.leaderboard import cells, published, tables
 from blurb.leaderboard.rows import Result, gather
 from blurb.runs.store import Record, Store
 from blurb.tasks import TYPES, Split
@@ -169,15 +168,9 @@ def of_file(path: Path, split: Split, alone: bool = False) -> list[tuple[str, Si
 
 def read_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
     """Number and cells of every line; DataError where the file is no table of this schema."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot be read: {error}.", path) from None
-    reader = csv.DictReader(text.splitlines())
-    columns = tuple(reader.fieldnames or ())
+    columns, found = cells.read(path)
     expected = tables.RESULTS if "metric" in columns else tables.LEADERBOARD
     missing = [column for column in expected if column not in columns]
-    found = list(reader)
     version = found[0].get("schema") if found else None
     if version not in (None, str(tables.SCHEMA)):
         raise DataError(f"schema version {version or 'none'}; this version of blurb reads {tables.SCHEMA}.", path, 2)

@@ -12,8 +12,9 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.errors import BlurbError, DataError
-from blurb.leaderboard import board, merging, published, tables
+from blurb.leaderboard import ablation_tables, board, merging, published, sides, tables
 from blurb.leaderboard.board import Entry
+from blurb.leaderboard.page import files
 from blurb.leaderboard.rows import gather
 from blurb.leaderboard.sides import of_file
 from blurb.runs.spec import Configuration
@@ -222,3 +223,20 @@ def test_synthetic_rows_stand_apart(tmp_path: Path, blurb: Callable[..., Result]
     for arguments, expected in (([], "real"), (["--suite", "demo"], "made up")):
         text = blurb("show", "--output", str(store.root), "--no-intervals", "--no-published", *arguments).output
         assert ("real" in text, "made up" in text) == (expected == "real", expected != "real")
+
+
+@pytest.mark.parametrize("kind", ["results", "leaderboard", "external", "ablation"])
+def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Path, kind: str) -> None:
+    """A cell longer than the csv module reads, a stray carriage return, and bytes that are not UTF-8."""
+    readers: dict[str, Callable[[Path], object]] = {
+        "results": sides.read_lines, "leaderboard": sides.read_lines, "external": published.read,
+        "ablation": lambda path: files.ablations(path.parent),
+    }  # fmt: skip
+    head = {"external": ",".join(published.COLUMNS), "ablation": ",".join(ablation_tables.COLUMNS)}
+    first = head.get(kind) or (folder / f"{kind}.csv").read_text().splitlines()[0]
+    path = tmp_path / f"{kind}.csv"
+    for line, message in ((b"x" * 200_000, "field larger"), (b"a\rb,", "new-line character"), (b"\xff", "not UTF-8")):
+        path.write_bytes(first.encode() + b"\n" + line + b"\n")
+        with pytest.raises(DataError, match=message) as caught:
+            readers[kind](path)
+        assert str(caught.value).startswith(f"{path}:2: ")

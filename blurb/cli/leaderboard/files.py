@@ -67,12 +67,11 @@ def add(
 @click.argument("file", type=click.Path(path_type=Path))
 def validate(file: Path) -> None:
     """Is FILE a results.csv, leaderboard.csv or external.csv that blurb can read? Exit code 2, and the line, if not."""
-    from blurb.leaderboard import published
+    from blurb.leaderboard import cells, published
     from blurb.leaderboard.sides import of_file
 
-    with file.open(encoding="utf-8-sig") as stream:
-        header = stream.readline().strip()
-    if header.split(",")[: len(published.COLUMNS)] == list(published.COLUMNS):
+    columns, _ = cells.read(file)
+    if columns[: len(published.COLUMNS)] == published.COLUMNS:
         rows = [f"{row.model} ({row.source}): {len(row.scores)} datasets" for row in published.read(file)]
     else:
         rows = [f"{side.name}: {len(side.means)} datasets" for _, side in of_file(file, "test", alone=True)]
