@@ -52,7 +52,7 @@ def audit(data: Path | None, selection: str, model: str | None, form: str, raw: 
     if out is not None and out.suffix not in (".csv", ".json"):
         raise SettingsError(f"--out writes .csv or .json, not '{out.name}'.")
     chosen = tasks.select(selection)
-    folder, _ = folders("blurb", data, None, chosen)
+    folder, _ = folders("blurb", data, None, chosen, has_suite=False)
     corpora, unreadable, notes = gather(chosen, folder, raw, reader_of(model, folder))
     findings = [*unreadable, *examine(corpora)]
     if form == "table":

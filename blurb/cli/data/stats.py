@@ -34,7 +34,7 @@ def stats(data: Path | None, selection: str, model: str | None, form: str, plot:
     """
     from blurb import tasks
     from blurb.cli._request import folders
-    from blurb.data.read import path_of, read_split
+    from blurb.data.read import elsewhere, path_of, read_split
     from blurb.data.stats import measure
     from blurb.errors import DataError
     from blurb.formulations._majority import majority_score
@@ -43,7 +43,7 @@ def stats(data: Path | None, selection: str, model: str | None, form: str, plot:
     if plot is not None:
         stats_plot.check(plot)
     chosen = tasks.select(selection)
-    folder, _ = folders("blurb", data, None, chosen)
+    folder, _ = folders("blurb", data, None, chosen, has_suite=False)
     if not folder.is_dir():
         raise DataError("the data folder does not exist; give it with --data.", folder)
     read = reader_of(model, folder)
@@ -54,7 +54,7 @@ def stats(data: Path | None, selection: str, model: str | None, form: str, plot:
         rows = {split: read_split(task, folder, split) for split in there}
         found += measure(task, rows, read, majority_score)
     if not found:
-        raise DataError(f"none of the files is there: {' '.join(notes)}", folder)
+        raise DataError(f"none of the files is there: {' '.join(notes)}{elsewhere(chosen, folder)}", folder)
     if form == "table":
         _show_tables(found)
     elif form == "json":
