@@ -7,6 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,11 +16,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 FORMATS = click.Choice(["table", "csv", "json"])
-
-
-def probability(p: float | None) -> str:
-    """A p-value as it is printed; nothing where there is none."""
-    return "" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
 def console(width: int = 200, stderr: bool = False) -> Console:
@@ -54,6 +50,18 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str, nu
     for row in rows:
         table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
     console().print(table)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Writes the file that was asked for, and its folder; if it cannot, DataError names that file and none aside."""
+    from blurb.errors import DataError
+    from blurb.leaderboard.tables import write_whole
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror}.", path) from error
 
 
 def render(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str) -> str:

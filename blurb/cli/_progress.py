@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,11 @@ class Display:
     """Shows which trial is at which step, and what each finished trial scored.
 
     :param stages: the jobs of each stage (search, then runs)
+    :param name: what tells a job from others of its model, dataset and seed; nothing where there are none
     """
 
-    def __init__(self, *stages: Sequence[Job]) -> None:
+    def __init__(self, *stages: Sequence[Job], name: Callable[[Job], str] = lambda job: "") -> None:
+        self.name = name
         self.total = sum(map(len, stages))
         self.count = 0
         self.live = sys.stderr.isatty()
@@ -51,7 +53,8 @@ class Display:
         """A trial ended."""
         self.count += 1
         trial = outcome.job.trial
-        text = f"[{self.count}/{self.total}] {outcome.job.source.name} {trial.task} seed {trial.seed}: {outcome.status}"
+        which = " ".join(filter(None, (outcome.job.source.name, self.name(outcome.job), trial.task)))
+        text = f"[{self.count}/{self.total}] {which} seed {trial.seed}: {outcome.status}"
         if outcome.status == "done":
             text += f" in {outcome.seconds:.0f} s"
         if outcome.message:

@@ -158,11 +158,18 @@ def test_add_and_show_elsewhere(folder: Path, blurb: Callable[..., Result], tmp_
     assert result.exit_code == 0, result.exception
     (row,) = published.read(tmp_path / "external.csv")
     assert (row.model, row.scores, row.printed) == ("X", {"gad": 80.5}, 70.0)
-    assert "there already" in str(blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=1").exception)
+    again = blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=10").exception
+    assert "X of us2026 is there already. Give another --version" in str(again)
+    with pytest.raises(DataError, match="is there already"):  # between the look and the lock somebody may add it
+        merging.add(tmp_path / "external.csv", row)
     for text in ("gad=x", "gad=101", "gad"):
         assert isinstance(blurb("add", "--model", "Y", "--source", "s", "--score", text).exception, BlurbError)
     assert "Did you mean 'gad'" in str(blurb("add", "--model", "Y", "--source", "s", "--score", "gat=1").exception)
-    assert "1 rows, fine" in blurb("validate", "external.csv").output
+    fraction = ("add", "--model", "Y", "--source", "s", "--score", "gad=0.85")
+    assert "is gad=85 meant? If not, add --times-100" in str(blurb(*fraction).exception)
+    assert blurb(*fraction, "--times-100").output.startswith("Y: 1 dataset added to")
+    assert [row.scores for row in published.read(tmp_path / "external.csv")] == [{"gad": 80.5}, {"gad": 0.85}]
+    assert "2 rows, fine" in blurb("validate", "external.csv").output
 
 
 def _add(path: Path, number: int) -> None:

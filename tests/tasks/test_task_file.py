@@ -155,6 +155,19 @@ def test_new_writes_a_file_that_works_and_never_replaces_one(tmp_path: Path) -> 
     assert not (tmp_path / "x.toml").exists()
 
 
+def test_new_refuses_files_that_are_not_there_and_says_what_it_made_up(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("kalo\tB\nmi\tO\n")
+    target = tmp_path / "x.toml"
+    start = ["tasks", "new", "x", "--type", "ner", "--out", str(target), "--train", str(tmp_path / "a.txt")]
+    result = CliRunner().invoke(cli, [*start, "--dev", str(tmp_path / "none"), "--test", str(tmp_path)])
+    assert isinstance(result.exception, SettingsError)
+    assert f"no file at --dev {tmp_path / 'none'}, --test {tmp_path}" in str(result.exception)
+    assert not target.exists()
+    result = CliRunner().invoke(cli, [*start, "--dev", str(tmp_path / "a.txt"), "--test", str(tmp_path / "a.txt")])
+    assert result.exit_code == 0
+    assert "name no type of entity, so it is called Entity" in result.output
+
+
 @pytest.mark.parametrize(("kind", "form"), [(k, f) for f, kinds in tasks._file.FORMATS.items() for k in kinds])
 def test_every_template_is_a_task_file(tmp_path: Path, kind: str, form: str) -> None:
     from blurb.tasks import _template

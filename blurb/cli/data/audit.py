@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blurb.cli._output import render, show
+from blurb.cli._output import render, show, write_file
 from blurb.cli.data._options import look_options, reader_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ def audit(data: Path | None, selection: str, model: str | None, form: str, raw: 
     from blurb.data.audit import audit as examine
     from blurb.data.audit.gather import gather
     from blurb.errors import SettingsError
-    from blurb.leaderboard.tables import write_whole
 
     if out is not None and out.suffix not in (".csv", ".json"):
         raise SettingsError(f"--out writes .csv or .json, not '{out.name}'.")
@@ -63,8 +62,7 @@ def audit(data: Path | None, selection: str, model: str | None, form: str, raw: 
     else:
         click.echo(_plain(findings, form), nl=False)
     if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(out, _plain(findings, out.suffix[1:]).encode())
+        write_file(out, _plain(findings, out.suffix[1:]).encode())
     for note in notes:
         click.echo(note, err=True)
     if unreadable:

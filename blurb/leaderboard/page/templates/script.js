@@ -86,7 +86,11 @@
     const section = board.querySelector("table.duel"), body = section.tBodies[0];
     const first = board.querySelector("select.first"), other = board.querySelector("select.other");
     const fixed = (value, digits = 2) => value === null ? "–" : value.toFixed(digits);
-    const signed = (value, digits = 2) => value === null ? "–" : (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(digits);
+    const signed = (value, digits = 2) => {
+      if (value === null) return "–";
+      const text = Math.abs(value).toFixed(digits);
+      return (+text === 0 ? "" : value > 0 ? "+" : "−") + text;
+    };
     const make = (name, text, classes) => {
       const made = document.createElement(name);
       made.textContent = text;
