@@ -47,7 +47,8 @@ def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Pa
     play(Store(tmp_path / "runs"), "mine", {"gad": 0.9}, seeds=(1,))
     code, _, error = run("/proc/x.html", "--output", str(tmp_path / "runs"), "--no-published")
     assert code == 1
-    assert str(error) == "/proc/x.html: cannot be written: No such file or directory."
+    assert str(error).startswith("/proc/x.html: cannot be written: ")
+    assert ".x.html" not in str(error)
     assert run(str(tmp_path / "x.html"), "--output", str(tmp_path / "runs"), "--no-published")[1].endswith(
         "x.html: 1 row of yours.\n"
     )
