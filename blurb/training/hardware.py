@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 from typing import Literal
 
 import numpy as np
@@ -25,8 +24,7 @@ def choose_device(wanted: str) -> torch.device:
         device = torch.device(wanted)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        ours = re.fullmatch(r"cpu|cuda(:\d+)?|mps", wanted)  # of another name torch lists all that it ever heard of
-        reason = str(error).splitlines()[0] if ours else "expected auto, cpu, cuda, cuda:N or mps."
+        reason = str(error).splitlines()[0]
         raise SettingsError(f"The device '{wanted}' cannot be used: {reason}") from error
     return device
 
