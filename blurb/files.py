@@ -8,15 +8,22 @@ import os
 import time
 from pathlib import Path
 
-from blurb.errors import StoreError
+from blurb.errors import DataError
 
 FORGOTTEN = 3600
 """Seconds after which a file aside is taken for one that a killed process left."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Aside and renamed; StoreError, about the file asked for, if it cannot be written, and then nothing is left."""
+    """Aside and renamed, in a folder that is made if need be.
+
+    :raises DataError: about the file asked for, if it cannot be written; then nothing is left
+    """
     aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _told(path, error) from error
     for left in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*"):
         with contextlib.suppress(OSError):
             if time.time() - left.stat().st_mtime > FORGOTTEN:
@@ -25,7 +32,11 @@ def write_whole(path: Path, content: bytes) -> None:
         aside.write_bytes(content)
         aside.replace(path)
     except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise _told(path, error) from error
     finally:
         with contextlib.suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+def _told(path: Path, error: OSError) -> DataError:
+    return DataError(f"cannot be written: {error.strerror or error}.", path)

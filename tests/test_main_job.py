@@ -51,6 +51,7 @@ def test_a_task_is_learned_and_not_trivial(row: Result, name: str) -> None:
     assert majority + 10 <= score < 97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "column"), [("ddi", "label"), ("hoc", "labels"), ("bc5-chem", "tags"), ("bioasq", "label")]
 )

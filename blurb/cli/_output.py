@@ -7,15 +7,25 @@ import io
 import json
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 FORMATS = click.Choice(["table", "csv", "json"])
 
 
-def probability(p: float | None) -> str:
-    """A p-value as it is printed; nothing where there is none."""
-    return "" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
+def console(width: int = 200, stderr: bool = False) -> Console:
+    """What every command prints rich text with: brackets and colons in the names of others are nothing but that.
+
+    :param width: characters of a line in a pipe, where nothing is cut to a width that only rich has made up
+    """
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(width=None if stream.isatty() else width, stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def show(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str, numbers: Sequence[str] = ()) -> None:
@@ -28,7 +38,6 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str, nu
         click.echo(render(columns, rows, form), nl=False)
         return
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -39,8 +48,7 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str, nu
         table.add_column(column, justify="right" if column in numbers else "left", no_wrap=whole)
     for row in rows:
         table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
-    # In a pipe nothing is cut to a width that only rich has made up.
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    console().print(table)
 
 
 def render(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str) -> str:

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from blurb.cli._output import console
 from blurb.errors import BlurbError
 
 if TYPE_CHECKING:
@@ -53,15 +53,17 @@ class Display:
     """Shows which trial is at which step, and what each finished trial scored.
 
     :param stages: the jobs of each stage (search, then runs)
+    :param name: what tells a job from others of its model, dataset and seed; nothing where there are none
     """
 
-    def __init__(self, *stages: Sequence[Job]) -> None:
+    def __init__(self, *stages: Sequence[Job], name: Callable[[Job], str] = lambda job: "") -> None:
+        self.name = name
         self.total = sum(map(len, stages))
         self.count = 0
         self.live = sys.stderr.isatty()
         self.progress = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TimeRemainingColumn(), console=Console(stderr=True), disable=not self.live, transient=True,
+            TimeRemainingColumn(), console=console(stderr=True), disable=not self.live, transient=True,
         )  # fmt: skip
         self.trials = self.progress.add_task("trials", total=self.total)
         self.steps = self.progress.add_task("steps of this trial", total=None)
@@ -84,13 +86,14 @@ class Display:
         """A trial ended."""
         self.count += 1
         trial = outcome.job.trial
-        text = f"[{self.count}/{self.total}] {outcome.job.source.name} {trial.task} seed {trial.seed}: {outcome.status}"
+        which = " ".join(filter(None, (outcome.job.source.name, self.name(outcome.job), trial.task)))
+        text = f"[{self.count}/{self.total}] {which} seed {trial.seed}: {outcome.status}"
         if outcome.status == "done":
             text += f" in {outcome.seconds:.0f} s"
         if outcome.message:
             text += f" ({outcome.message})"
         self.progress.advance(self.trials)
         if self.live:
-            self.progress.console.print(text, highlight=False, markup=False)
+            self.progress.console.print(text)
         else:
             click.echo(text, err=True)

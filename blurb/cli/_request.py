@@ -92,10 +92,14 @@ def _pairs(overrides: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def folders(suite: str, data: Path | None, raw: Path | None, chosen: list[Task]) -> tuple[Path, Path | None]:
+def folders(
+    suite: str, data: Path | None, raw: Path | None, chosen: list[Task], has_suite: bool = True
+) -> tuple[Path, Path | None]:
     """Where the datasets and, if they are anywhere, the original releases are.
 
     Tasks from files say themselves where their data are, and need no --data.
+
+    :param has_suite: the command has the option --suite
     """
     from blurb.errors import SettingsError
 
@@ -113,7 +117,8 @@ def folders(suite: str, data: Path | None, raw: Path | None, chosen: list[Task])
     if data is None and all(task.file for task in chosen):
         return Path(chosen[0].file).parent, raw
     if data is None:
-        raise SettingsError("Give the folder of the datasets with --data (or try --suite demo, which needs none).")
+        hint = " (or try --suite demo, which needs none)" if has_suite else ""
+        raise SettingsError(f"Give the folder of the datasets with --data{hint}.")
     return data, raw
 
 
@@ -126,7 +131,7 @@ def load_protocol(protocol: str | None, suite: str) -> Protocol:
 
 def check_files(chosen: list[Task], folder: Path) -> None:
     """DataError that lists every dataset that is not there, before anything is trained."""
-    from blurb.data.read import path_of
+    from blurb.data.read import elsewhere, path_of
     from blurb.errors import DataError
     from blurb.tasks import SPLITS
 
@@ -140,7 +145,8 @@ def check_files(chosen: list[Task], folder: Path) -> None:
     if missing:
         there = ",".join(task.name for task in chosen if task.name not in missing)
         lost = "; ".join(f"{task} ({', '.join(paths)})" for task, paths in missing.items())
-        raise DataError(f"not there: {lost}." + (f" To run the others: --tasks {there}" if there else ""), folder)
+        hint = f" To run the others: --tasks {there}" if there else elsewhere(chosen, folder)
+        raise DataError(f"not there: {lost}.{hint}", folder)
 
 
 def source(

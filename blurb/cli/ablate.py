@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from blurb.leaderboard.rows import Result
     from blurb.runs.plan import Request
     from blurb.runs.worker import Job, Outcome
+    from blurb.tasks import Task
 
 
 @click.command(name="ablate")
@@ -69,14 +70,12 @@ def command(
     from blurb.cli._request import changes, check_files, folders, load_protocol, source
     from blurb.errors import BlurbError, SettingsError
     from blurb.leaderboard import ablation_plot, ablation_tables, ablations
-    from blurb.runs import plan
-    from blurb.runs.engine import ENGINES
-    from blurb.training import hardware
 
     if plot is not None:
         ablation_plot.check(plot)
     grid = ablations.grid(axis)
     chosen = tasks.select(grid.datasets if selection is None else selection)
+    _check_axis(grid, chosen)
     common = changes(overrides)
     for key in grid.cells[0].settings:
         if key in common:
@@ -84,10 +83,16 @@ def command(
     if suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
     loaded = load_protocol(protocol, suite)
-    resolved = hardware.choose_precision(precision, hardware.choose_device(device))  # before anything is read
     folder, raw = folders(suite, data, raw, chosen)
     check_files(chosen, folder)
+
+    from blurb.runs import plan  # torch, for which nobody who mistyped something should wait
+    from blurb.runs.engine import ENGINES
+    from blurb.training import hardware
+
+    resolved = hardware.choose_precision(precision, hardware.choose_device(device))
     learner = source(model, name, revision, trust_remote_code, folder, casing)
+    plan.check_names([learner])
     requests = [
         plan.Request(
             sources=[learner], tasks=chosen, protocol=loaded, data=folder, store=output, device=device,
@@ -104,7 +109,10 @@ def command(
     title = f"{learner.name}, protocol {loaded.name}{_settings(common)}{', synthetic data' * (suite == 'demo')}"
     one_at_a_time = threading.Lock()  # with several jobs, trials end in several threads
 
-    with Display(*map(plan.search_jobs, requests), *finals) as display:
+    def cell(job: Job) -> str:
+        return " ".join(f"{key}={job.configuration.overrides.get(key, '')}" for key in grid.cells[0].settings)
+
+    with Display(*map(plan.search_jobs, requests), *finals, name=cell) as display:
 
         def finished(outcome: Outcome) -> None:
             display.finished(outcome)
@@ -114,8 +122,9 @@ def command(
 
         outcomes = plan.run(requests, ENGINES["local"](jobs), finished, display.step)
     lines, files = _write_tables(grid, requests, out, title)
-    rows = [[line.get(column, "") for column in ablation_tables.SHOWN] for line in lines]
-    show(ablation_tables.SHOWN, rows, "table", numbers=ablation_tables.NUMBERS)
+    titles = ablation_tables.titles()
+    numbers = [column.replace("_", " ") for column in ablation_tables.NUMBERS]
+    show(titles, [ablation_tables.readable(line) for line in lines], "table", numbers=numbers)
     drawn = ""
     if plot is not None:
         names = [task.name for task in chosen]
@@ -126,9 +135,23 @@ def command(
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]
     for outcome in failed:
         trial = outcome.job.trial
-        click.secho(f"Failed: {trial.task}, seed {trial.seed}: {outcome.message}", fg="red", err=True)
+        place = f"{cell(outcome.job)} on {trial.task}, seed {trial.seed}"
+        click.secho(f"Failed: {place}: {outcome.message}", fg="red", err=True)
     if failed:
         raise SystemExit(1)
+
+
+def _check_axis(grid: Grid, chosen: list[Task]) -> None:
+    """SettingsError if what varies is nothing to a task; all of it that can be said without a model."""
+    from blurb import formulations
+    from blurb.errors import SettingsError
+
+    for task in chosen:
+        formulation = formulations.bind(task)
+        concerned = {"head", *formulation.settings, *(["pooling"] if formulation.pooled else [])}
+        parts = {tuple(item for item in cell.settings.items() if item[0] in concerned) for cell in grid.cells}
+        if len(parts) < len(grid.cells):
+            raise SettingsError(f"The axis '{grid.axis}' has cells that do not differ on {task.name}.")
 
 
 def _check_cells_differ(grid: Grid, finals: list[list[Job]]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from blurb.cli._output import FORMATS, probability, show
+from blurb.cli._output import FORMATS, show
 
 if TYPE_CHECKING:
     from blurb.leaderboard.comparison import Line
@@ -66,15 +67,17 @@ def command(
 
 
 def _cells(line: Line, level: float, max_drop: float | None) -> tuple[str, ...]:
-    def number(value: float | None, form: str = ".2f") -> str:
-        return "" if value is None else format(value, form)
+    from blurb.leaderboard.wording import probability, signed
+
+    def number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:
+        return "" if value is None else write(value)
 
     low, high = line.comparison.interval or (None, None)
     verdict = line.verdict(level)
     if max_drop is not None and line.difference is not None:
         verdict += f"; fell by more than {max_drop:g}" if -line.difference > max_drop else f"; within {max_drop:g}"
     return (
-        line.name, number(line.before), number(line.after), number(line.difference, "+.2f"), number(low, "+.2f"),
-        number(high, "+.2f"), probability(line.p), number(line.comparison.detectable), "/".join(map(str, line.runs)),
+        line.name, number(line.before), number(line.after), number(line.difference, signed), number(low, signed),
+        number(high, signed), probability(line.p), number(line.comparison.detectable), "/".join(map(str, line.runs)),
         verdict,
     )  # fmt: skip

@@ -13,6 +13,8 @@ from blurb.cli._output import FORMATS, show
 if TYPE_CHECKING:
     from blurb.runs.store import Record
 
+TABLE_LIMIT = 10
+
 
 @click.command(name="errors")
 @click.argument("row")
@@ -25,14 +27,16 @@ if TYPE_CHECKING:
     "--raw", type=click.Path(path_type=Path), help="Folder of the original releases, for trials that ran on them."
 )
 @click.option("--kind", help="Only mistakes of this kind.")
-@click.option("--limit", type=click.IntRange(min=0), default=10, show_default=True, help="Mistakes to show.")
+@click.option(
+    "--limit", type=click.IntRange(min=0), help="Mistakes to show.  [default: 10 in the table, all in csv and json]"
+)
 @click.option("--with-text", is_flag=True, help="Text also in files, pipes, csv and json.")
 @click.option(
     "--format", "form", type=FORMATS, default="table", help="table: counts and mistakes; csv, json: mistakes."
 )
 def command(
     row: str, name: str | None, seed: int | None, split: str, output: Path, data: Path | None, raw: Path | None,
-    kind: str | None, limit: int, with_text: bool, form: str,
+    kind: str | None, limit: int | None, with_text: bool, form: str,
 ) -> None:  # fmt: skip
     """Show what the trial of a row gets wrong: kinds of mistakes, and the largest of them.
 
@@ -42,6 +46,7 @@ def command(
     """
     from blurb.errors import SettingsError, UnknownName
     from blurb.leaderboard import errors
+    from blurb.leaderboard.wording import plural
 
     if with_text and data is None and raw is None:
         raise SettingsError("--with-text reads the text from the data: give their folder with --data.")
@@ -55,17 +60,15 @@ def command(
     chosen.sort(key=lambda example: -example.weight)
     with_text = with_text or (form == "table" and sys.stdout.isatty())
     columns = ("unit", "kind", "right", "given", *(("text",) if texts and with_text else ()))
-    rows = [
-        (one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)]
-        for one in (chosen[:limit] if form == "table" else chosen)
-    ]
+    limit = TABLE_LIMIT if limit is None and form == "table" else limit
+    rows = [(one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)] for one in chosen[:limit]]
     if form == "table":
         trial = record.trial
         click.echo(f"{row}: {trial.task}, seed {trial.seed}, {split}")
         for table in report.tables:
             click.echo(f"\n{table.title}")
             show(table.columns, table.rows, form, numbers=table.columns[1:])
-        click.echo(f"{len(chosen):,} mistakes{f' ({kind})' if kind else ''}; the first {len(rows)}:")
+        click.echo(f"{plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:")
     show(columns, rows, form)
     if texts and not with_text:
         click.echo("Text is left out, as this is no table on a terminal; --with-text puts it in.", err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,13 +143,12 @@ def _asked(request: Request, rows: list[Result]) -> list[Result]:
 
 
 def _show_rows(request: Request, rows: list[Result], leaderboard: Path) -> None:
-    from rich.console import Console
-
+    from blurb.cli._output import console
     from blurb.leaderboard.tables import results_beside
     from blurb.leaderboard.terminal import comparison, render
 
-    console = Console(width=None if sys.stdout.isatty() else 120)  # in a pipe nothing is squeezed into 80 columns
+    out = console(width=120)
     for row in rows:
-        console.print(render(row))
-    console.print(comparison(rows))
-    console.print(f"Rows: {leaderboard}   runs: {results_beside(leaderboard)}   trials: {request.store}")
+        out.print(render(row))
+    out.print(comparison(rows))
+    out.print(f"Rows: {leaderboard}   runs: {results_beside(leaderboard)}   trials: {request.store}")

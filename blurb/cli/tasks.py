@@ -75,6 +75,8 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     if target.exists():
         raise SettingsError(f"{target} is there already; remove it first, or give another --out.")
     paths = dict(zip(tasks.SPLITS, (train, dev, test), strict=True))
+    if lost := [f"--{split} {path}" for split, path in paths.items() if not path.is_file()]:
+        raise SettingsError(f"There is no file at {', '.join(lost)}; nothing was written.")
     files = {split: _from(target, path) for split, path in paths.items()}
     labels = own.guess_labels(train, cast(tasks.TaskType, kind), form)
     target.write_text(_template.text(name, kind, form, files, labels), encoding="utf-8")
@@ -85,6 +87,8 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     except BlurbError as error:
         click.secho(f"It needs your hand before it can be used: {error}", fg="yellow", err=True)
         return
+    if task.labels == (own.UNNAMED,):
+        click.echo(f"The tags name no type of entity, so it is called {own.UNNAMED}; edit labels to change that.")
     click.echo(f"Labels: {', '.join(task.labels) or 'none'}. Rows: {', '.join(f'{s} {n:,}' for s, n in rows.items())}.")
     click.echo(f"Next: blurb run MODEL --tasks {target if target.is_absolute() else f'./{target}'}")
 

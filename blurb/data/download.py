@@ -6,9 +6,11 @@ The only place of the program that touches the network for data. Proxies are tho
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import http.client
 import os
+import socket
 import time
 import urllib.error
 import urllib.parse
@@ -63,6 +65,12 @@ def fetch(download: Download, folder: Path, progress: Progress = lambda done, to
                 transfer.run()
                 break
             except (_Broken, OSError, http.client.HTTPException) as error:
+                if _unknown_host(error):  # seconds later the name is no better known
+                    raise DataError(
+                        f"{transfer.address} could not be fetched: there is no network, or no server of that name "
+                        f"({_reason(error)}). BLURB_MIRROR or https_proxy may help.",
+                        target,
+                    ) from error
                 if number == TRIES:
                     raise DataError(
                         f"{transfer.address} could not be fetched in {TRIES} tries ({_reason(error)}). The same "
@@ -93,9 +101,30 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _unknown_host(error: Exception) -> bool:
+    inner = error.reason if isinstance(error, urllib.error.URLError) else error
+    return isinstance(inner, socket.gaierror)
+
+
 def _reason(error: Exception) -> str:
     inner = error.reason if isinstance(error, urllib.error.URLError) else error
-    return str(inner) or type(inner).__name__
+    text = inner.strerror if isinstance(inner, OSError) else ""
+    return text or str(inner) or type(inner).__name__
+
+
+def _without_login(address: str) -> tuple[str, str]:
+    """An address that may be shown, and what stood before its `@`, as basic authentication wants it.
+
+    >>> _without_login("https://me:secret@example.org/x")
+    ('https://example.org/x', 'bWU6c2VjcmV0')
+    """
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        raise DataError("BLURB_MIRROR is to begin with https:// or http://.")
+    host, slash, path = rest.partition("/")
+    login, _, host = host.rpartition("@")
+    secret = base64.b64encode(urllib.parse.unquote(login).encode()).decode()
+    return f"{scheme}://{host}{slash}{path}", secret
 
 
 class _Transfer:
@@ -107,7 +136,8 @@ class _Transfer:
 
     def __init__(self, download: Download, part: Path, progress: Progress) -> None:
         mirror = os.environ.get("BLURB_MIRROR", "").rstrip("/")
-        self.address = f"{mirror}/{urllib.parse.quote(download.path)}" if mirror else download.url
+        address = f"{mirror}/{urllib.parse.quote(download.path)}" if mirror else download.url
+        self.address, self.login = _without_login(address)
         self.part = part
         self.size = download.size
         self.progress = progress
@@ -127,6 +157,8 @@ class _Transfer:
             return
         request = urllib.request.Request(self.address, headers={"User-Agent": f"blurb/{__version__}"})
         request.add_header("Accept-Encoding", "identity")
+        if self.login:
+            request.add_unredirected_header("Authorization", f"Basic {self.login}")
         if have:
             request.add_header("Range", f"bytes={have}-")
         if have and self.version:
@@ -192,5 +224,6 @@ class _NoDowngrade(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> urllib.request.Request | None:
         if req.full_url.startswith("https:") and not newurl.startswith("https:"):
-            raise DataError(f"{req.full_url} redirects to {newurl}, which is not encrypted; not followed.")
+            shown, _ = _without_login(newurl)
+            raise DataError(f"{req.full_url} redirects to {shown}, which is not encrypted; not followed.")
         return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]

@@ -15,6 +15,9 @@ from blurb.inputs import tagging
 from blurb.tasks import Split, Task, TaskType
 from blurb.tasks._file import FIELDS
 
+UNNAMED = "Entity"
+"""The type of entities whose tags are bare letters."""
+
 
 def read(path: Path, task: Task, split: Split) -> Iterator[Row]:
     """The rows of one split. Rows without an id get their number."""
@@ -44,7 +47,7 @@ def guess_labels(path: Path, kind: TaskType, form: str) -> list[str] | None:
     try:
         for _, record in reader(path, task):
             if kind in ("ner", "pico"):
-                found |= {str(tag).partition("-")[2] or "Entity" for tag in record["tags"] if tag != "O"}
+                found |= {str(tag).partition("-")[2] or UNNAMED for tag in record["tags"] if tag != "O"}
             elif kind == "document":
                 found |= set(record["labels"])
             elif kind != "similarity":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from blurb.data import linkbert
 from blurb.data.schema import Row
 from blurb.errors import DataError
-from blurb.tasks import Split, Task
+from blurb.tasks import SPLITS, Split, Task
 
 
 def path_of(task: Task, folder: Path, split: Split) -> Path:
@@ -16,6 +17,16 @@ def path_of(task: Task, folder: Path, split: Split) -> Path:
     path = folder / task.files[split]
     other = linkbert.path_of(folder, task, split)
     return other if other is not None and other.is_file() and not path.exists() else path
+
+
+def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
+    """A hint if the files are one folder up or down: somebody named the folder of one dataset, or that above all."""
+    relative = [task for task in tasks if not task.file]
+    below = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    for other in (folder.resolve().parent, *below):
+        if any(path_of(task, other, split).is_file() for task in relative for split in SPLITS):
+            return f" Did you mean --data {other}?"
+    return ""
 
 
 def read_split(task: Task, folder: Path, split: Split) -> list[Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from blurb.files import write_whole
@@ -11,6 +11,7 @@ from blurb.leaderboard.ablations import Grid
 from blurb.leaderboard.rows import Result
 from blurb.leaderboard.significance import compare
 from blurb.leaderboard.tables import configuration, write_csv
+from blurb.leaderboard.wording import probability, signed
 
 SCHEMA = 1
 SHOWN = (
@@ -41,11 +42,11 @@ def lines(grid: Grid, results: Sequence[Result | None], datasets: Sequence[str])
                 comparison = compare(values, _values(results[0], dataset))
                 line["verdict"] = comparison.verdict
                 if comparison.difference is not None:
-                    line["difference"] = f"{comparison.difference:+.2f}"
+                    line["difference"] = signed(comparison.difference)
                 if comparison.p is not None:
                     line["p"] = f"{comparison.p:.4f}"
                 if published is not None:
-                    line["published_difference"] = f"{published - grid.cells[0].published[dataset]:+.2f}"
+                    line["published_difference"] = signed(published - grid.cells[0].published[dataset])
             else:
                 line["verdict"] = "default"
             if result is not None:
@@ -64,15 +65,24 @@ def write(grid: Grid, found: list[dict[str, str]], folder: Path, caption: str) -
     return table, page
 
 
+def titles() -> list[str]:
+    """The columns that people are shown."""
+    return [column.replace("_", " ") for column in SHOWN]
+
+
+def readable(line: Mapping[str, str]) -> list[str]:
+    """The cells of a line that people are shown: p as everywhere, where the file has four digits."""
+    p = line.get("p", "")
+    return [probability(float(p)) if column == "p" and p else line.get(column, "") for column in SHOWN]
+
+
 def _values(result: Result | None, dataset: str) -> list[float]:
     return result.values(dataset) if result is not None else []
 
 
 def _markdown(grid: Grid, found: list[dict[str, str]], caption: str) -> str:
     rules = ["---:" if column in NUMBERS else "---" for column in SHOWN]
-    rows = [[line.get(column, "") for column in SHOWN] for line in found]
-    titles = [column.replace("_", " ") for column in SHOWN]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in [titles, rules, *rows])
+    table = "\n".join(f"| {' | '.join(row)} |" for row in [titles(), rules, *map(readable, found)])
     source = f"Published: PubMedBERT in {grid.source}. " if any("published" in line for line in found) else ""
     return (
         f"# Ablation: {grid.axis}\n\n{caption}\n\n{table}\n\n"

@@ -70,7 +70,10 @@ def of_result(row: Result, resampled: bool = True, without: Mapping[str, Collect
 
 def of_published(row: published.PublishedRow) -> Entry:
     """A row without predictions."""
-    return Entry(f"{row.model} ({row.source})", _with_means(row.scores), {}, frozenset(row.runs.values()))
+    values = _with_means(row.scores)
+    if row.total is not None:
+        values[SCORE] = row.total
+    return Entry(f"{row.model} ({row.source})", values, {}, frozenset(row.runs.values()))
 
 
 def _with_means(values: Mapping[str, float]) -> dict[str, float]:

@@ -13,6 +13,7 @@ from blurb.leaderboard import resampling, units
 from blurb.leaderboard.score import members, weights
 from blurb.leaderboard.sides import Side
 from blurb.leaderboard.significance import Comparison, combined, compare, holm
+from blurb.leaderboard.wording import probability
 from blurb.tasks import Split
 
 SCORE = "score"
@@ -119,7 +120,7 @@ def _hint(name: str, first: Side, other: Side, split: Split) -> str:
     if both is None:
         return "one run a side"
     p = resampling.randomised(*both, name)
-    return f"one run a side (test units alone, which is these two runs and not their encoders: p {p:.3f})"
+    return f"one run a side (test units alone, which is these two runs and not their encoders: p {probability(p)})"
 
 
 def _unit_variance(name: str, first: Side, other: Side, split: Split) -> tuple[float, int]:

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
 from blurb import tasks
 from blurb.errors import DataError
+from blurb.leaderboard import cells
+from blurb.leaderboard.score import blurb_score
 
 COLUMNS = ("source", "version", "model", "dataset", "score", "runs", "certainty")
-PAPER = "gu2021"
-"""The source that "best of the paper's Table 6" is taken from; rows of other sources are not mixed into it."""
+PAPER = ("gu2021", "ACM Health 2021, Table 6")
+"""Source and version that "best of the paper's Table 6" is taken from; other rows are not mixed into it."""
+PRINTED = "printed"
+DOUBTS = {
+    PRINTED: "",
+    "quoted": "second hand: quoted by another source",
+    "recalled": "some numbers are recalled, not read in their source",
+}
+"""How a number is known, the surest first, and what has to be said of a row that has one; docs/csv.md."""
+NOTES = {
+    ("gu2021", "PubMedBERT"): "linkbert2022 prints JNLPBA 80.06 and GAD 82.34 for this model",
+    ("gu2021", "PubMedBERT-fulltext"): "the column '+PMC, longer', which is most likely the released weights",
+    ("linkbert2022", "PubMedBERT"): "JNLPBA and GAD as printed here; gu2021 prints 79.10 and 83.96",
+}
+"""What is to be known of a shipped row, by source and model."""
 
 
 @dataclass
@@ -24,7 +38,7 @@ class PublishedRow:
     :param scores: dataset -> printed score, times 100
     :param runs: dataset -> how many runs it is the mean of
     :param printed: the score as printed, None if the source prints none
-    :param certain: every number was read in its source, none recalled
+    :param certainty: a key of `DOUBTS`, that of its least sure number
     """
 
     source: str
@@ -33,38 +47,52 @@ class PublishedRow:
     scores: dict[str, float] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)
     printed: float | None = None
-    certain: bool = True
+    certainty: str = PRINTED
+
+    @property
+    def certain(self) -> bool:
+        """Every number was read in its source."""
+        return self.certainty == PRINTED
+
+    @property
+    def total(self) -> float | None:
+        """The score that every table shows: the printed one, else that of the thirteen datasets if they are there."""
+        return blurb_score(self.scores) if self.printed is None else self.printed
+
+    @property
+    def notes(self) -> list[str]:
+        """What a table has to say below it of this row."""
+        return [note for note in (DOUBTS[self.certainty], NOTES.get((self.source, self.model), "")) if note]
 
 
 def read(path: Path) -> list[PublishedRow]:
     """Rows of a file in the format of `published.csv`; DataError (file, line) if it is another one."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return _parse(file, path)
+    return _rows(*cells.read(path), path)
 
 
 def shipped() -> list[PublishedRow]:
     """The rows that come with blurb."""
-    text = (files("blurb.leaderboard") / "published.csv").read_text(encoding="utf-8")
-    return _parse(text.splitlines(), Path("published.csv"))
+    path = Path("published.csv")
+    text = (files("blurb.leaderboard") / path.name).read_text(encoding="utf-8")
+    return _rows(*cells.parse(text, path), path)
 
 
 def best_of_paper() -> dict[str, tuple[float, str]]:
     """The best score of each dataset in the paper's Table 6, and the model that has it."""
     best: dict[str, tuple[float, str]] = {}
     for row in shipped():
-        if row.source == PAPER:
+        if (row.source, row.version) == PAPER:
             for dataset, score in row.scores.items():
                 best[dataset] = max(best.get(dataset, (0.0, "")), (score, row.model))
     return best
 
 
-def _parse(lines: Iterable[str], path: Path) -> list[PublishedRow]:
-    reader = csv.DictReader(lines)
-    if tuple(reader.fieldnames or ()) != COLUMNS:
+def _rows(columns: Sequence[str], lines: Sequence[Mapping[str, str]], path: Path) -> list[PublishedRow]:
+    if columns != COLUMNS:
         raise DataError(f"expected the columns {', '.join(COLUMNS)}.", path, 1)
     datasets = {task.name for task in tasks.all() if task.row}
     rows: dict[tuple[str, str, str], PublishedRow] = {}
-    for number, line in enumerate(reader, 2):
+    for number, line in enumerate(lines, 2):
         key = line["source"], line["version"], line["model"]
         row = rows.setdefault(key, PublishedRow(*key))
         try:
@@ -73,7 +101,8 @@ def _parse(lines: Iterable[str], path: Path) -> list[PublishedRow]:
             score, runs = math.nan, 0
         if not math.isfinite(score):
             raise DataError("score and runs must be numbers.", path, number)
-        row.certain &= line["certainty"] == "printed"
+        certainty = line["certainty"] if line["certainty"] in DOUBTS else "recalled"
+        row.certainty = max(row.certainty, certainty, key=list(DOUBTS).index)
         if line["dataset"] == "score":
             row.printed = score
         elif line["dataset"] in datasets:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +9,7 @@ from pathlib import Path
 
 from blurb import metrics, tasks
 from blurb.errors import DataError, SettingsError, UnknownName
-from blurb.leaderboard import published, tables
+from blurb.leaderboard import cells, published, tables
 from blurb.leaderboard.rows import Result, gather
 from blurb.runs.store import Record, Store
 from blurb.tasks import TYPES, Split
@@ -184,14 +182,8 @@ def of_file(path: Path, split: Split, alone: bool = False) -> list[tuple[str, Si
 
 def read_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
     """Number and cells of every line; DataError where the file is no table of this schema."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot be read: {error}.", path) from None
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    columns = tuple(reader.fieldnames or ())
+    columns, found = cells.read(path)
     expected = tables.RESULTS if "metric" in columns else tables.LEADERBOARD
-    found = list(reader)
     version = (found[0].get("schema") or "none") if found else str(tables.SCHEMA)
     if version not in tables.READ:
         read = " and ".join(tables.READ)

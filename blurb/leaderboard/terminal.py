@@ -1,4 +1,7 @@
-"""What `blurb run` prints at its end: each dataset, the six means, and the score or what is missing."""
+"""What `blurb run` prints at its end: each dataset, the six means, and the score or what is missing.
+
+Names and titles are those of others: they go into `Text`, which does not take brackets for markup.
+"""
 
 from __future__ import annotations
 
@@ -37,20 +40,23 @@ def comparison(rows: Sequence[Result]) -> RenderableType:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         counts = {len(row.seeds(name)) for name in row.records}
-        table.add_row(row.model, *_cells(row.type_means(), row.score), _runs(counts), style="bold")
+        table.add_row(Text(row.model), *_cells(row.type_means(), row.score), _runs(counts), style="bold")
     if all(row.data == "synthetic" for row in rows):
         return table
+    notes: list[str] = []
     for other in published.shipped():
-        mark = "" if other.certain else "~"
-        cells = _cells(type_means(other.scores), other.printed)
-        table.add_row(f"{other.source} {other.model}{mark}", *cells, _runs(set(other.runs.values())), style="dim")
-    return Group(table, Text("~ some numbers of this row are recalled, not read in their source", style="dim"))
+        notes += [note for note in other.notes if note not in notes]
+        marks = "".join(f"[{notes.index(note) + 1}]" for note in other.notes)
+        cells = _cells(type_means(other.scores), other.total)
+        name = Text(" ".join(filter(None, (other.source, other.model, marks))))
+        table.add_row(name, *cells, _runs(set(other.runs.values())), style="dim")
+    return Group(table, *(Text(f"[{number}] {note}", style="dim") for number, note in enumerate(notes, 1)))
 
 
 def _datasets(row: Result) -> Table:
-    title = f"{row.model}   {row.configuration.text}   {row.configuration.precision}"
+    title = Text(f"{row.model}   {row.configuration.text}   {row.configuration.precision}", style="bold")
     best = {} if row.data == "synthetic" else published.best_of_paper()
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=SIMPLE_HEAD,
+    table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD,
                   padding=(0, 1, 0, 0), pad_edge=False)  # fmt: skip
     table.add_column("dataset")
     table.add_column("metric")
@@ -71,7 +77,7 @@ def _datasets(row: Result) -> Table:
             cells.append("{:.2f} {}".format(*best[name]) if name in best else "")
         planned = len(row.planned.get(name, ()))
         done = len(row.seeds(name))
-        table.add_row(*cells, str(done) if done == planned else f"{done} of {planned}")
+        table.add_row(*map(Text, cells), str(done) if done == planned else f"{done} of {planned}")
     return table
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from blurb import toml
 from blurb.errors import SettingsError, UnknownName
 from blurb.tasks._task import SPLITS, TYPES, Task
 
@@ -40,12 +40,9 @@ def load(path: Path) -> Task:
 
     :raises SettingsError: naming the file and the key, if something is missing, unknown or of another type
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise SettingsError(f"{path}: there is no such task file (blurb tasks new writes one).") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path}: not a readable TOML file: {error}.") from None
+    if not path.exists():
+        raise SettingsError(f"{path}: there is no such task file (blurb tasks new writes one).")
+    content = toml.read(path)
     where = str(path)
     _check(content, KEYS, where)
     for key in ("name", "type", "files", "format"):
@@ -125,6 +122,8 @@ def _format(table: dict[str, Any], kind: str, where: str) -> dict[str, Any]:
     name = str(table.get("kind"))
     check_format(kind, name, where)
     _check(table, FORMAT_KEYS[name], f"{where}, format")
+    if table.get("separator") == "":
+        raise SettingsError(f"{where}: separator is what stands between two labels of a row; it cannot be empty.")
     if "dummies" in table and (kind != "relation" or len(_words(table["dummies"], "dummies", where)) > 2):
         raise SettingsError(f"{where}: dummies are the one or two texts that stand for the entities of a relation.")
     if kind == "relation" and name == "tsv" and "dummies" not in table:
@@ -152,7 +151,7 @@ def _metric(content: dict[str, Any], kind: str, labels: tuple[str, ...], where: 
     if "negative" in content and "positive" in content:
         raise SettingsError(f"{where}: negative (micro F1 of the others) or positive (its F1), not both.")
     if kind == "similarity":
-        numbers = all(isinstance(bound, int | float) and not isinstance(bound, bool) for bound in scale)
+        numbers = all(type(bound) in (int, float) and abs(bound) < 1e300 for bound in scale)
         if len(scale) != 2 or not numbers or not scale[0] < scale[1]:
             raise SettingsError(f"{where}: scale is to be the lowest and the highest score, such as [0, 4].")
         return "pearson", {"low": float(scale[0]), "high": float(scale[1])}

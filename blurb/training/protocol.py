@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from blurb import tasks
+from blurb import tasks, toml
 from blurb.errors import SettingsError, UnknownName
 from blurb.training.settings import FIELDS, Settings, typed
 
@@ -83,16 +82,12 @@ def load(name: str) -> Protocol:
         path = Path(name)
         if not path.is_file():
             raise SettingsError(f"The protocol file {path} does not exist.")
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"The protocol file {path} cannot be read: {error}.") from error
-        parsed = _parse(path.stem, str(path), text)
+        parsed = _parse(path.stem, str(path), toml.read(path))
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
     if name not in names():
         raise UnknownName("protocol", name, names())
-    return _parse(name, f"{name}.toml", (FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    return _parse(name, f"{name}.toml", _shipped(name))
 
 
 def complete(values: Mapping[str, Any]) -> Settings:
@@ -102,15 +97,14 @@ def complete(values: Mapping[str, Any]) -> Settings:
 
 def defaults() -> dict[str, Any]:
     """The value of every setting that no protocol and nobody changed."""
-    content = tomllib.loads((FOLDER / f"{DEFAULTS}.toml").read_text(encoding="utf-8"))
-    return {key: typed(key, value, "defaults.toml") for key, value in content.items()}
+    return {key: typed(key, value, "defaults.toml") for key, value in _shipped(DEFAULTS).items()}
 
 
-def _parse(name: str, where: str, text: str) -> Protocol:
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{where} is not valid TOML: {error}.") from None
+def _shipped(name: str) -> dict[str, Any]:
+    return toml.parse((FOLDER / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
+
+
+def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
     for key in content:
         if key not in TOP:
             raise UnknownName(f"section (in {where})", key, sorted(TOP))

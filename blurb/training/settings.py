@@ -77,6 +77,8 @@ class Settings:
 LATER: tuple[str, ...] = ()
 """Settings that came after the first stores: no part of a trial while they have their default, so that what was done
 stays done."""
+MOST = 1e300
+"""No setting is larger; a whole number of hundreds of digits is no float, and neither is infinity or NaN."""
 FIELDS = {field.name: field.type for field in dataclasses.fields(Settings)}
 
 
@@ -85,14 +87,14 @@ def typed(name: str, value: Any, where: str) -> Any:
     if name not in FIELDS:
         raise UnknownName(f"setting (in {where})", name, FIELDS)
     kind = FIELDS[name]
-    if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):
+    if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST:
         return float(value)
     if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind == "str" and isinstance(value, str):
         return tagging.scheme_name(value) if name == "tagging" else value
     expected = {"int": "a whole number", "float": "a number", "str": "a word"}[str(kind)]
-    raise SettingsError(f"{where}: {name} must be {expected}, not {value!r}.")
+    raise SettingsError(f"{where}: {name} must be {expected}, not {repr(value)[:60]}.")
 
 
 def parse_overrides(pairs: Mapping[str, str]) -> dict[str, Any]:
@@ -101,7 +103,7 @@ def parse_overrides(pairs: Mapping[str, str]) -> dict[str, Any]:
     for name, text in pairs.items():
         try:
             value: Any = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):  # no TOML; or thousands of digits, thousands of brackets
             value = text
         found[name] = typed(name, value, "--set")
     return found

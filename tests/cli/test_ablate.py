@@ -28,6 +28,11 @@ def test_both_tables_are_written_and_nothing_is_trained_twice(tmp_path: Path) ->
     first = ablate("tagging", tmp_path, *arguments)
     assert first.exit_code == 0, first.output
     assert first.stderr.count("done in") == 6
+    assert "[1/6] scratch:tiny tagging=bio bc5-chem seed 1: done in" in first.stderr
+    told = [line.partition("] ")[2].partition(": done")[0] for line in first.stderr.splitlines() if "done in" in line]
+    assert len(set(told)) == 6
+    assert "published difference" in first.stdout
+    assert "published_difference" not in first.stdout
     with (tmp_path / "tables" / "tagging.csv").open() as file:
         lines = list(csv.DictReader(file))
     assert [line["cell"] for line in lines] == ["tagging=bio", "tagging=bioul", "tagging=io"]
@@ -35,7 +40,10 @@ def test_both_tables_are_written_and_nothing_is_trained_twice(tmp_path: Path) ->
     assert {line["seeds"] for line in lines} == {"2"}
     assert lines[0]["verdict"] == "default"
     assert all(line["verdict"] in ("significant", "not significant") and line["p"] for line in lines[1:])
+    shown = [f"{float(line['p']):.3f}" if float(line["p"]) >= 0.001 else "<0.001" for line in lines[1:]]
+    assert all(f" {p} " in first.stdout for p in shown)
     page = (tmp_path / "tables" / "tagging.md").read_text()
+    assert all(f"| {p} |" in page for p in shown)
     assert "scratch:tiny, protocol smoke" in page
     assert f"| tagging=io | bc5-chem | {lines[2]['mean']} | {lines[2]['sd']} | 2 | {lines[2]['difference']} |" in page
     tables = {path: path.read_bytes() for path in (tmp_path / "tables").iterdir()}
@@ -126,7 +134,8 @@ def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
 def test_where_trials_fail_the_tables_are_written_all_the_same(tmp_path: Path) -> None:
     result = ablate("head", tmp_path, "--tasks", "gad", "--seeds", "1", "--set", "lr=1e30")
     assert result.exit_code == 1
-    assert result.stderr.count("Failed: gad, seed 1: The loss is not a number") == 2
+    assert result.stderr.count(" on gad, seed 1: The loss is not a number") == 2
+    assert "Failed: head=bilstm on gad" in result.stderr
     with (tmp_path / "tables" / "head.csv").open() as file:
         assert [line["seeds"] for line in csv.DictReader(file)] == ["0", "0"]
 
@@ -146,6 +155,7 @@ def test_a_plot_without_matplotlib_is_refused_before_training(tmp_path: Path, mo
         ("tagging", ["--tasks", "gad"], "do not differ on gad"),
         ("tagging", ["--set", "tagging=io"], "fixes it in every cell"),
         ("tagging", ["--plot", "tagging.jpg"], "not 'tagging.jpg'"),
+        ("head", ["--tasks", "gad", "--dry-run", "--output", "/proc/x"], "--output /proc/x cannot be written"),
     ],
 )
 def test_what_cannot_be_is_refused_before_training(

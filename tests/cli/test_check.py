@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -63,6 +64,9 @@ def test_a_planted_drop_is_a_regression_with_its_units(blurb: Callable[..., Resu
     assert "ncbi-disease: " in result.output
     assert " dev." in result.output
     root = ElementTree.fromstring(junit.read_bytes())
+    cases = root.findall(".//testcase")
+    figures = [case.findtext("system-out") or "" for case in cases]
+    assert all(re.match(r"baseline \d+\.\d\d, candidate \d+\.\d\d, difference [-+]?\d", text) for text in figures)
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("14", "1", "0")
     (failure,) = root.iter("failure")
     assert "units with more mistakes" in str(failure.text)
@@ -140,7 +144,7 @@ def test_rules_from_a_file(blurb: Callable[..., Result], tmp_path: Path) -> None
         ("[datasets.ncbi]\nmax_drop = 1", "Did you mean 'ncbi-disease'"),
         ("max_drop = -1", "0 or more"),
         ("level = true", "must be a number"),
-        ("[", "not a readable TOML"),
+        ("[", "not valid TOML"),
         ('split = "train"', "dev or test"),
         ("tasks = 5", "tasks are names or types"),
     ):

@@ -52,6 +52,19 @@ def test_what_is_missing_is_told_with_its_page_and_the_rest_is_prepared(tmp_path
     assert [path.name for path in out.iterdir() if path.is_dir()] == ["GAD"]
 
 
+def test_a_missing_sentence_model_is_no_missing_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nltk_data = pytest.importorskip("nltk.data")
+    monkeypatch.setattr(nltk_data, "path", [])
+    monkeypatch.delenv("NLTK_DATA", raising=False)
+    raw = put(tmp_path / "raw", "chemprot")
+    done = prepare("--raw", raw, "--out", tmp_path / "out", "--tasks", "chemprot", "--format", "json")
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)[0]["verdict"] == "not prepared"
+    assert "ChemProt: NLTK's English sentence model is missing: give a folder" in done.stderr
+    for text in ("get it from", "licence", "biocreative", "ChemProt is missing"):
+        assert text not in done.stderr
+
+
 def test_what_is_broken_ends_with_2_and_the_rest_is_prepared(tmp_path: Path) -> None:
     raw = put(tmp_path / "raw", "hoc")
     put(raw, "gad", {"GAD/1/train.tsv": b"no columns\n"})

@@ -128,7 +128,7 @@ def test_without_damage_the_codes_are_0(damaged: Path) -> None:
 
 
 def test_a_full_disk_leaves_nothing_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from blurb.errors import StoreError
+    from blurb.errors import DataError
     from blurb.files import write_whole
 
     def full(path: Path, content: bytes) -> int:
@@ -136,6 +136,6 @@ def test_a_full_disk_leaves_nothing_aside(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(StoreError, match=r"table\.csv cannot be written: No space left on device"):
+    with pytest.raises(DataError, match=r"table\.csv: cannot be written: No space left on device"):
         write_whole(tmp_path / "table.csv", b"x")
     assert list(tmp_path.iterdir()) == []

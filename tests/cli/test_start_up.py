@@ -16,11 +16,17 @@ from blurb.cli import cli
 HEAVY = ("torch", "transformers", "datasets", "accelerate", "pandas", "pyarrow", "sklearn", "scipy", "evaluate")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["tasks"], ["run", "--help"], ["data", "verify", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"], ["tasks"], ["run", "--help"], ["data", "verify", "--help"],
+        ["ablate", "x", "--axis", "tagging", "--tasks", "gad", "--dry-run"],
+    ],
+)  # fmt: skip
 def test_start_up_loads_nothing_heavy(arguments: list[str]) -> None:
     code = (
-        "import sys, json\nfrom blurb.cli import cli\n"
-        f"try:\n    cli({arguments!r})\nexcept SystemExit:\n    pass\n"
+        "import sys, json\nfrom blurb.cli import cli\nfrom blurb.errors import BlurbError\n"
+        f"try:\n    cli({arguments!r})\nexcept (SystemExit, BlurbError):\n    pass\n"
         "print('LOADED ' + json.dumps(sorted(m for m in sys.modules if '.' not in m)))"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

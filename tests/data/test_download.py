@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -31,6 +33,7 @@ class Server:
     base: str = ""
     ways: list[str] = field(default_factory=lambda: ["well"])
     ranges: list[str | None] = field(default_factory=list)
+    logins: list[str | None] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
 
 
@@ -48,6 +51,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         def do_GET(self) -> None:
             asked = self.headers.get("Range")
             state.ranges.append(asked)
+            state.logins.append(self.headers.get("Authorization"))
             way = state.ways.pop(0) if len(state.ways) > 1 else state.ways[0]
             content = state.files.get(self.path, CONTENT)
             if way == "redirect":
@@ -201,6 +205,45 @@ def test_a_mirror_holds_the_files_by_their_paths(
     server.files["/mirror/a%20b/c.tsv"] = b"mirrored"
     assert fetch(Download("http://127.0.0.1:9/x", "a b/c.tsv"), tmp_path)
     assert (tmp_path / "a b" / "c.tsv").read_bytes() == b"mirrored"
+
+
+def test_the_login_of_a_mirror_reaches_the_mirror_and_no_message(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLURB_MIRROR", server.base.replace("://", "://me:se%40cret@"))
+    assert fetch(Download("http://127.0.0.1:9/x", "a.tsv"), tmp_path)
+    assert server.logins == ["Basic " + base64.b64encode(b"me:se@cret").decode()]
+    server.ways = ["404"]
+    with pytest.raises(DataError, match=f"{server.base}/b.tsv answers with HTTP status 404") as caught:
+        fetch(Download("http://127.0.0.1:9/x", "b.tsv"), tmp_path)
+    assert "cret" not in str(caught.value)
+    monkeypatch.setenv("BLURB_MIRROR", "mirror.example")
+    with pytest.raises(DataError, match="BLURB_MIRROR is to begin with"):
+        fetch(Download("http://127.0.0.1:9/x", "b.tsv"), tmp_path)
+
+
+def test_a_server_without_an_address_is_asked_for_once_and_nothing_comes_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def resolve(host: object, *rest: object, **more: object) -> None:
+        asked.append(host)
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(download.time, "sleep", lambda seconds: pytest.fail("waited"))
+    for name in ("https_proxy", "http_proxy", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BLURB_MIRROR", "http://nowhere.example")
+    arguments = ["data", "download", "--out", str(tmp_path), "--tasks", "hoc", "--accept-licences"]
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 2
+    assert len(asked) == 1
+    assert "hoc/Hallmarks-of-Cancer.tar.gz: not fetched" in result.stderr
+    assert "there is no network, or no server of that name (Name or service not known)" in result.stderr
+    assert "not known" in result.stdout
+    assert "Next:" not in result.stdout
 
 
 def test_a_folder_that_cannot_be_written(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 from blurb import tasks
 from blurb.data import prepare as module
 from blurb.data import read_split
-from blurb.data.prepare import MissingRelease, prepare
+from blurb.data.prepare import MissingRelease, MissingTool, prepare
 from blurb.data.verify import Finding
 from blurb.errors import DataError
 from blurb.tasks import SPLITS
@@ -152,7 +152,7 @@ def test_other_sentences_are_told(tmp_path: Path, model: Path) -> None:
 
 
 def test_no_sentence_model_is_a_missing_one(tmp_path: Path, model: Path) -> None:
-    with pytest.raises(MissingRelease, match="--nltk-data"):
+    with pytest.raises(MissingTool, match="--nltk-data"):
         run("chemprot", put(tmp_path / "raw", "chemprot"), tmp_path / "out", tmp_path)
 
 

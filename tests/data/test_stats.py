@@ -136,6 +136,24 @@ def test_the_same_in_all_formats(checkpoint: Callable[[str], Path], tmp_path: Pa
     assert f"{gad['labels']['1']:,} ({100 * gad['labels']['1'] / gad['units']:.1f} %)" in table
 
 
+def test_splits_without_entities_and_very_many_labels(tmp_path: Path) -> None:
+    for split in SPLITS:
+        (tmp_path / f"{split}.txt").write_text("kalo\tO\n" if split == "dev" else "kalo\tB-L7\n\nmi\tB-L60\n")
+    labels = json.dumps([f"L{number}" for number in range(20_000)])
+    files = "\n".join(f'{split} = "{split}.txt"' for split in SPLITS)
+    path = tmp_path / "many.toml"
+    path.write_text(f'name = "many"\ntype = "ner"\nlabels = {labels}\n[files]\n{files}\n[format]\nkind = "conll"\n')
+    try:
+        result = CliRunner().invoke(cli, ["data", "stats", "--tasks", str(path)])
+    finally:
+        tasks._files.clear()
+    assert result.exception is None
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["many", "L7", "1", "(50.0", "%)", "0", "1", "(50.0", "%)"] in lines
+    assert ["many", "(19,950", "more,", "see", "--format", "csv)", "1", "0", "1"] in lines
+    assert len(lines) < 80
+
+
 @pytest.mark.real
 @pytest.mark.parametrize(("name", "split"), BY_SPLIT)
 def test_statistics_of_the_real_files(real_rows: Rows, name: str, split: Split) -> None:

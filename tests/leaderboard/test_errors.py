@@ -127,6 +127,16 @@ def test_text_only_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.Mon
     )[1]  # fmt: skip
 
 
+def test_a_limit_holds_in_every_format(store: Store) -> None:
+    arguments = ["errors", "m", "--task", "gad", "--output", str(store.root), "--format"]
+    for limit, expected in (([], None), (["--limit", "2"], 2)):
+        of_json = json.loads(CliRunner().invoke(cli, [*arguments, "json", *limit]).output)
+        of_csv = list(csv.DictReader(CliRunner().invoke(cli, [*arguments, "csv", *limit]).output.splitlines()))
+        assert len(of_json) == len(of_csv)
+        assert len(of_csv) == expected if expected else len(of_csv) > 10
+    assert "the first 10:" in CliRunner().invoke(cli, [*arguments, "table"]).output
+
+
 def test_which_trial(store: Store, tmp_path: Path) -> None:
     def of(*arguments: str) -> str:
         result = CliRunner().invoke(cli, ["errors", *arguments, "--output", str(store.root)])

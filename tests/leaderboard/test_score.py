@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import statistics
+from io import StringIO
+from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from blurb import tasks
 from blurb.errors import UnknownName
-from blurb.leaderboard import published
+from blurb.leaderboard import board, published
+from blurb.leaderboard.page import files
+from blurb.leaderboard.rows import Result
 from blurb.leaderboard.score import blurb_score, members, spread, type_means, weights
+from blurb.leaderboard.terminal import comparison
+from blurb.runs.spec import Configuration
 
 NAMES = [task.name for task in tasks.all() if task.row]
 PRINTED = {
@@ -22,6 +30,8 @@ PRINTED = {
     ("gu2021", "ClinicalBERT"): 77.29,
     ("gu2021", "BlueBERT"): 76.27,
     ("gu2021", "PubMedBERT"): 81.16,
+    ("gu2021", "PubMedBERT-fulltext"): 81.50,
+    ("linkbert2022", "PubMedBERT"): 81.10,
     ("linkbert2022", "BioLinkBERT-base"): 83.39,
     ("linkbert2022", "BioLinkBERT-large"): 84.30,
 }
@@ -85,8 +95,42 @@ def test_best_of_the_paper_takes_no_other_source() -> None:
     assert set(best) == set(NAMES)
 
 
-def test_recalled_numbers_are_marked() -> None:
-    assert not ROWS["linkbert2022", "BioLinkBERT-base"].certain
-    assert ROWS["gu2021", "PubMedBERT"].certain
+def test_numbers_that_were_not_read_in_their_source_are_marked(tmp_path: Path) -> None:
+    assert ROWS["linkbert2022", "BioLinkBERT-base"].certainty == "printed"
+    second_hand = ROWS["blurb-leaderboard", "BioM-ALBERT-xxlarge"]
+    assert (second_hand.certain, second_hand.scores, second_hand.total) == (False, {}, 84.10)
+    assert "second hand" in second_hand.notes[0]
+    path = tmp_path / "external.csv"  # as 0.1.0 wrote it: other words than printed count as recalled
+    path.write_text(",".join(published.COLUMNS) + "\ns,v,m,gad,80,1,printed\ns,v,m,ddi,80,1,heard\n")
+    (old,) = published.read(path)
+    assert "recalled" in old.notes[0]
+
+
+def test_each_source_keeps_its_own_figures_of_pubmedbert() -> None:
+    gu, linkbert = ROWS["gu2021", "PubMedBERT"], ROWS["linkbert2022", "PubMedBERT"]
+    assert (gu.scores["jnlpba"], linkbert.scores["jnlpba"]) == (79.10, 80.06)
+    assert "80.06" in gu.notes[0]
+    assert "79.10" in linkbert.notes[0]
+    assert gu.certain
+    assert linkbert.certain
+
+
+def test_a_row_has_one_score_everywhere() -> None:
+    own = Result("own", "0" * 64, Configuration("quick", "0" * 64, {}, "fp32", "blurb"), {}, {})
+    text = StringIO()
+    Console(width=200, file=text).print(comparison([own]))
+    for row in published.shipped():
+        expected = "" if row.total is None else f"{row.total:.2f}"
+        shown = board.of_published(row).values.get("score")
+        on_page = files.published(row).score
+        assert ("" if shown is None else f"{shown:.2f}") == expected
+        assert ("" if on_page is None else f"{on_page.mean:.2f}") == expected
+        (line,) = (
+            one for one in text.getvalue().splitlines() if re.match(rf" *{row.source} {row.model}(?: \[|  )", one)
+        )
+        assert not expected or f" {expected} " in line
+
+
+def test_gad_of_pubmedbert_is_that_of_its_source() -> None:
     assert ROWS["gu2021", "PubMedBERT"].scores["gad"] == 83.96
     assert ROWS["linkbert2022", "PubMedBERT"].scores["gad"] == 82.34

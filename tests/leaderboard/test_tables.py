@@ -6,6 +6,7 @@ import csv
 import re
 import threading
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -159,5 +160,21 @@ def test_the_terminal_says_score_or_what_is_missing(tmp_path: Path) -> None:
     assert "No BLURB score: bioasq missing." in text
     assert "60.24 BioBERT" in text
     assert "50.50 ± 0.71" in text
-    assert re.search(r"gu2021 PubMedBERT +86.08 +73.38 +81.19 +92.30 +82.32 +71.70 +81.16 +5/10", text)
-    assert "linkbert2022 BioLinkBERT-base~" in text
+    assert re.search(r"gu2021 PubMedBERT \[1\] +86.08 +73.38 +81.19 +92.30 +82.32 +71.70 +81.16 +5/10", text)
+    assert "blurb-leaderboard BioM-ELECTRA-large [" in text
+    assert "] second hand: quoted by another source" in text
+
+
+def test_names_and_titles_are_no_markup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "runs")
+    for model in ("[/red]", "[bold]x[/] :smile:"):
+        fill(store, NAMES, model=model)
+    known = tasks.get
+    monkeypatch.setattr(tasks, "get", lambda name: replace(known(name), title=f"[/{name}]"))
+    rows = tables.rebuild(store, tmp_path / "leaderboard.csv")
+    text = StringIO()
+    for part in (*map(render, rows), comparison(rows)):
+        Console(width=120, file=text).print(part)
+    assert text.getvalue().count("[/red] ") == 2
+    assert text.getvalue().count("[bold]x[/] :smile: ") == 2
+    assert text.getvalue().count("[/gad] ") == 2

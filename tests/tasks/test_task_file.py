@@ -79,7 +79,7 @@ def test_metrics(tmp_path: Path, kind: str, extra: str, metric: str, options: di
         (('kind = "conll"', 'kind = "connl"'), "Did you mean 'conll'"),
         (('kind = "conll"', 'kind = "tsv"'), "tsv cannot hold a task of type ner; possible: conll, jsonl"),
         (('kind = "conll"', 'kind = "conll", tags = 1'), "Did you mean 'tag'"),
-        (("[", "[["), "not a readable TOML file"),
+        (("[", "[["), "not valid TOML"),
         (("name =", "seeds = 0\nname ="), "seeds must be at least 1"),
         (("name =", 'negative = "Gene"\nname ='), "negative is nothing to a task of type ner"),
         (('"my-genes"', '"gad"'), "gad is a task already"),
@@ -155,6 +155,19 @@ def test_new_writes_a_file_that_works_and_never_replaces_one(tmp_path: Path) -> 
     assert not (tmp_path / "x.toml").exists()
 
 
+def test_new_refuses_files_that_are_not_there_and_says_what_it_made_up(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("kalo\tB\nmi\tO\n")
+    target = tmp_path / "x.toml"
+    start = ["tasks", "new", "x", "--type", "ner", "--out", str(target), "--train", str(tmp_path / "a.txt")]
+    result = CliRunner().invoke(cli, [*start, "--dev", str(tmp_path / "none"), "--test", str(tmp_path)])
+    assert isinstance(result.exception, SettingsError)
+    assert f"no file at --dev {tmp_path / 'none'}, --test {tmp_path}" in str(result.exception)
+    assert not target.exists()
+    result = CliRunner().invoke(cli, [*start, "--dev", str(tmp_path / "a.txt"), "--test", str(tmp_path / "a.txt")])
+    assert result.exit_code == 0
+    assert "name no type of entity, so it is called Entity" in result.output
+
+
 @pytest.mark.parametrize(("kind", "form"), [(k, f) for f, kinds in tasks._file.FORMATS.items() for k in kinds])
 def test_every_template_is_a_task_file(tmp_path: Path, kind: str, form: str) -> None:
     from blurb.tasks import _template
@@ -167,3 +180,9 @@ def test_every_template_is_a_task_file(tmp_path: Path, kind: str, form: str) -> 
         uncommented = uncommented.replace('positive = "interacts"', "")
     if kind != "similarity":
         assert tasks.get(write(tmp_path, uncommented)).title == "My corpus"
+
+
+def test_an_empty_separator_is_refused(tmp_path: Path) -> None:
+    text = NER.replace('"ner"', '"document"').replace('{ kind = "conll" }', '{ kind = "tsv", separator = "" }')
+    with pytest.raises(SettingsError, match="separator is what stands between two labels"):
+        tasks.get(write(tmp_path, text))

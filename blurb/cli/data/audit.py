@@ -55,7 +55,7 @@ def audit(
     if out is not None and out.suffix not in (".csv", ".json"):
         raise SettingsError(f"--out writes .csv or .json, not '{out.name}'.")
     chosen = tasks.select(selection)
-    folder, _ = folders("blurb", data, None, chosen)
+    folder, _ = folders("blurb", data, None, chosen, has_suite=False)
     corpora, unreadable, notes = gather(chosen, folder, raw, reader_of(model, folder, casing))
     findings = [*unreadable, *examine(corpora)]
     if form == "table":
@@ -66,7 +66,6 @@ def audit(
     else:
         click.echo(_plain(findings, form), nl=False)
     if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, _plain(findings, out.suffix[1:]).encode())
     for note in notes:
         click.echo(note, err=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blurb.cli._output import show
+from blurb.cli._output import console, show
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -40,7 +40,7 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
     ours = [task for task in chosen if task.source and task.source.downloads]
     others = [task for task in chosen if task not in ours]
     rows = [
-        (task.name, one.path, "" if one.size is None else f"{one.size / 1e6:.1f}", task.licence)
+        (task.name, one.path, "not known" if one.size is None else f"{one.size / 1e6:.1f}", task.licence)
         for task in ours if task.source for one in task.source.downloads
     ]  # fmt: skip
     show(("dataset", "file", "MB", "licence"), rows, "table", numbers=("MB",))
@@ -53,6 +53,7 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
             raise DataError("nothing was fetched: say --accept-licences if you accept the licences shown.")
         click.confirm("Do you accept these licences?", abort=True)
     errors: list[str] = []
+    got = 0
     with _bars() as bars:
         for task in ours:
             for one in task.source.downloads if task.source else ():
@@ -60,7 +61,9 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
                 try:
                     new = fetch(one, out, partial(_advance, bars, bar), again)
                     click.echo(f"{one.path}: {'fetched' if new else 'there already'}", err=True)
+                    got += 1
                 except DataError as error:
+                    click.echo(f"{one.path}: not fetched", err=True)
                     errors.append(f"{task.title}: {error}")
                 finally:
                     bars.remove_task(bar)
@@ -75,7 +78,8 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
             fg="yellow",
             err=True,
         )
-    click.echo(f"Next: blurb data prepare --raw {out} --out DATA")
+    if got:
+        click.echo(f"Next: blurb data prepare --raw {out} --out DATA")
     if errors or others or wrong:
         raise SystemExit(2 if errors else 1)
 
@@ -88,7 +92,7 @@ def _by_hand(task: Task) -> str:
 
 def _check(chosen: list[Task], raw: Path, nltk_data: Path | None) -> list[Task]:
     """Prepares what is there in a temporary folder: the tasks whose files are not BLURB's data, or not all there."""
-    from blurb.data.prepare import MissingRelease, prepare
+    from blurb.data.prepare import MissingRelease, MissingTool, prepare
     from blurb.errors import DataError
 
     wrong = []
@@ -98,6 +102,8 @@ def _check(chosen: list[Task], raw: Path, nltk_data: Path | None) -> list[Task]:
                 verdict = str(prepare(task, raw, Path(folder), nltk_data)[0].verdict)
             except MissingRelease:
                 verdict = "not all there"
+            except MissingTool as error:
+                verdict = f"not checked: {error}"
             except DataError as error:
                 verdict = f"broken: {error}"
             right = verdict in ("identical", "counts only")
@@ -117,10 +123,9 @@ def _advance(bars: Progress, bar: TaskID, done: int, total: int | None) -> None:
 
 
 def _bars() -> Progress:
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     return Progress(
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
-        console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True,
+        TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
+        console=console(stderr=True), disable=not sys.stderr.isatty(), transient=True,
     )  # fmt: skip

@@ -28,7 +28,7 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
     original is broken or --out cannot be written.
     """
     from blurb import tasks
-    from blurb.data.prepare import MissingRelease
+    from blurb.data.prepare import MissingRelease, MissingTool
     from blurb.data.prepare import prepare as make
     from blurb.errors import DataError
 
@@ -38,6 +38,7 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
     rows: list[tuple[object, ...]] = []
     missing: list[tuple[Task, str]] = []
     errors: list[str] = []
+    lacking: list[str] = []
     remarks: list[str] = []
     for task in chosen:
         start = perf_counter()
@@ -56,6 +57,9 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
             except MissingRelease as error:
                 outcome = "missing"
                 missing.append((task, str(error)))
+            except MissingTool as error:
+                outcome = "not prepared"
+                lacking.append(f"{task.title}: {error}")
             except DataError as error:
                 outcome = "broken"
                 errors.append(f"{task.title}: {error}")
@@ -66,9 +70,9 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
         click.secho(remark, fg="yellow", err=True)
     for task, problem in missing:
         click.echo(_where_to_get(task, problem), err=True)
-    for message in errors:
+    for message in [*lacking, *errors]:
         click.secho(message, fg="red", err=True)
-    if errors or missing:
+    if errors or missing or lacking:
         raise SystemExit(2 if errors else 1)
 
 

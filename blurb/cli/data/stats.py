@@ -14,6 +14,9 @@ from blurb.cli.data._options import look_options, reader_of
 if TYPE_CHECKING:
     from blurb.data.stats import Lengths, Statistics
 
+MOST_LABELS = 50
+"""Lines of labels of a dataset in the table: a task file may declare any number of them."""
+
 
 @click.command()
 @look_options
@@ -33,7 +36,7 @@ def stats(
     """
     from blurb import tasks
     from blurb.cli._request import folders
-    from blurb.data.read import path_of, read_split
+    from blurb.data.read import elsewhere, path_of, read_split
     from blurb.data.stats import measure
     from blurb.errors import DataError
     from blurb.formulations._majority import majority_score
@@ -42,7 +45,7 @@ def stats(
     if plot is not None:
         stats_plot.check(plot)
     chosen = tasks.select(selection)
-    folder, _ = folders("blurb", data, None, chosen)
+    folder, _ = folders("blurb", data, None, chosen, has_suite=False)
     if not folder.is_dir():
         raise DataError("the data folder does not exist; give it with --data.", folder)
     read = reader_of(model, folder, casing)
@@ -53,7 +56,7 @@ def stats(
         rows = {split: read_split(task, folder, split) for split in there}
         found += measure(task, rows, read, majority_score)
     if not found:
-        raise DataError(f"none of the files is there: {' '.join(notes)}", folder)
+        raise DataError(f"none of the files is there: {' '.join(notes)}{elsewhere(chosen, folder)}", folder)
     if form == "table":
         _show_tables(found)
     elif form == "json":
@@ -141,8 +144,11 @@ def _show_tables(found: Sequence[Statistics]) -> None:
     rows = []
     for name, task in tasks.items():
         splits = [cells.get((name, split)) for split in SPLITS]
-        for label in next(one for one in splits if one).labels:
-            rows.append([name, label, *(_label(one, label) for one in splits)])
+        labels = list(next(one for one in splits if one).labels)
+        rows += [[name, label, *(_label(one, label) for one in splits)] for label in labels[:MOST_LABELS]]
+        if rest := labels[MOST_LABELS:]:
+            sums = ["-" if one is None else f"{sum(one.labels[label] for label in rest):,}" for one in splits]
+            rows.append([name, f"({len(rest):,} more, see --format csv)", *sums])
         if task.type == "similarity":
             rows.append([name, "score: mean, sd", *map(_scores, splits)])
     show(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
@@ -161,7 +167,12 @@ def _label(one: Statistics | None, label: str) -> str:
     """Count and share: of the units; of documents, which may have several labels."""
     if one is None:
         return "-"
-    return f"{one.labels[label]:,} ({100 * one.labels[label] / one.units:.1f} %)"
+    return _share(one.labels[label], one.units)
+
+
+def _share(count: int, units: int) -> str:
+    """A split of NER or PICO may have no entity at all."""
+    return f"{count:,} ({100 * count / units:.1f} %)" if units else f"{count:,}"
 
 
 def _scores(one: Statistics | None) -> str:

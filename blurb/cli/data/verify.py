@@ -29,6 +29,7 @@ def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: 
     different, 1 otherwise, 2 if a file cannot be read.
     """
     from blurb import tasks
+    from blurb.data.read import elsewhere
     from blurb.data.verify import examine
     from blurb.errors import DataError
 
@@ -51,6 +52,8 @@ def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: 
             click.secho(message, fg="red", err=True)
     for message in dict.fromkeys(note for finding in findings for note in finding.notes):  # one manifest for all
         click.secho(message, fg="yellow", err=True)
+    if all(len(finding.missing) == len(tasks.SPLITS) for finding in findings):
+        click.secho(f"{folder}: none of the files is there.{elsewhere(chosen, folder)}", fg="yellow", err=True)
     if any(finding.errors for finding in findings):
         raise SystemExit(2)
     bad = any(finding.verdict == "differs" for finding in findings)

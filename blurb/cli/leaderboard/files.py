@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from blurb.leaderboard.published import PublishedRow
 
 
 @click.command(name="merge")
@@ -17,9 +21,12 @@ def merge(files: tuple[Path, ...], out: Path) -> None:
     written.
     """
     from blurb.leaderboard import merging
+    from blurb.leaderboard.wording import plural
 
     count = merging.merge(files, out)
-    click.echo(f"{count:,} lines of {len(files)} files: {out / 'results.csv'}, {out / 'leaderboard.csv'}")
+    click.echo(
+        f"{plural(count, 'line')} of {plural(len(files), 'file')}: {out / 'results.csv'}, {out / 'leaderboard.csv'}"
+    )
 
 
 @click.command(name="add")
@@ -30,16 +37,19 @@ def merge(files: tuple[Path, ...], out: Path) -> None:
     "--score", "scores", multiple=True, required=True, metavar="DATASET=NUMBER",
     help="Times 100; repeatable. DATASET may be 'score' for the printed mean.",
 )  # fmt: skip
+@click.option("--times-100", is_flag=True, help="The numbers are times 100, even those that are 1 or less.")
 @click.option("--runs", type=click.IntRange(min=1), help="How many runs each number is the mean of.")
 @click.option("--recalled", is_flag=True, help="The numbers were not read in their source.")
 @click.option("--leaderboard", type=click.Path(path_type=Path), default="leaderboard.csv", show_default=True,
               help="The numbers go into external.csv beside it.")  # fmt: skip
 def add(
-    model: str, source: str, version: str, scores: tuple[str, ...], runs: int | None, recalled: bool, leaderboard: Path
-) -> None:
+    model: str, source: str, version: str, scores: tuple[str, ...], times_100: bool, runs: int | None, recalled: bool,
+    leaderboard: Path,
+) -> None:  # fmt: skip
     """Add someone's published numbers; they appear in leaderboard.csv when it is next written."""
     from blurb.errors import SettingsError, UnknownName
     from blurb.leaderboard import merging, published, tables
+    from blurb.leaderboard.wording import plural
 
     found: dict[str, float] = {}
     for text in scores:
@@ -52,31 +62,52 @@ def add(
             value = -1.0
         if not 0 <= value <= 100 or name in found:
             raise SettingsError(f"--score {text}: expected DATASET=NUMBER, a number from 0 to 100, each dataset once.")
+        if 0 < value <= 1 and not times_100:
+            raise SettingsError(
+                f"--score {text}: scores are times 100; is {name}={100 * value:g} meant? If not, add --times-100."
+            )
         found[name] = value
     printed = found.pop("score", None)
     counts = dict.fromkeys(found, runs) if runs else {}
-    row = published.PublishedRow(source, version, model, found, counts, printed, certain=not recalled)
+    row = published.PublishedRow(
+        source, version, model, found, counts, printed, "recalled" if recalled else published.PRINTED
+    )
     path = leaderboard.with_name("external.csv")
+    _check_new(row, path)
     merging.add(path, row)
-    click.echo(f"{model}: {len(found)} datasets added to {path}.")
+    click.echo(f"{model}: {plural(len(found), 'dataset')}{' and the mean' * (printed is not None)} added to {path}.")
+
+
+def _check_new(row: PublishedRow, path: Path) -> None:
+    """SettingsError if the file has the row already; `merging.add`, which holds the lock, has the last word."""
+    from blurb.errors import SettingsError
+    from blurb.leaderboard import published
+
+    key = row.source, row.version, row.model
+    if path.exists() and key in {(one.source, one.version, one.model) for one in published.read(path)}:
+        version = f" ({row.version})" if row.version else ""
+        raise SettingsError(
+            f"{path}: {row.model} of {row.source}{version} is there already. Give another --version, or remove its "
+            "lines from the file first."
+        )
 
 
 @click.command(name="validate")
 @click.argument("file", type=click.Path(path_type=Path))
 def validate(file: Path) -> None:
     """Is FILE a results.csv, leaderboard.csv or external.csv that blurb can read? Exit code 2, and the line, if not."""
-    from blurb.leaderboard import merging, published
+    from blurb.leaderboard import cells, merging, published
     from blurb.leaderboard.sides import of_file, read_lines
+    from blurb.leaderboard.wording import plural
 
-    with file.open(encoding="utf-8-sig") as stream:
-        header = stream.readline().strip()
-    if header.split(",")[: len(published.COLUMNS)] == list(published.COLUMNS):
-        rows = [f"{row.model} ({row.source}): {len(row.scores)} datasets" for row in published.read(file)]
+    columns, _ = cells.read(file)
+    if columns[: len(published.COLUMNS)] == published.COLUMNS:
+        rows = [f"{row.model} ({row.source}): {plural(len(row.scores), 'dataset')}" for row in published.read(file)]
     else:
         lines = read_lines(file)
         if "metric" in lines[0][1]:
             merging.check_alike((file, number, line) for number, line in lines)
-        rows = [f"{side.name}: {len(side.means)} datasets" for _, side in of_file(file, "test", alone=True)]
+        rows = [f"{side.name}: {plural(len(side.means), 'dataset')}" for _, side in of_file(file, "test", alone=True)]
     for row in rows:
         click.echo(row)
-    click.echo(f"{file}: {len(rows)} rows, fine.")
+    click.echo(f"{file}: {plural(len(rows), 'row')}, fine.")

@@ -112,15 +112,23 @@ LEAKING: tuple[Split, ...] = ("train", "test")
 @click.command(name="published")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def published_rows(form: str) -> None:
-    """Show the published rows that come with blurb: the printed score beside the one recomputed from the datasets."""
+    """Show the published rows that come with blurb: the printed score beside the one recomputed from the datasets.
+
+    numbers: printed (read in that source), quoted (second hand) or recalled.
+    """
     from blurb import tasks
     from blurb.leaderboard import board, published
+    from blurb.leaderboard.score import blurb_score
 
-    columns = ("row", "version", *tasks.TYPES, "score", "printed", "numbers")
+    columns = ("row", "version", *tasks.TYPES, "score", "recomputed", "numbers")
     rows = []
     for row in published.shipped():
         entry = board.of_published(row)
         cells = (f"{entry.values[name]:.2f}" if name in entry.values else "" for name in (*tasks.TYPES, board.SCORE))
-        printed = "" if row.printed is None else f"{row.printed:.2f}"
-        rows.append((entry.name, row.version, *cells, printed, "printed" if row.certain else "some recalled"))
+        again = blurb_score(row.scores)
+        rows.append((entry.name, row.version, *cells, "" if again is None else f"{again:.2f}", row.certainty))
     show(columns, rows, form, numbers=columns[2:-1])
+    if form == "table":
+        for row in published.shipped():
+            for note in row.notes:
+                click.echo(f"{row.model} ({row.source}): {note}.")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from blurb.data.releases import MissingRelease, Release
+from blurb.data.releases import MissingTool, Release
 from blurb.data.schema import Row
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
@@ -98,20 +98,20 @@ def _table(release: Release, split: Split, kind: str, columns: int) -> Iterator[
 
 
 def model(folder: Path | None = None) -> Any:
-    """Where NLTK finds its English sentence model (a path pointer of NLTK); MissingRelease if nowhere.
+    """Where NLTK finds its English sentence model (a path pointer of NLTK); MissingTool if nowhere.
 
     :param folder: looked at first; then the folders in NLTK_DATA, then NLTK's own list
     """
     try:
         from nltk import data
     except ImportError:
-        raise MissingRelease("ChemProt's sentences need NLTK: pip install 'blurb-bench[raw]'.") from None
+        raise MissingTool("ChemProt's sentences need NLTK: pip install 'blurb-bench[raw]'.") from None
     named = [place for place in (str(folder or ""), *os.environ.get("NLTK_DATA", "").split(os.pathsep)) if place]
     data.path[:] = [*named, *(place for place in data.path if place not in named)]  # NLTK reads the variable only once
     try:
         return data.find("tokenizers/punkt_tab/english/", [str(folder)] if folder else None)
     except LookupError:
-        raise MissingRelease(
+        raise MissingTool(
             "NLTK's English sentence model is missing: give a folder that holds tokenizers/punkt_tab with --nltk-data "
             "or in NLTK_DATA, or run python -m nltk.downloader punkt_tab."
         ) from None

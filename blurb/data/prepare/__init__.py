@@ -13,12 +13,12 @@ from pathlib import Path
 
 from blurb.data import manifest
 from blurb.data.prepare._write import write, written_aside
-from blurb.data.releases import MissingRelease, Release
+from blurb.data.releases import MissingRelease, MissingTool, Release
 from blurb.data.verify import Finding, examine
 from blurb.errors import DataError
 from blurb.tasks import SPLITS, Split, Task
 
-__all__ = ["Builder", "MissingRelease", "builder", "prepare"]
+__all__ = ["Builder", "MissingRelease", "MissingTool", "builder", "prepare"]
 
 Builder = Callable[[Release, Task], Mapping[Split, str]]
 
@@ -40,6 +40,7 @@ def prepare(task: Task, raw: Path, out: Path, nltk_data: Path | None = None) -> 
 
     :param raw: folder with the original releases, wherever they lie in it
     :raises MissingRelease: the release is not there, or not all of it
+    :raises MissingTool: what reads it is not installed
     :raises DataError: it is broken, or `out` cannot be written
     """
     build = builder(task)

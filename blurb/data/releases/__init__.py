@@ -19,6 +19,10 @@ class MissingRelease(DataError):
     """Files of a release that are not under the folder; what is there may be fine."""
 
 
+class MissingTool(DataError):
+    """A library, or a model of one, that reads a release is not installed; the release may be fine."""
+
+
 @dataclass(frozen=True)
 class SourceFile:
     """A file of a release.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blurb.leaderboard.errors._base import Example, Report, Table
+from blurb.leaderboard.wording import signed
 from blurb.tasks import Task
 
 BANDS = 4
@@ -29,7 +30,7 @@ def analyse(
         ]  # fmt: skip
         if inside:
             spread = f"{statistics.stdev(inside):.2f}" if len(inside) > 1 else ""
-            table.append((f"{start:g} to {end:g}", len(inside), f"{statistics.fmean(inside):+.2f}", spread))
+            table.append((f"{start:g} to {end:g}", len(inside), signed(statistics.fmean(inside)), spread))
     examples = [
         Example(
             unit, "too high" if predicted > gold else "too low", f"{gold:.2f}", f"{predicted:.2f}",

@@ -10,7 +10,7 @@ from blurb.errors import SettingsError, UnknownName
 from blurb.leaderboard import published
 from blurb.leaderboard.exports._base import Wanted, rows
 from blurb.leaderboard.rows import DEMO, Result
-from blurb.leaderboard.score import blurb_score, members
+from blurb.leaderboard.score import members
 from blurb.tasks import Task
 
 OPTIONS = frozenset({"published", "sd", "transpose"})
@@ -134,11 +134,9 @@ def _setting(row: Result, own: Sequence[Result]) -> str:
 
 
 def _of_published(row: published.PublishedRow) -> Column:
-    score = row.printed if row.printed is not None else blurb_score(row.scores)
-    figures = {**row.scores, **({} if score is None else {SCORE: score})}
-    doubt = "" if row.certain else "; some numbers are recalled, not read in the source"
+    figures = {**row.scores, **({} if row.total is None else {SCORE: row.total})}
     name = f"{row.model} ({row.source})"
-    return Column(name, figures, note=f"{name}: {row.version}{doubt}.")
+    return Column(name, figures, note=f"{name}: {'; '.join([row.version, *row.notes])}.")
 
 
 def _published(asked: Sequence[str]) -> list[published.PublishedRow]:

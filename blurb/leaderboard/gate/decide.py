@@ -11,6 +11,7 @@ from blurb.leaderboard.gate.rules import Limit, Rules
 from blurb.leaderboard.score import weights
 from blurb.leaderboard.sides import Side
 from blurb.leaderboard.significance import Comparison, holm
+from blurb.leaderboard.wording import probability
 
 ROUNDING = 1e-4
 """Points: the last digit of a `results.csv`, against the whole numbers of a store."""
@@ -126,7 +127,7 @@ def _finding(
     if drop is not None and limit.max_drop is not None and drop > limit.max_drop + ROUNDING:
         broken.append(f"fell by {drop:.2f} points, more than {limit.max_drop:g}")
     if drop is not None and rules.level and p_drop is not None and p_drop < rules.level:
-        broken.append(f"fell by {drop:.2f} points, more than runs of one encoder do (p {p_drop:.3f})")
+        broken.append(f"fell by {drop:.2f} points, more than runs of one encoder do (p {probability(p_drop)})")
     if broken:
         worse, better = flips(baseline, candidate, name, rules.split)
         return Finding(line, Outcome.REGRESSION, p_drop, tuple(broken), worse, better)

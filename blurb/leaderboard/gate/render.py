@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
 from blurb.leaderboard.gate.decide import Decision, Finding, Outcome
+from blurb.leaderboard.wording import plural, probability, signed
 
 MARKS = {Outcome.PASS: "pass", Outcome.REGRESSION: "REGRESSION", Outcome.CANNOT_JUDGE: "cannot judge"}
 SHOWN = 10
@@ -43,14 +45,13 @@ def cells(finding: Finding) -> tuple[str, ...]:
     """Name, baseline, candidate, difference, runs, p, outcome and why: a row of a table."""
     line = finding.line
 
-    def number(value: float | None, form: str = ".2f") -> str:
-        return "" if value is None else format(value, form)
+    def number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:
+        return "" if value is None else write(value)
 
-    p = finding.p_drop
-    chance = "" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
     return (
-        finding.name, number(line.before), number(line.after), number(line.difference, "+.2f"),
-        f"{line.runs[0]} / {line.runs[1]}", chance, MARKS[finding.outcome], "; ".join(finding.reasons),
+        finding.name, number(line.before), number(line.after), number(line.difference, signed),
+        f"{line.runs[0]} / {line.runs[1]}", probability(finding.p_drop), MARKS[finding.outcome],
+        "; ".join(finding.reasons),
     )  # fmt: skip
 
 
@@ -78,7 +79,7 @@ def _flipped(finding: Finding) -> str:
     listed = ", ".join(f"`{unit}` {change:+.1f}" for unit, change in finding.worse[:SHOWN])
     rest = f" and {len(finding.worse) - SHOWN} more" if len(finding.worse) > SHOWN else ""
     return (
-        f"{len(finding.worse)} units with more mistakes than before, {len(finding.better)} with fewer"
+        f"{plural(len(finding.worse), 'unit')} with more mistakes than before, {len(finding.better)} with fewer"
         + (f"; worst: {listed}{rest}" if finding.worse else "")
         + "."
     )
@@ -119,6 +120,7 @@ def junit(decision: Decision) -> bytes:
         case = ElementTree.SubElement(
             suite, "testcase", {"classname": _xml(decision.candidate), "name": _xml(finding.name)}
         )
+        ElementTree.SubElement(case, "system-out").text = _xml(_figures(finding))
         kind = {Outcome.REGRESSION: "failure", Outcome.CANNOT_JUDGE: "error"}.get(finding.outcome)
         if kind:
             message = _xml("; ".join(finding.reasons))
@@ -132,6 +134,11 @@ def junit(decision: Decision) -> bytes:
             node.set("errors", "1")
     content: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return content
+
+
+def _figures(finding: Finding) -> str:
+    """What stands in the table, in one line: also of what passed, so that a report shows how nearly."""
+    return ", ".join(f"{name} {cell}" for name, cell in zip(COLUMNS[1:6], cells(finding)[1:6], strict=True) if cell)
 
 
 def _xml(text: str) -> str:

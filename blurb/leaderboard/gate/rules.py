@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blurb import tasks
+from blurb import tasks, toml
 from blurb.errors import SettingsError, UnknownName
 from blurb.tasks import Split
 
 NAME = "blurb-check.toml"
 OVERALL = "overall"
 SCORE = "score"
+MOST = 1e300
+"""No limit is larger; a whole number of hundreds of digits is no float, and neither is infinity or NaN."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,7 @@ def load(path: Path) -> Rules:
     [datasets.ncbi-disease]
     min_score = 80.0
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path}: not a readable TOML file: {error}.") from None
+    content = toml.read(path)
     where = str(path)
     known = ("split", "level", "max_drop", "tasks", OVERALL, "datasets")
     for key in content:
@@ -123,6 +120,6 @@ def _limit(value: Any, where: str) -> Limit:
 
 
 def _number(value: Any, key: str, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise SettingsError(f"{where}: {key} must be a number, not {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MOST:
+        raise SettingsError(f"{where}: {key} must be a number, not {repr(value)[:60]}.")
     return float(value)

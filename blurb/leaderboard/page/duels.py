@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, islice
 
 from blurb.leaderboard import comparison
 from blurb.leaderboard.page.model import Duel, Duels, Entry
@@ -13,20 +13,25 @@ from blurb.leaderboard.significance import Comparison, critical
 
 WITH_UNITS = 28
 """Pairs up to which the test units are resampled for each: eight rows. A pair of real rows takes seconds."""
+MOST = 20
+"""Rows that are set side by side: pairs grow with the square of the rows, and so would the page and its time."""
 COARSE = 0.01
 
 
 def duels(entries: Sequence[Entry], tasks: Sequence[str]) -> Duels:
-    """All pairs of entries with runs.
+    """All pairs of the first `MOST` entries with runs.
 
+    :param entries: in the order of the page, the best first
     p-values are those of `blurb compare`: corrected over the datasets of a pair, not over the pairs.
     """
     names = (*tasks, *(str(kind) for kind, group in members().items() if len(group) > 1), comparison.SCORE)
-    fighters = [place for place, entry in enumerate(entries) if entry.side.scores]
-    pairs = list(combinations(fighters, 2))
+    with_runs = (place for place, entry in enumerate(entries) if entry.side.scores)
+    compared = list(islice(with_runs, MOST))
+    left_out = sum(1 for _ in with_runs)
+    pairs = list(combinations(compared, 2))
     with_units = len(pairs) <= WITH_UNITS
     found = [_duel(first, other, entries[first].side, entries[other].side, names, with_units) for first, other in pairs]
-    return Duels(names, with_units, found)
+    return Duels(names, with_units, found, left_out)
 
 
 def _duel(first: int, other: int, side: Side, against: Side, names: Sequence[str], with_units: bool) -> Duel:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
 from blurb.errors import DataError
-from blurb.leaderboard import ablation_tables, merging, tables
+from blurb.leaderboard import ablation_tables, cells, merging, tables
 from blurb.leaderboard.page import intervals
 from blurb.leaderboard.page.model import Ablation, Dataset, Entry, Value
 from blurb.leaderboard.published import PublishedRow
@@ -72,13 +71,13 @@ def published(row: PublishedRow) -> Entry:
     """A published row: means without runs."""
     datasets = {task: Dataset(Value(score)) for task, score in row.scores.items()}
     known = {task: intervals.Known(one.test) for task, one in datasets.items()}
-    types, score = intervals.averages(known)
+    types, _ = intervals.averages(known)
     return Entry(
         kind="published", model=row.model, detail=row.source, suite="blurb",
         key=("published", row.source, row.version, row.model), datasets=datasets, types=types,
-        score=score if row.printed is None else Value(row.printed), side=Side(row.model, row.scores),
+        score=None if row.total is None else Value(row.total), side=Side(row.model, row.scores),
         runs=counted(list(row.runs.values())), complete=set(tables.NAMES) <= set(datasets),
-        notes=[row.version, *([] if row.certain else ["some numbers are recalled, not read in their source"])],
+        notes=[row.version, *row.notes],
     )  # fmt: skip
 
 
@@ -95,23 +94,18 @@ def ablations(folder: Path) -> list[Ablation]:
     found = []
     for path in paths:
         lines = _cells(path)
-        cells: dict[str, dict[str, Line]] = {}
+        by_cell: dict[str, dict[str, Line]] = {}
         for line in lines:
-            cells.setdefault(line["cell"], {})[line["task"]] = line
+            by_cell.setdefault(line["cell"], {})[line["task"]] = line
         model = next((line["model"] for line in lines if line["model"]), "")
         names = tuple(dict.fromkeys(line["task"] for line in lines))
-        found.append(Ablation(lines[0]["axis"], model, names, tuple(cells.items())))
+        found.append(Ablation(lines[0]["axis"], model, names, tuple(by_cell.items())))
     return found
 
 
 def _cells(path: Path) -> list[Line]:
     """Lines of a table of an ablation."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            columns, found = reader.fieldnames or [], list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"cannot be read: {error}.", path) from None
+    columns, found = cells.read(path)
     if missing := [column for column in ablation_tables.COLUMNS if column not in columns]:
         raise DataError(f"no table of blurb ablate: the columns {', '.join(missing)} are missing.", path, 1)
     if not found:

@@ -11,6 +11,7 @@ from blurb import tasks
 from blurb.inputs.relations import DUMMIES
 from blurb.leaderboard.page.model import Made, Part
 from blurb.leaderboard.rows import DEMO, Result
+from blurb.leaderboard.wording import plural
 
 SELF_MADE = ("baseline:", "scratch:")
 """Models whose name says how to get them."""
@@ -63,7 +64,7 @@ def _time(provenances: list[Mapping[str, Any]]) -> str:
     known = [value for value in seconds if value is not None]
     parts = [" to ".join(dict.fromkeys((days[0], days[-1])))] if days else []
     if known:
-        parts.append(f"{sum(known) / 60:,.1f} minutes of training in {len(known)} trials")
+        parts.append(f"{sum(known) / 60:,.1f} minutes of training in {plural(len(known), 'trial')}")
     return "; ".join(parts)
 
 
@@ -80,8 +81,14 @@ def _parts(row: Result) -> list[Part]:
             verdict=str(first.provenance.get("data_verdict", "")),
             seconds=sum(times) if times else None,
             units=facts[0].get("train_units"),
-            cut=facts[0].get("train_truncated"),
+            cut=_cut(facts[0]),
         ))  # fmt: skip
+    return found
+
+
+def _cut(facts: Mapping[str, Any]) -> int | None:
+    """Training inputs that lost text, by the key of today or of older stores; None for what reads none, a baseline."""
+    found: int | None = facts.get("train_inputs", {}).get("truncated", facts.get("train_truncated"))
     return found
 
 

@@ -128,15 +128,17 @@ class Duel:
 
 @dataclass(frozen=True)
 class Duels:
-    """All pairs of rows that have runs.
+    """All pairs of rows that have runs, of the best rows if there are many.
 
     :param names: datasets, task types of several datasets, the score
     :param with_units: the choice of the test units is in the errors
+    :param left_out: rows with runs that are in no pair, as there are too many
     """
 
     names: Sequence[str]
     with_units: bool
     pairs: Sequence[Duel]
+    left_out: int = 0
 
 
 @dataclass(frozen=True)

@@ -5,22 +5,30 @@ from __future__ import annotations
 import csv
 import shlex
 import statistics
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 
+from blurb import models, tasks
 from blurb.cli import cli
+from blurb.data import demo
 from blurb.errors import DataError
 from blurb.leaderboard import comparison, published, resampling, tables, units
 from blurb.leaderboard.page import collect, duels, files, intervals
 from blurb.leaderboard.page.made import made, public
+from blurb.leaderboard.page.model import Page
+from blurb.leaderboard.page.render import render
 from blurb.leaderboard.rows import gather
 from blurb.leaderboard.score import blurb_score, type_means
 from blurb.leaderboard.significance import critical, half_width
-from blurb.runs import rows
+from blurb.runs import plan, rows
+from blurb.runs.engine import LocalEngine
 from blurb.runs.spec import Configuration
 from blurb.runs.store import Store
+from blurb.training import protocol
 from tests.leaderboard.played import NAMES, play
 from tests.runs import fakes
 
@@ -209,6 +217,40 @@ def test_the_command_asks_for_originals_where_they_are_needed(
     words = shlex.split(made(row).command)
     assert ("--raw" in words and words[words.index("--raw") + 1] == "RAW") == needed
     assert words[words.index("--protocol") + 1] == "PROTOCOL.toml"
+
+
+def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    """Provenance as the worker writes it: a fake would say what the page expects, whatever the worker does."""
+    small = {"epochs": 1, "batch_size": 2, "max_train": 4, "max_eval": 2, "max_length": 16}
+    request = plan.Request(
+        sources=[models.resolve(str(checkpoint("bert_uncased")), name="real")], tasks=[tasks.get("biosses")],
+        protocol=protocol.load("smoke"), data=demo.prepare(), store=tmp_path, precision="fp32", device="cpu",
+        overrides=small, seeds=1, suite="demo",
+    )  # fmt: skip
+    (outcome,) = plan.run([request], LocalEngine(), lambda outcome: None, lambda step, total: None)
+    assert outcome.message == ""
+    (row,) = gather(Store(tmp_path))
+    (part,) = made(row).parts
+    assert part.units == 4
+    assert part.cut is not None
+    assert part.cut > 0  # no pair of sentences fits 16 sub-tokens
+    assert part.seconds is not None
+    record = row.records["biosses"][1]
+    older = replace(record, provenance={**record.provenance, "facts": {"train_truncated": 7}})
+    (part,) = made(replace(row, records={"biosses": {1: older}})).parts
+    assert part.cut == 7
+
+
+def test_many_rows_are_not_all_set_side_by_side(folder: Path) -> None:
+    (board,) = collect(folder / "runs", with_published=False).boards
+    single = board.entries[-1]
+    rows = [*board.entries[:2], *(replace(single, model=f"single {number}") for number in range(60))]
+    found = duels.duels(rows, ["gad"])
+    assert {place for pair in found.pairs for place in (pair.first, pair.other)} == set(range(duels.MOST))
+    assert (len(found.pairs), found.left_out) == (190, 42)
+    page = render(Page("x", [replace(board, entries=rows, duels=found)]))
+    assert "Only the best 20 rows with runs are compared here, not the other 42;" in page
+    assert "Only the best" not in render(Page("x", [board]))
 
 
 def test_rows_that_differ_in_their_weights_alone_are_told_apart(tmp_path: Path) -> None:

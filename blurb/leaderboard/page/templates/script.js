@@ -86,7 +86,11 @@
     const section = board.querySelector("table.duel"), body = section.tBodies[0];
     const first = board.querySelector("select.first"), other = board.querySelector("select.other");
     const fixed = (value, digits = 2) => value === null ? "–" : value.toFixed(digits);
-    const signed = (value, digits = 2) => value === null ? "–" : (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(digits);
+    const signed = (value, digits = 2) => {
+      if (value === null) return "–";
+      const text = Math.abs(value).toFixed(digits);
+      return (+text === 0 ? "" : value > 0 ? "+" : "−") + text;
+    };
     const make = (name, text, classes) => {
       const made = document.createElement(name);
       made.textContent = text;
@@ -106,7 +110,7 @@
         const before = data.means[a][place], after = data.means[b][place];
         const [half, p, reason] = pair ? pair[place] : [null, null, 0];
         const there = before !== null && after !== null;
-        return { title, before, after, half, p, difference: there ? after - before : null, reason: a === b ? "the same row" : pair ? data.reasons[reason] : "a number without runs" };
+        return { title, before, after, half, p, difference: there ? after - before : null, reason: a === b ? "the same row" : pair ? data.reasons[reason] : data.runs[a] && data.runs[b] ? "not compared on this page (blurb compare does it)" : "a number without runs" };
       }).filter((line) => line.before !== null || line.after !== null);
     };
 

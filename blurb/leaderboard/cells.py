@@ -1,0 +1,36 @@
+"""CSV files as people hand them in: columns and lines, and one kind of message for what cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from blurb.errors import DataError
+
+
+def read(path: Path) -> tuple[tuple[str, ...], list[dict[Any, Any]]]:
+    """Columns and lines of a file, as `csv.DictReader` gives them; DataError (file, line) where that is not possible.
+
+    A line that is too short has None for what is missing, one that is too long has the rest under None.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror}.", path) from None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DataError(f"not UTF-8 at this line (byte 0x{raw[error.start]:02x}).", path, line) from None
+    return parse(text, path)
+
+
+def parse(text: str, path: Path) -> tuple[tuple[str, ...], list[dict[Any, Any]]]:
+    """Likewise of a text; `path` is for messages."""
+    reader = csv.DictReader(io.StringIO(text, newline="\n"))
+    try:
+        return tuple(reader.fieldnames or ()), list(reader)
+    except csv.Error as error:  # a cell of more than 131,072 characters, a carriage return in the middle of a line
+        raise DataError(f"not usable as CSV: {error}.", path, reader.reader.line_num) from None

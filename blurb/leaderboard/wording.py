@@ -1,0 +1,27 @@
+"""How a difference, a p-value and a number of things are written, the same wherever people read them."""
+
+from __future__ import annotations
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A difference; one that is nothing in print has no sign.
+
+    >>> signed(0.5), signed(-0.004), signed(-0.006)
+    ('+0.50', '0.00', '-0.01')
+    """
+    text = f"{value:+.{digits}f}"
+    return text if float(text) else text[1:]
+
+
+def probability(p: float | None) -> str:
+    """A p-value; nothing where there is none."""
+    return "" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
+def plural(count: int, name: str) -> str:
+    """A number of things.
+
+    >>> plural(1, "unit"), plural(2_000, "unit")
+    ('1 unit', '2,000 units')
+    """
+    return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"

@@ -1,0 +1,52 @@
+"""A --data that is not given, or one folder too deep or too high, is told by every command that wants one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb import tasks
+from blurb.cli import cli
+from blurb.cli._request import check_files
+from blurb.data import demo
+from blurb.errors import DataError, SettingsError
+
+
+@pytest.fixture(params=["too deep", "too high"])
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
+    """A folder that is near, and the one that is meant."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "data").symlink_to(demo.prepare())
+    if request.param == "too high":
+        return tmp_path, tmp_path / "data"
+    return demo.prepare() / "GAD", demo.prepare()
+
+
+def test_a_folder_near_the_data_is_told(places: tuple[Path, Path]) -> None:
+    near, meant = places
+    hint = f"Did you mean --data {meant}?"
+    result = CliRunner().invoke(cli, ["data", "verify", "--data", str(near), "--tasks", "gad,hoc"])
+    assert result.exit_code == 1
+    assert hint in result.stderr
+    with pytest.raises(DataError) as caught:
+        check_files(tasks.select("gad,hoc"), near)
+    assert str(caught.value).endswith(hint)
+    stats = CliRunner().invoke(cli, ["data", "stats", "--data", str(near), "--tasks", "gad,hoc"])
+    assert str(stats.exception).endswith(hint)
+
+
+def test_nothing_is_guessed_where_nothing_is_near(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    with pytest.raises(DataError) as caught:
+        check_files(tasks.select("gad"), tmp_path / "a")
+    assert "Did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize("command", ["stats", "audit"])
+def test_no_option_is_named_that_is_not_there(command: str) -> None:
+    error = CliRunner().invoke(cli, ["data", command]).exception
+    assert isinstance(error, SettingsError)
+    assert "--data" in str(error)
+    assert "--suite" not in str(error)

@@ -1,0 +1,44 @@
+"""What the commands print with: names of others stay as they are, differences and numbers of things read well."""
+
+from __future__ import annotations
+
+import pytest
+
+from blurb.cli import compare
+from blurb.cli._output import console, show
+from blurb.leaderboard.comparison import Line
+from blurb.leaderboard.gate import Finding, Outcome, render
+from blurb.leaderboard.significance import Comparison
+from blurb.leaderboard.wording import plural, probability, signed
+
+
+def test_brackets_and_colons_of_others_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    show(("[/red]", "[bold]label[/]"), [("[/x]", ":smile:")], "table")
+    console().print("[/red] [bold]x[/] :smile: 12")
+    shown = capsys.readouterr().out
+    for text in ("[/red]", "[bold]label[/]", "[/x]", "[bold]x[/] :smile: 12"):
+        assert text in shown
+    assert shown.count(":smile:") == 2
+
+
+def test_in_a_pipe_lines_are_as_wide_as_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    console().print("x" * 200)
+    console(width=120, stderr=True).print("x" * 121)
+    out, err = capsys.readouterr()
+    assert (out.count("\n"), err.count("\n")) == (1, 2)
+
+
+def test_a_difference_of_nothing_has_no_sign() -> None:
+    assert [signed(value) for value in (0.0, -0.0, -0.004, 0.004, -0.006, 12)] == [
+        "0.00", "0.00", "0.00", "0.00", "-0.01", "+12.00",
+    ]  # fmt: skip
+    line = Line("gad", 80.0, 79.999, (3, 3), Comparison(-0.001))
+    assert render.cells(Finding(line, Outcome.PASS))[3] == "0.00"
+    assert compare._cells(line, 0.05, None)[3] == "0.00"
+
+
+def test_one_of_a_thing_is_singular_and_p_has_three_digits() -> None:
+    assert [plural(count, "unit") for count in (0, 1, 2_000)] == ["0 units", "1 unit", "2,000 units"]
+    assert [probability(p) for p in (None, 0.0001, 0.79241)] == ["", "<0.001", "0.792"]
+    finding = Finding(Line("gad", 1, 0, (3, 3), Comparison(-1)), Outcome.REGRESSION, worse=[("test.1", 1.0)])
+    assert render._flipped(finding).startswith("1 unit with more mistakes than before, 0 with fewer")
