@@ -39,11 +39,10 @@ def show_task(name: str, form: str) -> None:
 
     task = tasks.get(name)
     fields = {**asdict(task), "declared_in": tasks.origin(name)}
-    rows = [(field, value if form == "json" else _text(value)) for field, value in fields.items()]
     if form == "json":
-        show([field for field, _ in rows], [[value for _, value in rows]], form)
-    else:
-        show(("field", "value"), rows, form)
+        show(list(fields), [list(fields.values())], form)
+    else:  # what a declaration leaves out is nothing to read
+        show(("field", "value"), [(field, text) for field, value in fields.items() if (text := _text(value))], form)
 
 
 @command.command()
@@ -101,6 +100,8 @@ def _from(target: Path, path: Path) -> str:
 
 
 def _text(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return "yes" if value else ""
     if isinstance(value, dict):
         return "\n".join(f"{key}: {_text(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):

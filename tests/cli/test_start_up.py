@@ -72,6 +72,10 @@ def test_one_task_with_its_citation() -> None:
     assert task["citation"].startswith("@inproceedings{")
     assert task["declared_in"].endswith("chemprot.py")
     assert "micro_f1_without" in CliRunner().invoke(cli, ["tasks", "show", "chemprot"]).output
+    declared = [line.split() for line in CliRunner().invoke(cli, ["tasks", "show", "gad"]).output.splitlines()]
+    assert ["dummified", "yes"] in declared
+    assert not {"released", "explanation", "original", "layout", "file"} & {line[0] for line in declared if line}
+    assert "dummified" not in CliRunner().invoke(cli, ["tasks", "show", "bc2gm"]).output
     hallmarks = CliRunner().invoke(cli, ["tasks", "show", "hoc"]).output
     assert "tumor promoting inflammation" in " ".join(hallmarks.split())
     assert "…" not in hallmarks
