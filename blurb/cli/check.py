@@ -92,6 +92,7 @@ def answer(
 def _show(decision: Decision) -> None:
     """The score first, then the datasets, then the units that flipped."""
     from blurb.leaderboard.gate import Outcome, render
+    from blurb.leaderboard.wording import plural, signed
 
     click.echo(f"{decision.candidate} against {decision.baseline}, {decision.rules.split}")
     rows = [render.cells(finding) for finding in decision.findings]
@@ -99,9 +100,10 @@ def _show(decision: Decision) -> None:
     for finding in decision.findings:
         if not finding.worse and not finding.better:
             continue
-        click.echo(f"{finding.name}: {len(finding.worse)} units with more mistakes, {len(finding.better)} with fewer.")
+        worse = plural(len(finding.worse), "unit")
+        click.echo(f"{finding.name}: {worse} with more mistakes, {len(finding.better):,} with fewer.")
         for unit, change in finding.worse[: render.SHOWN]:
-            click.echo(f"  {unit}  {change:+.1f}")
+            click.echo(f"  {unit}  {signed(change, 1)}")
     colour = {Outcome.PASS: "green", Outcome.REGRESSION: "red"}.get(decision.outcome, "yellow")
     text = decision.outcome.words if decision.findings else f"{decision.outcome.words}: nothing was judged"
     click.secho(text, fg=colour, bold=True)

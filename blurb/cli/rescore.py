@@ -19,13 +19,15 @@ def command(output: Path, leaderboard: Path) -> None:
     """Compute all metrics again from the stored predictions, without training, and rebuild the tables."""
     from blurb.errors import StoreError
     from blurb.leaderboard import tables
+    from blurb.leaderboard.wording import plural
     from blurb.runs.rescore import rescore
     from blurb.runs.store import Store
 
     store = Store(output)
     if not store.trial_folders():
         raise StoreError(f"There are no trials in {output}.")
-    tables.check(store, leaderboard)
+    tables.check(store, leaderboard, tell=lambda text: None)  # damage is told below, where it is not repaired
     changed = rescore(store)
-    tables.rebuild(store, leaderboard)  # damage was told: the exit code says so
-    click.echo(f"{len(store.trial_folders())} trials scored again, {changed} changed; {leaderboard} is rebuilt.")
+    tables.rebuild(store, leaderboard, tell=lambda text: None)
+    count = plural(len(store.trial_folders()), "trial")
+    click.echo(f"{count} scored again, {changed} changed; {leaderboard} is rebuilt.")

@@ -93,11 +93,12 @@ def command(
         raise UnknownName("engine", engine, ENGINES)
     if name and len(models) > 1:
         raise SettingsError("--name is for one model.")
-    tables.check(Store(output), leaderboard)
+    tables.check(Store(output), leaderboard, _unheard)
     limits = read_rules(rules)
     if limits.required is None:
         limits = dataclasses.replace(limits, required=tuple(task.name for task in chosen))
-    before = resolve(baseline, output, limits.split) if baseline else None  # now: a slip of the pen costs no training
+    if baseline:  # now: a slip of the pen costs no training
+        resolve(baseline, output, limits.split, _unheard)
     if track:
         tracking.check(track)
     resolved = hardware.choose_precision(precision, hardware.choose_device(device))  # before anything is read
@@ -113,7 +114,7 @@ def command(
     if dry_run:
         list_trials([request])
         return
-    looked_in = Meanwhile(lambda: tables.rebuild(Store(output), leaderboard, tell=lambda text: None))
+    looked_in = Meanwhile(lambda: tables.rebuild(Store(output), leaderboard, _unheard))
     with Display(plan.search_jobs(request), plan.final_jobs(request)) as display:
 
         def finished(outcome: Outcome) -> None:
@@ -130,10 +131,15 @@ def command(
         click.secho(f"Failed: {outcome.job.source.name} on {trial.task}, seed {trial.seed}: {outcome.message}",
                     fg="red", err=True)  # fmt: skip
     if failed:
-        raise SystemExit(PARTLY if before is None else UNKNOWN)  # 1 would say that there is a regression
-    if before is not None:
+        raise SystemExit(UNKNOWN if baseline else PARTLY)  # 1 would say that there is a regression
+    if baseline:
+        before = resolve(baseline, output, limits.split)
         found = {int(answer(of_result(row, limits.split), before, limits)) for row in asked}
         raise SystemExit(PARTLY if PARTLY in found else max(found, default=UNKNOWN))
+
+
+def _unheard(text: str) -> None:
+    """Damage that this run may mend: it is told at the end, where it is still there."""
 
 
 def _asked(request: Request, rows: list[Result]) -> list[Result]:

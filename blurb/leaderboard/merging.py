@@ -168,7 +168,11 @@ def add(path: Path, row: published.PublishedRow) -> None:
         rows = published.read(path) if path.exists() else []
         for other in rows:
             if (other.source, other.version, other.model) == (row.source, row.version, row.model):
-                raise DataError(f"{row.model} of {row.source} ({row.version}) is there already.", path)
+                raise DataError(
+                    f"{row.model} of {row.edition} is there already. Give another --version, or remove its lines from "
+                    "the file first.",
+                    path,
+                )
         text = io.StringIO()
         if path.exists():
             before = path.read_text(encoding="utf-8")
@@ -176,10 +180,9 @@ def add(path: Path, row: published.PublishedRow) -> None:
         writer = csv.writer(text, lineterminator="\n")
         if not path.exists():
             writer.writerow(published.COLUMNS)
-        certainty = "printed" if row.certain else "recalled"
         for dataset, score in row.scores.items():
             runs = row.runs.get(dataset, "")
-            writer.writerow([row.source, row.version, row.model, dataset, f"{score:g}", runs, certainty])
+            writer.writerow([row.source, row.version, row.model, dataset, f"{score:g}", runs, row.certainty])
         if row.printed is not None:
-            writer.writerow([row.source, row.version, row.model, "score", f"{row.printed:g}", "", certainty])
+            writer.writerow([row.source, row.version, row.model, "score", f"{row.printed:g}", "", row.certainty])
         write_whole(path, text.getvalue().encode())

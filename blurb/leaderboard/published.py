@@ -50,6 +50,11 @@ class PublishedRow:
     certainty: str = PRINTED
 
     @property
+    def edition(self) -> str:
+        """The source, and which edition of it."""
+        return f"{self.source} ({self.version})" if self.version else self.source
+
+    @property
     def certain(self) -> bool:
         """Every number was read in its source."""
         return self.certainty == PRINTED

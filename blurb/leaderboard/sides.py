@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from blurb import metrics, tasks
-from blurb.errors import DataError, SettingsError, UnknownName
+from blurb.errors import DataError, SettingsError, Tell, UnknownName, tell_damage
 from blurb.leaderboard import cells, published, tables
 from blurb.leaderboard.rows import Result, gather
 from blurb.runs.store import Record, Store
@@ -47,13 +47,14 @@ class Side:
         return [score for _, score in sorted(self.scores.get(task, {}).items())]
 
 
-def resolve(reference: str, store: Path, split: Split) -> Side:
+def resolve(reference: str, store: Path, split: Split, tell: Tell = tell_damage) -> Side:
     """The row that a reference names.
 
     `MODEL` or `MODEL CONFIGURATION` of the store; `FOLDER[:ROW]` of another store; `FILE.csv[:ROW]`, a `results.csv` or
     a `leaderboard.csv` (the `results.csv` beside it is read for the runs); `published:MODEL`. ROW may be left out where
     there is one.
 
+    :param tell: is told of what is damaged in a store, and left out
     :raises SettingsError: or UnknownName with the closest, if there is no such row, or several
     :raises DataError: if a file is not what it should be; names the line
     """
@@ -62,12 +63,12 @@ def resolve(reference: str, store: Path, split: Split) -> Side:
             (row.model, Side(f"{row.model} ({row.source})", row.scores, only="test")) for row in published.shipped()
         ]
         return _pick(rows, reference.partition(":")[2], "the published rows")
-    mine = _of_store(store, split)
+    mine = _of_store(store, split, tell)
     path, row = _split(reference)
     if path is None or any(reference in (model, side.name) for model, side in mine):
         return _pick(mine, reference, str(store))
     if path.is_dir():
-        return _pick(_of_store(path, split), row, str(path))
+        return _pick(_of_store(path, split, tell), row, str(path))
     return _pick(of_file(path, split), row, str(path))
 
 
@@ -109,8 +110,8 @@ def _listed(sides: Iterable[Side]) -> str:
     return ", ".join(f"'{side.name}'" for side in sides)
 
 
-def _of_store(folder: Path, split: Split) -> list[tuple[str, Side]]:
-    rows = gather(Store(folder))
+def _of_store(folder: Path, split: Split, tell: Tell) -> list[tuple[str, Side]]:
+    rows = gather(Store(folder), tell)
     sides = [of_result(row, split) for row in rows]
     added = [
         (

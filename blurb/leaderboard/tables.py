@@ -20,6 +20,7 @@ from blurb.files import write_whole
 from blurb.leaderboard import published
 from blurb.leaderboard.rows import Result, gather
 from blurb.leaderboard.score import blurb_score, type_means
+from blurb.leaderboard.wording import plural
 from blurb.runs.store import Record, Store, task_of
 from blurb.tasks import TYPES
 
@@ -94,7 +95,7 @@ def _check_store(results: Path, store: Store) -> None:
     if foreign:
         model, task, _ = foreign[0]
         raise StoreError(
-            f"{results} holds {len(foreign):,} trials that {store.root} does not have, such as {model} on "
+            f"{results} holds {plural(len(foreign), 'trial')} that {store.root} does not have, such as {model} on "
             f"{task}: it was made from another store, and was left as it is. Give another file with --leaderboard, or "
             "remove this one if these trials were removed on purpose."
         )
@@ -229,12 +230,12 @@ def _external_line(row: published.PublishedRow) -> dict[str, str]:
         "schema": str(SCHEMA),
         "suite": "blurb",
         "model": row.model,
-        "source": f"{row.source} ({row.version})",
-        **({} if row.printed is None else {"score": f"{row.printed:.2f}"}),
+        "source": row.edition,
         **numbers(row.scores),
+        **({} if row.total is None else {"score": f"{row.total:.2f}"}),
         "complete": "yes" if len(row.scores) == len(NAMES) else "no",
         "data": "not known",
-        "note": "" if row.certain else "some numbers are recalled, not read in the source",
+        "note": "; ".join(row.notes),
     }
 
 

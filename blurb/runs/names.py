@@ -15,20 +15,21 @@ UNFIT = {"Cc", "Cs", "Zl", "Zp"}
 """Unicode's control characters, what is no character, and breaks of lines and paragraphs."""
 
 
-def check(name: str, what: str) -> None:
+def check(name: str, what: str, option: str = "--name") -> None:
     """SettingsError if a name could not be written into a table or a folder and read again.
 
     :param what: whose name it is, as the message says it
+    :param option: that gives another
     """
     bad = next((character for character in name if unicodedata.category(character) in UNFIT), None)
     if bad is not None:
         kind = "bytes that are no UTF-8" if unicodedata.category(bad) == "Cs" else f"the character U+{ord(bad):04X}"
         shown = name.encode("ascii", "backslashreplace").decode()
-        raise SettingsError(f"{what} {shown!r} holds {kind}, which tables cannot; give another one with --name.")
+        raise SettingsError(f"{what} {shown!r} holds {kind}, which tables cannot; give another with {option}.")
     if not name.strip():
-        raise SettingsError(f"{what} is empty; give one with --name.")
+        raise SettingsError(f"{what} is empty; give one with {option}.")
     if len(encoded(name)) > LONGEST:
-        raise SettingsError(f"{what} {name[:40]!r}... is too long for a folder; give a shorter one with --name.")
+        raise SettingsError(f"{what} {name[:40]!r}... is too long for a folder; give a shorter one with {option}.")
 
 
 def plain(name: str) -> str:

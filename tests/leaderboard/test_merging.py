@@ -122,7 +122,7 @@ def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
         rows.write(store, row(model, trial()))
     tables.rebuild(Store(tmp_path / "runs-a"), leaderboard)
     before = leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()
-    with pytest.raises(StoreError, match=r"results\.csv holds 1 trials .* such as a on gad"):
+    with pytest.raises(StoreError, match=r"results\.csv holds 1 trial .* such as a on gad"):
         tables.rebuild(Store(tmp_path / "runs-b"), leaderboard)
     assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
     with pytest.raises(DataError, match=r"results\.csv:2: the table holds a on gad, which is in none of the files"):

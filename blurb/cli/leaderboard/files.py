@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-
-if TYPE_CHECKING:
-    from blurb.leaderboard.published import PublishedRow
 
 
 @click.command(name="merge")
@@ -50,7 +46,10 @@ def add(
     from blurb.errors import SettingsError, UnknownName
     from blurb.leaderboard import merging, published, tables
     from blurb.leaderboard.wording import plural
+    from blurb.runs import names
 
+    for text, option in ((model, "--model"), (source, "--source"), *([(version, "--version")] if version else [])):
+        names.check(text, option, option)
     found: dict[str, float] = {}
     for text in scores:
         name, _, number = text.partition("=")
@@ -73,23 +72,8 @@ def add(
         source, version, model, found, counts, printed, "recalled" if recalled else published.PRINTED
     )
     path = leaderboard.with_name("external.csv")
-    _check_new(row, path)
     merging.add(path, row)
     click.echo(f"{model}: {plural(len(found), 'dataset')}{' and the mean' * (printed is not None)} added to {path}.")
-
-
-def _check_new(row: PublishedRow, path: Path) -> None:
-    """SettingsError if the file has the row already; `merging.add`, which holds the lock, has the last word."""
-    from blurb.errors import SettingsError
-    from blurb.leaderboard import published
-
-    key = row.source, row.version, row.model
-    if path.exists() and key in {(one.source, one.version, one.model) for one in published.read(path)}:
-        version = f" ({row.version})" if row.version else ""
-        raise SettingsError(
-            f"{path}: {row.model} of {row.source}{version} is there already. Give another --version, or remove its "
-            "lines from the file first."
-        )
 
 
 @click.command(name="validate")
