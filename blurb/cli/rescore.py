@@ -28,6 +28,6 @@ def command(output: Path, leaderboard: Path) -> None:
         raise StoreError(f"There are no trials in {output}.")
     tables.check(store, leaderboard, tell=lambda text: None)  # damage is told below, where it is not repaired
     changed = rescore(store)
-    tables.rebuild(store, leaderboard, tell=lambda text: None)
+    tables.rebuild(store, leaderboard)
     count = plural(len(store.trial_folders()), "trial")
     click.echo(f"{count} scored again, {changed} changed; {leaderboard} is rebuilt.")

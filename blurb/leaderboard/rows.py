@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from blurb import tasks
 from blurb.errors import StoreError, Tell, tell_damage
@@ -14,7 +13,7 @@ from blurb.leaderboard.score import blurb_score, spread, type_means
 from blurb.runs import rows
 from blurb.runs.rows import Row
 from blurb.runs.spec import Configuration
-from blurb.runs.store import Record, Store
+from blurb.runs.store import Record, Store, left_out
 from blurb.tasks import TaskType
 
 DEMO = "demo"
@@ -143,12 +142,6 @@ def _result(store: Store, row: Row, tell: Tell) -> Result:
                 tell(f"{error} The trial is left out.")
             else:
                 if damage:
-                    tell(_left_out(row.model, task, seed, path, damage))
+                    tell(left_out(path, damage))
     planned = {task: tuple(sorted(seeds)) for task, seeds in row.trials.items()}
     return Result(row.model, row.weights, row.tokenizer, row.recipe, row.configuration, records, planned, row.families)
-
-
-def _left_out(model: str, task: str, seed: int, path: Path, damage: list[str]) -> str:
-    cure = "blurb rescore repairs it" if damage == ["metrics.json"] else "the blurb run that made it runs it again"
-    files = f"{', '.join(damage)} {'is' if len(damage) == 1 else 'are'}"
-    return f"{path}: {files} missing or damaged. {model} on {task}, seed {seed}, is left out; {cure}."

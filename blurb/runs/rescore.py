@@ -11,7 +11,7 @@ from filelock import FileLock
 from blurb import formulations, metrics
 from blurb.errors import BlurbError, Tell, tell_damage
 from blurb.formulations._base import Formulation
-from blurb.runs.store import Store, read_json, read_predictions, task_of, write_json
+from blurb.runs.store import Store, left_out, read_json, read_predictions, task_of, write_json
 from blurb.tasks import SPLITS
 
 
@@ -82,7 +82,7 @@ def rescore(store: Store, tell: Tell = tell_damage) -> int:
                     changed += refresh(store, path)
                     continue
             except (BlurbError, OSError, TypeError, KeyError) as error:
-                tell(f"{path}: {error} It was not scored again.")
+                tell(f"{path}: {error} The trial was not scored again.")
                 continue
-        tell(f"{path}: {', '.join(damage)} missing or damaged; the blurb run that made the trial runs it again.")
+        tell(left_out(path, damage))
     return changed

@@ -138,6 +138,14 @@ class Store:
         return sorted(path.parent for path in self.root.glob("*/*/*/spec.json") if not path.parent.name.startswith("."))
 
 
+def left_out(path: Path, damage: Sequence[str]) -> str:
+    """What to say of a trial that is damaged (`Store.damage`)."""
+    cure = (
+        "blurb rescore repairs it" if list(damage) == ["metrics.json"] else "the blurb run that made it runs it again"
+    )
+    return f"{path}: {', '.join(damage)} missing or damaged. The trial is left out; {cure}."
+
+
 def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     """`predictions.parquet`: split, id, doc_id, gold, prediction, majority, scores; a row an input unit."""
     import pyarrow

@@ -115,7 +115,7 @@ def test_damage_is_told_once_and_the_rest_is_shown(arguments: list[str], code: i
         shutil.rmtree(damaged / "runs" / "b")
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == code, (result.output, result.exception)
-    assert result.stderr.count("predictions.parquet") == 1 + (arguments[0] == "rescore")
+    assert result.stderr.count("predictions.parquet") == 1
     assert "runs it again" in result.stderr
     if arguments[0] == "leaderboard":
         assert [name for name in "abc" if f" {name} quick" in result.stdout] == ["a", "b", "c"]
