@@ -9,12 +9,12 @@ from typing import Any
 
 from filelock import FileLock
 
-from blurb import formulations
+from blurb import formulations, names
 from blurb.errors import SettingsError
 from blurb.heads import heads, poolings
 from blurb.heads._spec import canonical, parse
 from blurb.models import Source
-from blurb.runs import names, plugins, rows
+from blurb.runs import plugins, rows
 from blurb.runs.engine import Engine
 from blurb.runs.rows import Row
 from blurb.runs.spec import RECIPES, Configuration, Trial

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blurb import tasks
+from blurb import names, tasks
 from blurb.errors import StoreError
 from blurb.files import write_whole
-from blurb.runs import names
 from blurb.runs.spec import Trial
 from blurb.tasks import Task
 
@@ -59,7 +58,7 @@ class Store:
         return self.root / self.folder(model) / task / hash_
 
     def folder(self, model: str) -> str:
-        """Name of the folder of a model, which is its own as soon as it has a row (`blurb.runs.names`)."""
+        """Name of the folder of a model, which is its own as soon as it has a row (`blurb.names`)."""
         if model not in self._folders:
             self._folders[model] = names.folder(model, self._owners)
         return self._folders[model]

@@ -17,13 +17,13 @@ from typing import Any, Literal
 
 from filelock import FileLock
 
-from blurb import data, formulations, models, tasks
+from blurb import data, formulations, models, names, tasks
 from blurb.data import TaskData
 from blurb.errors import BlurbError, DataError, SettingsError
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
 from blurb.models import Source, Units
-from blurb.runs import names, plugins, rescore
+from blurb.runs import plugins, rescore
 from blurb.runs.environment import environment
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store, write_json, write_predictions

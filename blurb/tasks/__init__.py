@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 SUFFIX = ".toml"
+RESERVED = ("rows",)
+"""Folders that the store has beside those of the tasks (`blurb.runs.rows`)."""
 _registry: Registry[Task] = Registry("task", "blurb.tasks", "TASK", "blurb.tasks")
 
 
@@ -44,13 +47,26 @@ def get(name: str) -> Task:
     task = _registry.get(name)
     if not isinstance(task, Task):
         raise SettingsError(f"{name} is a {type(task).__name__}, not a blurb.tasks.Task.")
+    check_name(task.name, f"the task {name} of {_registry.entries[name].source}")
     return task
+
+
+def check_name(name: str, where: str) -> None:
+    """SettingsError if no task can have this name: it is that of a folder of the store beside others.
+
+    :param where: what has it, as the message says it
+    """
+    if name in RESERVED:
+        raise SettingsError(f"{where}: {name!r} is a name of the store's own; choose another one, such as my-{name}.")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
+        raise SettingsError(f"{where}: the name {name!r} must consist of small letters, digits and hyphens.")
 
 
 def _from_file(path: Path) -> Task:
     from blurb.tasks import _file
 
     task = _file.load(path)
+    check_name(task.name, str(path))
     if task.name in _registry.names():
         raise SettingsError(f"{path}: {task.name} is a task already ({origin(task.name)}); choose another name.")
     known = _files.setdefault(task.name, task)

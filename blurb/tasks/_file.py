@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -49,8 +48,6 @@ def load(path: Path) -> Task:
         if key not in content:
             raise SettingsError(f"{where}: {key} is missing.")
     name, kind = content["name"], content["type"]
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
-        raise SettingsError(f"{where}: the name {name!r} is to be small letters, digits and hyphens.")
     if kind not in TYPES:
         raise UnknownName(f"task type (in {where})", kind, TYPES)
     labels = _words(content.get("labels", []), "labels", where)

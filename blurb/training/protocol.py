@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from blurb import names as name_rules
 from blurb import tasks, toml
 from blurb.errors import SettingsError, UnknownName
 from blurb.training.settings import FIELDS, Settings, typed
@@ -82,6 +83,7 @@ def load(name: str) -> Protocol:
         path = Path(name)
         if not path.is_file():
             raise SettingsError(f"The protocol file {path} does not exist.")
+        name_rules.check(path.stem, "the name of the protocol file,", "--protocol")
         parsed = _parse(path.stem, str(path), toml.read(path))
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
@@ -133,7 +135,7 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
     return Protocol(
         name=name,
         description=str(content.get("description", "")),
-        note=str(content.get("note", "")),
+        note=" ".join(str(content.get("note", "")).split()),  # one line of a table
         everywhere=everywhere,
         per_task=per_task,
         seed_values=_seeds(seeds, where),

@@ -15,7 +15,7 @@ from blurb.leaderboard import merging, tables
 from blurb.leaderboard.sides import of_file, read_lines
 from blurb.runs import rows
 from blurb.runs.spec import Trial
-from blurb.runs.store import Store, write_json
+from blurb.runs.store import Store
 from tests.runs.fakes import CONFIGURATION, finish, row, trial
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -128,23 +128,6 @@ def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"results\.csv:2: the table holds a on gad, which is in none of the files"):
         merging.merge([table(tmp_path / "c", trial(seed=7))], tmp_path)
     assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
-
-
-def test_a_task_of_a_file_has_its_type(tmp_path: Path) -> None:
-    """The declaration that the trial stored says it, in a process that was never asked for the file."""
-    store = Store(tmp_path / "runs")
-    planned = trial("my-genes")
-    path = finish(store, "m", planned, 0.5)
-    declared = {
-        "name": "my-genes", "title": "My genes", "type": "ner", "files": {}, "reader": "blurb.data.own:read",
-        "labels": ["GENE"], "metric": "entity_f1", "seeds": 5, "max_length": 512, "unit": "entities",
-        "licence": "", "homepage": "", "citation": "", "file": "my-genes.toml",
-    }  # fmt: skip
-    write_json(path / "provenance.json", {"data_verdict": "not known", "declaration": declared})
-    store.seal(path)
-    rows.write(store, row("m", planned))
-    tables.rebuild(store, tmp_path / "leaderboard.csv")
-    assert {line["type"] for _, line in read_lines(tmp_path / "results.csv")} == {"ner"}
 
 
 @pytest.mark.parametrize(

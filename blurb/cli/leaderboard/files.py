@@ -43,10 +43,10 @@ def add(
     leaderboard: Path,
 ) -> None:  # fmt: skip
     """Add someone's published numbers; they appear in leaderboard.csv when it is next written."""
+    from blurb import names
     from blurb.errors import SettingsError, UnknownName
     from blurb.leaderboard import merging, published, tables
     from blurb.leaderboard.wording import plural
-    from blurb.runs import names
 
     for text, option in ((model, "--model"), (source, "--source"), *([(version, "--version")] if version else [])):
         names.check(text, option, option)

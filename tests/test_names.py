@@ -11,11 +11,13 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blurb import names
 from blurb.cli import cli
 from blurb.errors import SettingsError
 from blurb.leaderboard.sides import of_file
-from blurb.runs import names, rows
+from blurb.runs import rows
 from blurb.runs.store import Store
+from blurb.training import protocol
 from tests.runs.fakes import finish, row, trial
 
 SMOKE = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
@@ -77,6 +79,14 @@ def test_what_no_table_can_hold_is_refused(name: str, tmp_path: Path, monkeypatc
         result = CliRunner().invoke(cli, [*SMOKE, "--name", name])
         assert isinstance(result.exception, SettingsError), result.output
         assert list(tmp_path.iterdir()) == []  # nothing was written
+
+
+def test_a_protocol_file_of_such_a_name_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mi\rne.toml"
+    path.write_text('note = """two\n  lines"""\n')
+    with pytest.raises(SettingsError, match=r"U\+000D.*--protocol"):
+        protocol.load(str(path))
+    assert protocol.load(str(path.rename(tmp_path / "mine.toml"))).note == "two lines"
 
 
 @pytest.mark.parametrize("name", ["a,b", 'a"b', "=cmd", "'x", "β-model", "a\u00a0b", "[/red]", "[bold]x[/]"])

@@ -1,0 +1,59 @@
+"""A task of a file through `blurb run`: its type in the tables, and the names that it cannot have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb import tasks
+from blurb.cli import cli
+from blurb.errors import SettingsError
+from blurb.leaderboard.rows import gather
+from blurb.leaderboard.sides import read_lines
+from blurb.runs.store import Store
+
+WORDS = "Kalo\tB\nmi\tI\ntra\tO\n\nnex\tO\nVor\tB\n\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    known = dict(tasks._files)
+    for split in tasks.SPLITS:
+        (tmp_path / f"{split}.tsv").write_text(WORDS)
+    yield tmp_path
+    tasks._files.clear()
+    tasks._files.update(known)
+
+
+def declare(folder: Path, name: str) -> Path:
+    path = folder / f"{name}.toml"
+    path.write_text(
+        f'name = "{name}"\ntype = "ner"\nlabels = ["GENE"]\n[files]\ntrain = "train.tsv"\ndev = "dev.tsv"\n'
+        'test = "test.tsv"\n[format]\nkind = "conll"\ntoken = 0\ntag = 1\n'
+    )
+    return path
+
+
+def test_its_type_is_in_the_table(folder: Path) -> None:
+    declare(folder, "my-genes")
+    result = CliRunner().invoke(cli, ["run", "baseline:majority", "--tasks", "./my-genes.toml"])
+    assert result.exit_code == 0, result.output
+    assert {(line["task"], line["type"]) for _, line in read_lines(folder / "results.csv")} == {("my-genes", "ner")}
+    tasks._files.clear()  # another process, which was never asked for the file
+    assert CliRunner().invoke(cli, ["rescore"]).exit_code == 0
+    assert {line["type"] for _, line in read_lines(folder / "results.csv")} == {"ner"}
+
+
+@pytest.mark.parametrize(("name", "message"), [("rows", "a name of the store's own"), ("My_genes", "small letters")])
+def test_a_name_of_the_stores_own_is_refused(name: str, message: str, folder: Path) -> None:
+    declare(folder, name)
+    result = CliRunner().invoke(cli, ["run", "baseline:majority", "--tasks", f"./{name}.toml"])
+    assert isinstance(result.exception, SettingsError)
+    assert message in str(result.exception)
+    assert f"{name}.toml" in str(result.exception)
+    assert not (folder / "runs").exists()
+    assert gather(Store(folder / "runs")) == []
