@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 class Meanwhile:
     """Does something between trials, for whoever looks in on a long sweep: seldom enough to cost the sweep nothing.
 
+    As a context manager it does it once more where an interrupt leaves something undone, if that is quick.
+
     :param act: BlurbError and OSError in it are passed over: it is done once more at the end, and told there
     """
 
@@ -30,23 +32,39 @@ class Meanwhile:
     """Seconds that pass between two times, at least."""
     SHARE = 20
     """And so many times what the last one took."""
+    QUICK = 2.0
+    """Seconds that it may take on the way out of an interrupt."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         self.act = act
-        self.lock = threading.Lock()
+        self.lock = threading.Lock()  # with several jobs, trials end in several threads
         self.due = time.monotonic() + self.EVERY
+        self.took = 0.0
+        self.undone = False
 
     def __call__(self) -> None:
+        self.undone = True
         if time.monotonic() < self.due or not self.lock.acquire(blocking=False):
             return
         try:
-            start = time.monotonic()
+            start, self.undone = time.monotonic(), False
             with contextlib.suppress(BlurbError, OSError):
                 self.act()
             end = time.monotonic()
-            self.due = end + max(self.EVERY, self.SHARE * (end - start))
+            self.took = end - start
+            self.due = end + max(self.EVERY, self.SHARE * self.took)
         finally:
             self.lock.release()
+
+    def __enter__(self) -> Meanwhile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and self.undone and self.took < self.QUICK:
+            with contextlib.suppress(BlurbError, OSError):
+                self.act()
 
 
 class Display:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli._exit import PARTLY, goes_on
 from blurb.cli._request import data_options, machine_options
+from blurb.errors import Tell, tell_damage
 
 if TYPE_CHECKING:
     from blurb.leaderboard.ablations import Grid
@@ -66,11 +66,12 @@ def command(
     from blurb import tasks
     from blurb.cli._dry_run import list_trials
     from blurb.cli._output import show
-    from blurb.cli._progress import Display
+    from blurb.cli._progress import Display, Meanwhile
     from blurb.cli._request import changes, check_files, folders, load_protocol, source
-    from blurb.errors import BlurbError, SettingsError
+    from blurb.errors import SettingsError
     from blurb.leaderboard import ablation_plot, ablation_tables, ablations
 
+    goes_on()
     if plot is not None:
         ablation_plot.check(plot)
     grid = ablations.grid(axis)
@@ -107,18 +108,19 @@ def command(
         list_trials(requests, [cell.text for cell in grid.cells])
         return
     title = f"{learner.name}, protocol {loaded.name}{_settings(common)}{', synthetic data' * (suite == 'demo')}"
-    one_at_a_time = threading.Lock()  # with several jobs, trials end in several threads
 
     def cell(job: Job) -> str:
         return " ".join(f"{key}={job.configuration.overrides.get(key, '')}" for key in grid.cells[0].settings)
 
-    with Display(*map(plan.search_jobs, requests), *finals, name=cell) as display:
+    with (
+        Meanwhile(lambda: _write_tables(grid, requests, out, title, lambda text: None)) as write,
+        Display(*map(plan.search_jobs, requests), *finals, name=cell) as display,
+    ):
 
         def finished(outcome: Outcome) -> None:
             display.finished(outcome)
-            if outcome.status == "done":  # an interrupted run leaves the tables of what it finished
-                with one_at_a_time, contextlib.suppress(BlurbError, OSError):  # the last writing tells; trials go on
-                    _write_tables(grid, requests, out, title)
+            if outcome.status == "done":
+                write()
 
         outcomes = plan.run(requests, ENGINES["local"](jobs), finished, display.step)
     lines, files = _write_tables(grid, requests, out, title)
@@ -138,7 +140,7 @@ def command(
         place = f"{cell(outcome.job)} on {trial.task}, seed {trial.seed}"
         click.secho(f"Failed: {place}: {outcome.message}", fg="red", err=True)
     if failed:
-        raise SystemExit(1)
+        raise SystemExit(PARTLY)
 
 
 def _check_axis(grid: Grid, chosen: list[Task]) -> None:
@@ -167,25 +169,24 @@ def _check_cells_differ(grid: Grid, finals: list[list[Job]]) -> None:
 
 
 def _write_tables(
-    grid: Grid, requests: list[Request], out: Path, title: str
+    grid: Grid, requests: list[Request], out: Path, title: str, tell: Tell = tell_damage
 ) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
     """The lines of the tables as the store has them now, and the files they are in."""
     from blurb.leaderboard import ablation_tables
 
-    lines = ablation_tables.lines(grid, _results(requests), [task.name for task in requests[0].tasks])
-    # What a protocol says of its seeds and budgets holds as long as nobody set others.
-    changed = requests[0].seeds is not None or set(requests[0].overrides) - set(grid.cells[0].settings)
-    note = "" if changed else requests[0].protocol.note
-    caption = title if note in title else f"{title}. {note}"
+    results = _results(requests, tell)
+    lines = ablation_tables.lines(grid, results, [task.name for task in requests[0].tasks])
+    notes = "; ".join(dict.fromkeys(row.note for row in results if row and row.note))
+    caption = f"{title}. {notes[0].upper()}{notes[1:]}" if notes else title
     return lines, ablation_tables.write(grid, lines, out, caption)
 
 
-def _results(requests: list[Request]) -> list[Result | None]:
+def _results(requests: list[Request], tell: Tell = tell_damage) -> list[Result | None]:
     """What the store has of each request."""
     from blurb.leaderboard.rows import gather
     from blurb.runs.store import Store
 
-    rows = gather(Store(requests[0].store))
+    rows = gather(Store(requests[0].store), tell)
     found = []
     for request in requests:
         (learner,) = request.sources

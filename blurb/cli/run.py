@@ -114,13 +114,15 @@ def command(
     if dry_run:
         list_trials([request])
         return
-    looked_in = Meanwhile(lambda: tables.rebuild(Store(output), leaderboard, _unheard))
-    with Display(plan.search_jobs(request), plan.final_jobs(request)) as display:
+    with (
+        Meanwhile(lambda: tables.rebuild(Store(output), leaderboard, _unheard)) as rebuild,
+        Display(plan.search_jobs(request), plan.final_jobs(request)) as display,
+    ):
 
         def finished(outcome: Outcome) -> None:
             display.finished(outcome)
             if outcome.status == "done":
-                looked_in()
+                rebuild()
 
         outcomes = plan.run([request], ENGINES[engine](jobs), finished, display.step)
     asked = _asked(request, tables.rebuild(Store(output), leaderboard))

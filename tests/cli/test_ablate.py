@@ -95,7 +95,7 @@ def test_the_demo_suite_needs_no_data_and_has_nothing_published(tmp_path: Path) 
     assert [(line["data"], line["seeds"], line["published"]) for line in lines] == [("synthetic", "1", "")] * 3
     assert {line["protocol"] for line in lines} == {"demo"}
     page = (tmp_path / "tables" / "pooling.md").read_text()
-    assert "epochs=1, max_train=64, synthetic data\n" in page
+    assert "max_train=64, synthetic data. Synthetic data; one seed; at most 64 training units\n" in page
     assert "PubMedBERT" not in page
 
 
@@ -121,7 +121,7 @@ def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
     assert ablate("head", tmp_path, *arguments).exit_code != 0
     with (tmp_path / "tables" / "head.csv").open() as file:
         assert [(line["cell"], line["seeds"]) for line in csv.DictReader(file)] == [
-            ("head=linear", "2"), ("head=bilstm", "1"),
+            ("head=linear", "2"), ("head=bilstm", "2"),
         ]  # fmt: skip
     assert (tmp_path / "tables" / "head.md").exists()
     dry = ablate("head", tmp_path, *arguments, "--dry-run")
