@@ -176,7 +176,8 @@ def _write_tables(
 
     results = _results(requests, tell)
     lines = ablation_tables.lines(grid, results, [task.name for task in requests[0].tasks])
-    notes = "; ".join(dict.fromkeys(row.note for row in results if row and row.note))
+    parts = [part for row in results if row for part in row.note.split("; ") if part not in title]
+    notes = "; ".join(dict.fromkeys(parts))
     caption = f"{title}. {notes[0].upper()}{notes[1:]}" if notes else title
     return lines, ablation_tables.write(grid, lines, out, caption)
 
