@@ -18,9 +18,10 @@ def read_text(path: Path) -> str:
         raise DataError("the file is missing (BLURB's layout is described in docs/data.md).", path) from None
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror}.", path) from error
-    if not raw.strip():
+    text = decode(raw, path)
+    if not text.strip():  # a byte order mark alone is nothing either
         raise DataError("the file is empty.", path)
-    return decode(raw, path)
+    return text
 
 
 def decode(raw: bytes, path: Path) -> str:

@@ -9,7 +9,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -80,12 +80,15 @@ class LocalEngine(Engine):
                 pool.shutdown()
 
         with ThreadPoolExecutor(self.workers) as threads:
+            lanes = [threads.submit(lane) for _ in range(min(self.workers, len(jobs)))]
             try:
-                for future in [threads.submit(lane) for _ in range(min(self.workers, len(jobs)))]:
+                for future in lanes:
                     future.result()
             except BaseException:  # an interrupt, or an error in `watch`: nobody waits for the trials at hand
                 stop.set()
                 _end_workers({job.store for job in jobs})
+                while wait(lanes, 0.5).not_done:  # a lane may have been about to start its worker
+                    _end_workers({job.store for job in jobs})
                 raise
         return [found[index] for index in range(len(jobs))]
 

@@ -121,6 +121,7 @@ def check(content: bytes) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=60))
+@example(b"\xef\xbb\xbf")
 def test_arbitrary_bytes(content: bytes) -> None:
     check(content)
 
