@@ -51,7 +51,7 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
     facts = [("Weights and configuration", f"{rng.getrandbits(256):064x}"), ("torch", "2.13.0"), ("device", "cpu")]
     made = Made(f"blurb run MODEL --name {name} --data DATA --protocol standard --seeds 5", facts, parts)
     side = Side(name, {task: one.value.mean for task, one in known.items()}, scores)
-    key = ("blurb", name, "w" * 12, "t" * 12, "1", "standard", "", "bf16")
+    key = ("blurb", name, "w" * 12, "t" * 12, "1", "standard", "0" * 12, "", "bf16")
     return Entry(
         "store", name, "standard bf16", "blurb", key, datasets, types, score, side, str(len(seeds)), True,
         (), made,

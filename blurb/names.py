@@ -9,27 +9,32 @@ from urllib.parse import quote
 
 from blurb.errors import SettingsError
 
-LONGEST = 200
-"""Bytes of the name of a folder; file systems take 255, and a file aside has a few more."""
+LONGEST = 255
+"""Bytes of the name of a folder."""
 UNFIT = {"Cc", "Cs", "Zl", "Zp"}
 """Unicode's control characters, what is no character, and breaks of lines and paragraphs."""
+
+
+ESCAPES = {code: repr(chr(code))[1:-1] for code in range(32)}
 
 
 def check(name: str, what: str, option: str = "--name") -> None:
     """SettingsError if a name could not be written into a table or a folder and read again.
 
-    :param what: whose name it is, as the message says it
+    :param what: whose name it is, as a sentence begins ("The name of the model")
     :param option: that gives another
     """
     bad = next((character for character in name if unicodedata.category(character) in UNFIT), None)
     if bad is not None:
-        kind = "bytes that are no UTF-8" if unicodedata.category(bad) == "Cs" else f"the character U+{ord(bad):04X}"
-        shown = name.encode("ascii", "backslashreplace").decode()
-        raise SettingsError(f"{what} {shown!r} holds {kind}, which tables cannot; give another with {option}.")
+        kind = "bytes that are not UTF-8" if unicodedata.category(bad) == "Cs" else f"the character U+{ord(bad):04X}"
+        shown = name.encode("ascii", "backslashreplace").decode().translate(ESCAPES)
+        raise SettingsError(
+            f"{what} ('{shown}') has {kind} in it, which a table cannot hold; give another with {option}."
+        )
     if not name.strip():
         raise SettingsError(f"{what} is empty; give one with {option}.")
-    if len(encoded(name)) > LONGEST:
-        raise SettingsError(f"{what} {name[:40]!r}... is too long for a folder; give a shorter one with {option}.")
+    if len(plain(name)) > LONGEST:
+        raise SettingsError(f"{what} ('{name[:40]}...') is too long for a folder; give a shorter one with {option}.")
 
 
 def plain(name: str) -> str:
@@ -50,7 +55,12 @@ def encoded(name: str) -> str:
 def folder(name: str, owners: Callable[[str], Collection[str]]) -> str:
     """The folder of a model: the plain name, unless models of other names alone have it.
 
-    :param owners: the models that have rows in a folder
+    :param owners: the models that a folder is known to be of
+    :raises SettingsError: if it is taken, and the encoded name is too long
     """
     there = owners(plain(name))
-    return plain(name) if not there or name in there else encoded(name)
+    if not there or name in there:
+        return plain(name)
+    if len(encoded(name)) > LONGEST:
+        raise SettingsError(f"The folder {plain(name)} is that of {min(there)}; give a shorter name with --name.")
+    return encoded(name)

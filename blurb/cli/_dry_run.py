@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,25 +21,11 @@ def list_trials(requests: Sequence[Request], cells: Sequence[str] = ()) -> None:
     from blurb.cli._output import show
     from blurb.leaderboard.wording import plural
 
-    for request in requests:
-        _check_writable(request.store)
     rows = [row for at, request in enumerate(requests) for row in _rows(request, cells[at] if cells else None)]
     columns = ("kind", "cell" if cells else "model", "task", "seed", "lr", "batch", "epochs", "max length", "state",
                "trial")  # fmt: skip
     show(columns, rows, "table", numbers=columns[3:8])
     click.echo(f"{plural(len(rows), 'trial')}. Nothing was run or written.")
-
-
-def _check_writable(folder: Path) -> None:
-    """SettingsError if the folder of the trials could not be made or written; nothing stays behind."""
-    from blurb.errors import SettingsError
-
-    nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
-    try:
-        with tempfile.TemporaryDirectory(dir=nearest):
-            pass
-    except OSError as error:
-        raise SettingsError(f"--output {folder} cannot be written: {error.strerror}.") from error
 
 
 def _is_done(store: Store, path: Path) -> bool:

@@ -105,5 +105,5 @@ def run(command: click.Group) -> int:
 
 
 def _terminate(number: int, frame: object) -> None:
-    signal.signal(number, signal.SIG_IGN)
+    signal.signal(number, signal.SIG_DFL)  # a second one ends the process, whatever became of the exception
     raise Terminated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -149,12 +150,35 @@ def check_files(chosen: list[Task], folder: Path) -> None:
         raise DataError(f"not there: {lost}.{hint}", folder)
 
 
+def check_writable(**places: Path) -> None:
+    """SettingsError if the folder that an option names could not be made or written; nothing stays behind.
+
+    :param places: folder by name of the option
+    """
+    from blurb.errors import SettingsError
+
+    for option, folder in places.items():
+        nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+        try:
+            with tempfile.TemporaryDirectory(dir=nearest):
+                pass
+        except OSError as error:
+            raise SettingsError(f"--{option}: {folder} cannot be written: {error.strerror}.") from error
+
+
 def source(
     reference: str, name: str | None, revision: str | None, remote_code: bool, folder: Path, casing: str | None = None
 ) -> Source:
     """The model that was named; one that starts from scratch is built on the data."""
+    from blurb import names
+    from blurb.errors import SettingsError
     from blurb.models import resolve, scratch
 
+    if name is not None:
+        names.check(name, "The name of the model")
+    if reference != reference.encode(errors="replace").decode():
+        shown = reference.encode("ascii", "backslashreplace").decode()
+        raise SettingsError(f"The folder '{shown}' has bytes in its name that are not UTF-8; rename it.")
     if reference.startswith(scratch.PREFIX):
         return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
     return resolve(reference, name, revision, remote_code, casing)

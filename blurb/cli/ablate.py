@@ -67,13 +67,14 @@ def command(
     from blurb.cli._dry_run import list_trials
     from blurb.cli._output import show
     from blurb.cli._progress import Display, Meanwhile
-    from blurb.cli._request import changes, check_files, folders, load_protocol, source
+    from blurb.cli._request import changes, check_files, check_writable, folders, load_protocol, source
     from blurb.errors import SettingsError
     from blurb.leaderboard import ablation_plot, ablation_tables, ablations
 
     goes_on()
     if plot is not None:
         ablation_plot.check(plot)
+    check_writable(output=output, out=out)
     grid = ablations.grid(axis)
     chosen = tasks.select(grid.datasets if selection is None else selection)
     _check_axis(grid, chosen)
@@ -191,8 +192,8 @@ def _results(requests: list[Request], tell: Tell = tell_damage) -> list[Result |
     found = []
     for request in requests:
         (learner,) = request.sources
-        wanted = learner.name, learner.weights, request.configuration(learner)
-        found.append(next((row for row in rows if (row.model, row.weights, row.configuration) == wanted), None))
+        wanted = request.row_key(learner)
+        found.append(next((row for row in rows if row.key == wanted), None))
     return found
 
 

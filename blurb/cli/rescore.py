@@ -13,7 +13,7 @@ import click
 )
 @click.option(
     "--leaderboard", type=click.Path(path_type=Path), default="leaderboard.csv", show_default=True,
-    help="Table to rebuild; results.csv is written beside it.",
+    help="Table to rebuild; the runs are written beside it: results.csv, or NAME-results.csv for NAME.csv.",
 )  # fmt: skip
 def command(output: Path, leaderboard: Path) -> None:
     """Compute all metrics again from the stored predictions, without training, and rebuild the tables."""
@@ -27,7 +27,10 @@ def command(output: Path, leaderboard: Path) -> None:
     if not store.trial_folders():
         raise StoreError(f"There are no trials in {output}.")
     tables.check(store, leaderboard, tell=lambda text: None)  # damage is told below, where it is not repaired
-    changed = rescore(store)
+    scored, changed = rescore(store)
     tables.rebuild(store, leaderboard)
-    count = plural(len(store.trial_folders()), "trial")
-    click.echo(f"{count} scored again, {changed} changed; {leaderboard} is rebuilt.")
+    left = len(store.trial_folders()) - scored
+    click.echo(
+        f"{plural(scored, 'trial')} scored again, {changed} changed{f', {left} left out' * bool(left)}; "
+        f"{leaderboard} is rebuilt."
+    )

@@ -69,7 +69,7 @@ def command(
     from blurb import tasks
     from blurb.cli._dry_run import list_trials
     from blurb.cli._progress import Display, Meanwhile
-    from blurb.cli._request import changes, check_files, folders, load_protocol, source
+    from blurb.cli._request import changes, check_files, check_writable, folders, load_protocol, source
     from blurb.cli.check import answer, read_rules
     from blurb.errors import SettingsError, UnknownName
     from blurb.leaderboard import tables
@@ -93,11 +93,14 @@ def command(
         raise UnknownName("engine", engine, ENGINES)
     if name and len(models) > 1:
         raise SettingsError("--name is for one model.")
+    check_writable(output=output, leaderboard=leaderboard.parent)
     tables.check(Store(output), leaderboard, _unheard)
-    limits = read_rules(rules)
-    if limits.required is None:
+    if rules and not baseline:
+        raise SettingsError("--rules is for --check: name the row to check against.")
+    limits = read_rules(rules) if baseline else None  # now: a slip of the pen costs no training
+    if limits is not None and limits.required is None:
         limits = dataclasses.replace(limits, required=tuple(task.name for task in chosen))
-    if baseline:  # now: a slip of the pen costs no training
+    if baseline and limits:
         resolve(baseline, output, limits.split, _unheard)
     if track:
         tracking.check(track)
@@ -134,7 +137,7 @@ def command(
                     fg="red", err=True)  # fmt: skip
     if failed:
         raise SystemExit(UNKNOWN if baseline else PARTLY)  # 1 would say that there is a regression
-    if baseline:
+    if baseline and limits:
         before = resolve(baseline, output, limits.split)
         found = {int(answer(of_result(row, limits.split), before, limits)) for row in asked}
         raise SystemExit(PARTLY if PARTLY in found else max(found, default=UNKNOWN))
@@ -146,8 +149,8 @@ def _unheard(text: str) -> None:
 
 def _asked(request: Request, rows: list[Result]) -> list[Result]:
     """The rows of a request among all of the store."""
-    wanted = [(source.name, source.weights, request.configuration(source)) for source in request.sources]
-    return [row for row in rows if (row.model, row.weights, row.configuration) in wanted]
+    wanted = [request.row_key(source) for source in request.sources]
+    return [row for row in rows if row.key in wanted]
 
 
 def _show_rows(request: Request, rows: list[Result], leaderboard: Path) -> None:
@@ -159,4 +162,4 @@ def _show_rows(request: Request, rows: list[Result], leaderboard: Path) -> None:
     for row in rows:
         out.print(render(row))
     out.print(comparison(rows))
-    out.print(f"Rows: {leaderboard}   runs: {results_beside(leaderboard)}   trials: {request.store}")
+    out.print(f"Rows: {leaderboard}   scores by seed: {results_beside(leaderboard)}   trials: {request.store}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from blurb.leaderboard import published, resampling, units
-from blurb.leaderboard.rows import Result
+from blurb.leaderboard.rows import Result, names
 from blurb.leaderboard.score import blurb_score, members, type_means, weights
 
 SCORE = "score"
@@ -35,11 +35,14 @@ class Entry:
     capped: bool = False
 
 
-def of_result(row: Result, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> Entry:
+def of_result(
+    row: Result, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None, label: str = ""
+) -> Entry:
     """A row of the store.
 
     :param resampled: with intervals over runs and test units
     :param without: dataset -> test units to leave out; the values are then those of the rest
+    :param label: that tells it from the rows beside it
     """
     spreads: dict[str, resampling.Spread] = {}
     values = dict(row.means())
@@ -64,8 +67,7 @@ def of_result(row: Result, resampled: bool = True, without: Mapping[str, Collect
         if whole is not None:
             intervals[name] = whole.interval
     runs = frozenset(len(row.seeds(name)) for name in values)
-    name = " ".join(part for part in (row.model, row.configuration.text, row.configuration.precision) if part)
-    return Entry(name, _with_means(values), intervals, runs, row.note, row.capped)
+    return Entry(label or names([row])[0], _with_means(values), intervals, runs, row.note, row.capped)
 
 
 def of_published(row: published.PublishedRow) -> Entry:
@@ -73,7 +75,7 @@ def of_published(row: published.PublishedRow) -> Entry:
     values = _with_means(row.scores)
     if row.total is not None:
         values[SCORE] = row.total
-    return Entry(f"{row.model} ({row.source})", values, {}, frozenset(row.runs.values()))
+    return Entry(f"{row.model} ({row.source})", values, {}, frozenset(row.runs.values()), "; ".join(row.notes))
 
 
 def _with_means(values: Mapping[str, float]) -> dict[str, float]:

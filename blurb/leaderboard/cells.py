@@ -34,3 +34,25 @@ def parse(text: str, path: Path) -> tuple[tuple[str, ...], list[dict[Any, Any]]]
         return tuple(reader.fieldnames or ()), list(reader)
     except csv.Error as error:  # a cell of more than 131,072 characters, a carriage return in the middle of a line
         raise DataError(f"not usable as CSV: {error}.", path, reader.reader.line_num) from None
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What makes a spreadsheet take a cell for a formula: a model could bring one in its name."""
+
+
+def neutral(cell: str) -> str:
+    """A cell that no spreadsheet runs: text that looks like a formula gets an apostrophe before it; numbers do not."""
+    return f"'{cell}" if cell.startswith(FORMULA) and not _is_number(cell) else cell
+
+
+def original(cell: str) -> str:
+    """The cell that `neutral` made safe."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -107,10 +107,10 @@ def differing(name: str, first: Side, other: Side, split: Split) -> str:
     versions = {side.versions[name] for side in (first, other) if side.versions.get(name)}
     if len(versions) > 1 or any("," in version for version in versions):
         return "other version of the metrics: run blurb rescore"
-    most = {side.most_eval[name] for side in (first, other) if name in side.most_eval}
-    if len(most) > 1:
-        limits = " and ".join(f"at most {count:,}" if count else "all" for count in sorted(most, reverse=True))
-        return f"other units: {limits} of them were scored"
+    most = [side.most_eval.get(name) for side in (first, other)]
+    if most[0] != most[1] and any(most):  # a limit on one side: of a number without runs none is known
+        limits = ["not known" if count is None else f"at most {count:,}" if count else "all" for count in most]
+        return f"other units were scored: {limits[0]} on one side, {limits[1]} on the other"
     return ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import statistics
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from filelock import FileLock
@@ -14,14 +14,16 @@ from blurb.errors import DataError
 from blurb.files import write_whole
 from blurb.leaderboard import notes, published, tables
 from blurb.leaderboard.score import blurb_score, spread
-from blurb.leaderboard.sides import MAIN, read_lines
+from blurb.leaderboard.sides import MADE, MAIN, Place, check_alike, read_lines
 from blurb.leaderboard.tables import KEY as ROW
 
 KEY = (*ROW, "task", "seed", "split", "metric")
-ALIKE = (*tables.AXES, *tables.LIMITS, "data_hash", "metrics_version", "family")
+ALIKE = (*MADE, "data_hash", "metrics_version")
 """What seeds must have in common to be averaged."""
+OLD_ROW = tuple(column for column in ROW if column not in tables.READ["3"])
+NEW_ROW = tuple(column for column in ROW if column in tables.READ["3"])
+"""What of a row's key a table of schema 3 has, and what it lacks."""
 Line = dict[str, str]
-Place = tuple[Path, int, Line]
 
 
 def merge(paths: Sequence[Path], folder: Path) -> int:
@@ -36,10 +38,11 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
         path, number, line = place
         key = tuple(line[column] for column in KEY)
         before = found.setdefault(key, place)
+        unknown = {*tables.READ[line["schema"]], *tables.READ[before[2]["schema"]]}
         differing = [
             column
             for column in tables.RESULTS
-            if before[2][column] != line[column] and column not in ("planned", "schema")
+            if before[2][column] != line[column] and column not in ("planned", "schema") and column not in unknown
         ]
         if differing:
             raise DataError(
@@ -47,11 +50,11 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
                 f"{', '.join(differing)} than in {before[0]}:{before[1]}.",
                 path, number,
             )  # fmt: skip
-    check_alike(found.values())
+    check_alike(found.values(), ALIKE)
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".blurb-tables.lock"):
         target = folder / "results.csv"
-        _check_target(target, {line["trial"] for _, _, line in found.values()})
+        _check_target(target, found)
         lines = [{**line, "schema": str(tables.SCHEMA)} for _, _, line in found.values()]
         most: dict[tuple[str, ...], int] = {}  # a machine may have been asked for fewer seeds than another
         for line in lines:
@@ -74,42 +77,44 @@ def _read(path: Path) -> list[tuple[int, Line]]:
 
 
 def _completed(places: Sequence[Place]) -> list[Place]:
-    """Lines of an earlier schema with what another file knows of the same trial."""
-    columns = tables.READ["3"]
-    known = {line["trial"]: line for _, _, line in places if line["schema"] != "3"}
-    return [
-        (path, number, {**line, **{column: known[line["trial"]][column] for column in columns}})
-        if line["schema"] == "3" and line["trial"] in known
-        else (path, number, line)
-        for path, number, line in places
-    ]
+    """Lines of schema 3 with what lines of today know of their row, or of their very trial.
 
-
-def check_alike(places: Iterable[Place]) -> None:
-    """DataError, naming two files and lines, if seeds of one row were made on different data, heads or metrics."""
-    first: dict[tuple[str, ...], Place] = {}
+    :raises DataError: if a line could be of several rows: the same trials are needed to tell, or a newer table
+    """
+    today = [line for _, _, line in places if line["schema"] != "3"]
+    trials = {line["trial"]: line for line in today}
+    rows: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for line in today:
+        rows.setdefault(tuple(line[key] for key in OLD_ROW), set()).add(tuple(line[key] for key in NEW_ROW))
+    found = []
     for path, number, line in places:
-        before, at, other = first.setdefault(tuple(line[column] for column in (*ROW, "task")), (path, number, line))
-        differing = [column for column in ALIKE if other[column] != line[column]]
-        if differing:
-            hint = " Run blurb rescore where the older one was made." if differing == ["metrics_version"] else ""
-            raise DataError(
-                f"{line['model']} on {line['task']}: seed {line['seed']} has another {', '.join(differing)} than seed "
-                f"{other['seed']} in {before}:{at}; they cannot be averaged.{hint}",
-                path, number,
-            )  # fmt: skip
+        if line["schema"] == "3":
+            choices = rows.get(tuple(line[key] for key in OLD_ROW), set())
+            if line["trial"] in trials:
+                line = {**line, **{column: trials[line["trial"]][column] for column in tables.READ["3"]}}
+            elif len(choices) == 1:
+                line = {**line, **dict(zip(NEW_ROW, next(iter(choices)), strict=True))}
+            elif choices:
+                raise DataError(
+                    f"{line['model']} on {line['task']}, seed {line['seed']}: a table of schema 3 does not say which "
+                    f"of {len(choices)} rows of that name it is of; write it anew with blurb rescore.",
+                    path, number,
+                )  # fmt: skip
+        found.append((path, number, line))
+    return found
 
 
-def _check_target(target: Path, trials: Collection[str]) -> None:
+def _check_target(target: Path, found: Mapping[tuple[str, ...], Place]) -> None:
     """Nothing is written over a table that has more than what is being merged."""
-    tables.check_schema(target)
+    tables.check_schema(target, tables.RESULTS)
     if not target.exists():
         return
+    there = {(line["model"], line["task"], line["trial"]) for _, _, line in found.values()}
     for number, line in read_lines(target):
-        if line["trial"] not in trials:
+        if (line["model"], line["task"], line["trial"]) not in there:
             raise DataError(
-                f"the table holds {line['model']} on {line['task']}, which is in none of the files and would be lost; "
-                "name it among the files too, or give another folder with --out.",
+                f"the table holds {line['model']} on {line['task']}, seed {line['seed']}, which is in none of the "
+                "files and would be lost; name it among the files too, or give another folder with --out.",
                 target, number,
             )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+ONE_SEED = "one seed"
 SEVERAL = 3
 """Datasets that are named one by one."""
 
@@ -18,7 +19,7 @@ def of_row(words: str, seeds: Mapping[str, int], most_train: Mapping[str, int], 
     """
     parts = [words]
     if set(seeds.values()) == {1}:
-        parts.append("one seed")
+        parts.append(ONE_SEED)
     parts += [_limit("training units", most_train), _limit("dev and test units", most_eval)]
     return "; ".join(part for part in parts if part)
 

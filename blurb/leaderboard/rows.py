@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from blurb import tasks
 from blurb.errors import StoreError, Tell, tell_damage
 from blurb.leaderboard import notes
 from blurb.leaderboard.score import blurb_score, spread, type_means
-from blurb.runs import rows
+from blurb.leaderboard.wording import distinct
+from blurb.runs import rows as row_files
 from blurb.runs.rows import Row
 from blurb.runs.spec import Configuration
 from blurb.runs.store import Record, Store, left_out
@@ -23,11 +24,13 @@ DEMO = "demo"
 class Result:
     """One model in one configuration, from its finished trials.
 
+    :param key: of its row in the store (`blurb.runs.rows`)
     :param records: task -> seed -> finished trial
     :param planned: task -> seeds that the row is to have
     :param families: task -> hash that its trials share, the seed left out
     """
 
+    key: str
     model: str
     weights: str
     tokenizer: str
@@ -112,12 +115,31 @@ class Result:
         return tuple(sorted(self.records.get(task, {})))
 
 
+def extras(row: Result) -> tuple[str, ...]:
+    """What tells two rows of one model, configuration and precision apart."""
+    return (
+        row.configuration.suite, row.weights[:12], row.configuration.protocol_hash[:8],
+        *learned(row.tokenizer, str(row.recipe)),
+    )  # fmt: skip
+
+
+def learned(tokenizer: str, recipe: str) -> tuple[str, str]:
+    """What tells two rows of the same weights apart."""
+    return (f"tokenizer {tokenizer[:8]}" if tokenizer else "", f"recipe {recipe}" if recipe else "")
+
+
+def names(rows: Sequence[Result]) -> list[str]:
+    """Model, configuration and precision of rows, and more where these are alike."""
+    plain = [" ".join(filter(None, (row.model, row.configuration.text, row.configuration.precision))) for row in rows]
+    return distinct(plain, [extras(row) for row in rows])
+
+
 def gather(store: Store, tell: Tell = tell_damage) -> list[Result]:
     """All rows of a store that have a finished trial, by model and configuration.
 
     :param tell: is told of files and trials that are damaged, and left out
     """
-    found = [_result(store, row, tell) for row in rows.read(store, tell)]
+    found = [_result(store, row, tell) for row in row_files.read(store, tell)]
     kept = [result for result in found if result.records]
     return sorted(kept, key=_order)
 
@@ -144,4 +166,5 @@ def _result(store: Store, row: Row, tell: Tell) -> Result:
                 if damage:
                     tell(left_out(path, damage))
     planned = {task: tuple(sorted(seeds)) for task, seeds in row.trials.items()}
-    return Result(row.model, row.weights, row.tokenizer, row.recipe, row.configuration, records, planned, row.families)
+    made = row.key, row.model, row.weights, row.tokenizer, row.recipe, row.configuration
+    return Result(*made, records, planned, row.families)

@@ -10,11 +10,14 @@ from pathlib import Path
 from blurb import metrics, tasks
 from blurb.errors import DataError, SettingsError, Tell, UnknownName, tell_damage
 from blurb.leaderboard import cells, published, tables
-from blurb.leaderboard.rows import Result, gather
+from blurb.leaderboard.rows import Result, extras, gather, learned
+from blurb.leaderboard.wording import distinct
 from blurb.runs.store import Record, Store
 from blurb.tasks import TYPES, Split
 
 PUBLISHED = "published"
+Place = tuple[Path, int, dict[str, str]]
+"""A line of a table, and where it stands."""
 
 
 @dataclass(frozen=True)
@@ -113,31 +116,14 @@ def _listed(sides: Iterable[Side]) -> str:
 def _of_store(folder: Path, split: Split, tell: Tell) -> list[tuple[str, Side]]:
     rows = gather(Store(folder), tell)
     sides = [of_result(row, split) for row in rows]
-    added = [
-        (
-            row.configuration.precision, row.configuration.suite, row.weights[:8], row.configuration.protocol_hash[:8],
-            *learned(row.tokenizer, str(row.recipe)),
-        )
-        for row in rows
-    ]  # fmt: skip
-    return _told_apart([(row.model, side) for row, side in zip(rows, sides, strict=True)], added)
+    more = [(row.configuration.precision, *extras(row)) for row in rows]
+    return _told_apart([(row.model, side) for row, side in zip(rows, sides, strict=True)], more)
 
 
-def learned(tokenizer: str, recipe: str) -> tuple[str, ...]:
-    """What tells two rows of the same weights apart."""
-    return (f"tokenizer {tokenizer[:8]}" if tokenizer else "", f"recipe {recipe}" if recipe else "")
-
-
-def _told_apart(found: list[tuple[str, Side]], added: Sequence[tuple[str, ...]]) -> list[tuple[str, Side]]:
-    """Rows of one name get what else there is to tell them by; the last two only where the rest does not."""
-    names = [side.name for _, side in found]
-    plain = [" ".join([name, *filter(None, more[:-2])]) for name, more in zip(names, added, strict=True)]
-    whole = [" ".join([name, *filter(None, more)]) for name, more in zip(names, added, strict=True)]
-    chosen = [
-        name if names.count(name) == 1 else short if plain.count(short) == 1 else long
-        for name, short, long in zip(names, plain, whole, strict=True)
-    ]
-    return [(model, replace(side, name=name)) for (model, side), name in zip(found, chosen, strict=True)]
+def _told_apart(found: list[tuple[str, Side]], more: Sequence[tuple[str, ...]]) -> list[tuple[str, Side]]:
+    """Rows of one name get what else there is to tell them by."""
+    names = distinct([side.name for _, side in found], more)
+    return [(model, replace(side, name=name)) for (model, side), name in zip(found, names, strict=True)]
 
 
 def of_result(row: Result, split: Split) -> Side:
@@ -171,14 +157,28 @@ def of_file(path: Path, split: Split, alone: bool = False) -> list[tuple[str, Si
 
     :param alone: read this file, and not the `results.csv` beside a `leaderboard.csv` that has its runs
     """
-    beside = path.with_name("results.csv")
     lines = read_lines(path)
-    if "metric" not in lines[0][1]:
-        if alone or not beside.is_file():
-            return _of_wide(lines, path)
-        others = _of_wide([(number, line) for number, line in lines if line["source"]], path)
-        return _of_long(read_lines(beside), split) + others
-    return _of_long(lines, split)
+    if "metric" in lines[0][1]:
+        return _of_long(lines, split)
+    long = None if alone else _long_of(path, lines)
+    if long is None:
+        return _of_wide(lines, path)
+    return _of_long(long, split) + _of_wide([(number, line) for number, line in lines if line["source"]], path)
+
+
+def _long_of(path: Path, lines: Sequence[tuple[int, dict[str, str]]]) -> list[tuple[int, dict[str, str]]] | None:
+    """The runs of a `leaderboard.csv`: the table beside it that has all its rows; None if there is none.
+
+    Until schema 3 every table had its runs in `results.csv`.
+    """
+    columns = ("suite", "model", "weights", "protocol", "overrides", "precision")
+    mine = {tuple(line[column] for column in columns) for _, line in lines if not line["source"]}
+    for beside in dict.fromkeys((tables.results_beside(path), path.with_name("results.csv"))):
+        if beside.is_file():
+            long = read_lines(beside)
+            if mine <= {tuple(line[column] for column in columns) for _, line in long}:
+                return long
+    return None
 
 
 def read_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
@@ -201,14 +201,38 @@ def read_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
             raise DataError(f"schema version {line['schema'] or 'none'} among rows of {version}.", path, number)
     unknown = dict.fromkeys(tables.READ[version], "")
     lines = [
-        (number, {**unknown, **{key: tables.original(cell) for key, cell in line.items()}})
+        (number, {**unknown, **{key: cells.original(cell) for key, cell in line.items()}})
         for number, line in enumerate(found, 2)
     ]
     if version == "3":
         lines = _once(lines)
     if "metric" in columns:
         _check_runs(lines, path)
+        check_alike([(path, number, line) for number, line in lines], MADE)
     return lines
+
+
+MADE = (*tables.AXES, *tables.LIMITS, "family")
+"""What the seeds of a dataset have in common wherever they come from."""
+
+
+def check_alike(places: Iterable[Place], columns: Sequence[str]) -> None:
+    """DataError, naming two files and lines, if seeds of one row differ in one of the columns.
+
+    What a table of schema 3 does not know is no difference; empty cells of others say something.
+    """
+    first: dict[tuple[str, ...], Place] = {}
+    for path, number, line in places:
+        before, at, other = first.setdefault(tuple(line[key] for key in (*tables.KEY, "task")), (path, number, line))
+        unknown = {*tables.READ[line["schema"]], *tables.READ[other["schema"]]}
+        differing = [column for column in columns if other[column] != line[column] and column not in unknown]
+        if differing:
+            hint = " Run blurb rescore where the older one was made." if differing == ["metrics_version"] else ""
+            raise DataError(
+                f"{line['model']} on {line['task']}: seed {line['seed']} has another {', '.join(differing)} than seed "
+                f"{other['seed']} in {before}:{at}; they cannot be averaged.{hint}",
+                path, number,
+            )  # fmt: skip
 
 
 def _once(lines: Sequence[tuple[int, dict[str, str]]]) -> list[tuple[int, dict[str, str]]]:
@@ -265,7 +289,8 @@ def _of_long(lines: Sequence[tuple[int, dict[str, str]]], split: Split) -> list[
 
 def _told_by(line: Mapping[str, str]) -> tuple[str, ...]:
     return (
-        line["precision"], line["suite"], line["weights"][:8], *learned(line["tokenizer"], line["recipe"])
+        line["precision"], line["suite"], line["weights"], line["protocol_hash"][:8],
+        *learned(line["tokenizer"], line["recipe"]),
     )  # fmt: skip
 
 

@@ -15,24 +15,23 @@ from pathlib import Path
 from filelock import FileLock
 
 from blurb import tasks
-from blurb.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.errors import BlurbError, DataError, StoreError, Tell, tell_damage
 from blurb.files import write_whole
-from blurb.leaderboard import published
+from blurb.leaderboard import cells, owners, published
 from blurb.leaderboard.rows import Result, gather
 from blurb.leaderboard.score import blurb_score, type_means
-from blurb.leaderboard.wording import plural
 from blurb.runs.store import Record, Store, task_of
 from blurb.tasks import TYPES
 
 SCHEMA = 4
-READ = {"3": ("tokenizer", "recipe", "max_train", "max_eval", "family"), "4": ()}
+READ = {"3": ("tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family"), "4": ()}
 """The schemas that are read, and the columns that each lacks: what they would say is not known then."""
 AXES = ("head", "pooling", "word_pooling", "tagging", "relation_input")
 """What stands around the encoder; empty where it does not concern a trial."""
 LIMITS = ("max_train", "max_eval")
 """Most units of a split; empty where there is no limit."""
 MODEL = ("model", "weights", "tokenizer", "recipe")
-ASKED = ("protocol", "overrides", "precision")
+ASKED = ("protocol", "protocol_hash", "overrides", "precision")
 KEY = ("suite", *MODEL, *ASKED)
 """What makes a row in a `results.csv`."""
 RESULTS = (
@@ -68,6 +67,7 @@ def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[R
         write_csv(results_beside(leaderboard), RESULTS, [line for row in rows for line in _result_lines(row)])
         lines = [leaderboard_line(row) for row in rows] + [_external_line(row) for row in published_rows]
         write_csv(leaderboard, LEADERBOARD, lines)
+        owners.note(store, leaderboard)
     return rows
 
 
@@ -78,45 +78,30 @@ def check(
     if leaderboard.name in ("results.csv", "external.csv"):
         raise StoreError(f"--leaderboard cannot be {leaderboard.name}: that file stands beside it.")
     results = results_beside(leaderboard)
-    for path in (leaderboard, results):
-        check_schema(path)
-    _check_store(results, store)
+    check_schema(leaderboard, LEADERBOARD)
+    check_schema(results, RESULTS)
+    owners.check(store, leaderboard, results)
     external = leaderboard.with_name("external.csv")
     return gather(store, tell), published.read(external) if external.exists() else []
 
 
-def _check_store(results: Path, store: Store) -> None:
-    """StoreError if a table has trials that this store never had: it would be lost by writing over it."""
-    if not results.exists():
-        return
-    with results.open(encoding="utf-8", newline="") as file:
-        trials = {(line["model"], line["task"], line["trial"]) for line in csv.DictReader(file) if line.get("trial")}
-    foreign = [one for one in sorted(trials) if not store.path(original(one[0]), one[1], one[2]).exists()]
-    if foreign:
-        model, task, _ = foreign[0]
-        raise StoreError(
-            f"{results} holds {plural(len(foreign), 'trial')} that {store.root} does not have, such as {model} on "
-            f"{task}: it was made from another store, and was left as it is. Give another file with --leaderboard, or "
-            "remove this one if these trials were removed on purpose."
-        )
-
-
-def check_schema(path: Path) -> None:
-    """StoreError if a file is there that this version did not write."""
+def check_schema(path: Path, columns: Sequence[str]) -> None:
+    """StoreError if a file is there that this version did not write, or that is the other of the two tables."""
     if not path.exists():
         return
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            first = next(reader, None)
-            found = first.get("schema") if first else str(SCHEMA) if "schema" in (reader.fieldnames or ()) else None
-    except (UnicodeDecodeError, csv.Error):
-        found = None
+        there, lines = cells.read(path)
+        found = (lines[0].get("schema") if lines else str(SCHEMA)) if "schema" in there else None
+    except DataError:
+        there, found = (), None
     if found not in READ:
         raise StoreError(
             f"{path} has schema version {found or 'none'}, this version of blurb writes {SCHEMA}. "
             "It was left as it is; give another file with --leaderboard, or move it away."
         )
+    if ("metric" in there) != ("metric" in columns):
+        kind = "a table of runs" if "metric" in there else "a leaderboard"
+        raise StoreError(f"{path} is {kind} and was left as it is; give another file with --leaderboard.")
 
 
 def leaderboard_line(row: Result) -> dict[str, str]:
@@ -163,10 +148,11 @@ def model(row: Result) -> dict[str, str]:
 
 
 def configuration(row: Result) -> dict[str, str]:
-    """Protocol, overrides and precision of a row, as columns."""
+    """Protocol with its hash, overrides and precision of a row, as columns."""
     overrides = row.configuration.overrides
     return {
         "protocol": row.configuration.protocol,
+        "protocol_hash": row.configuration.protocol_hash[:12],
         "overrides": " ".join(f"{key}={overrides[key]}" for key in sorted(overrides)),
         "precision": row.configuration.precision,
     }
@@ -239,32 +225,10 @@ def _external_line(row: published.PublishedRow) -> dict[str, str]:
     }
 
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What makes a spreadsheet take a cell for a formula: a model could bring one in its name."""
-
-
-def neutral(cell: str) -> str:
-    """A cell that no spreadsheet runs: text that looks like a formula gets an apostrophe before it; numbers do not."""
-    return f"'{cell}" if cell.startswith(FORMULA) and not _is_number(cell) else cell
-
-
-def original(cell: str) -> str:
-    """The cell that `neutral` made safe."""
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
 def write_csv(path: Path, columns: Sequence[str], lines: list[dict[str, str]]) -> None:
     """Lines by column name; what a line lacks is an empty cell."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows({column: neutral(cell) for column, cell in line.items()} for line in lines)
+    writer.writerows({column: cells.neutral(cell) for column, cell in line.items()} for line in lines)
     write_whole(path, text.getvalue().encode())

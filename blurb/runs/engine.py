@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from blurb.runs.store import Store
+from blurb.runs.store import aside_of
 from blurb.runs.worker import Job, Outcome, Progress, execute
 
 Watch = Callable[[Outcome], None]
@@ -68,8 +68,8 @@ class LocalEngine(Engine):
                         return
                     try:
                         found[index] = pool.submit(execute, jobs[index]).result()
-                    except BrokenProcessPool:
-                        if stop.is_set():  # `_end_workers` broke it
+                    except (BrokenProcessPool, SystemExit):  # killed, or told to end
+                        if stop.wait(1):  # with the whole command: it may be told a moment later than its workers
                             return
                         message = "The worker process died (killed, or out of memory)."
                         found[index] = Outcome(jobs[index], "failed", message=message)
@@ -86,9 +86,9 @@ class LocalEngine(Engine):
                     future.result()
             except BaseException:  # an interrupt, or an error in `watch`: nobody waits for the trials at hand
                 stop.set()
-                _end_workers({job.store for job in jobs})
+                _end_workers(jobs)
                 while wait(lanes, 0.5).not_done:  # a lane may have been about to start its worker
-                    _end_workers({job.store for job in jobs})
+                    _end_workers(jobs)
                 raise
         return [found[index] for index in range(len(jobs))]
 
@@ -110,7 +110,7 @@ GRACE = 5.0
 """Seconds in which a worker that is told to end may remove what it was writing."""
 
 
-def _end_workers(stores: Collection[Path]) -> None:
+def _end_workers(jobs: Sequence[Job]) -> None:
     """Ends the worker processes within seconds; a trial that was at hand is run by the next command."""
     workers = multiprocessing.active_children()
     for worker in workers:
@@ -121,8 +121,8 @@ def _end_workers(stores: Collection[Path]) -> None:
         if worker.is_alive():
             worker.kill()
             worker.join()
-            for store in stores:
-                Store(store).remove_asides(worker.pid or 0)
+            for job in jobs:
+                shutil.rmtree(aside_of(job.path, worker.pid or 0), ignore_errors=True)
 
 
 def _start_worker(threads: int, parent: int) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,15 @@ class Request:
             overrides = {name: value for name, value in overrides.items() if name in BASELINE_SETTINGS}
             precision = ""
         return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, protocol.note)
+
+    def row(self, source: Source) -> Row:
+        """The row of a model, without trials yet."""
+        recipe = RECIPES[source.kind]
+        return Row(source.name, source.weights, source.tokenizer, recipe, self.configuration(source), {}, {})
+
+    def row_key(self, source: Source) -> str:
+        """The key of that row."""
+        return self.row(source).key
 
 
 def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[str, Any] | None = None) -> Job:
@@ -155,6 +165,10 @@ def run(
 
     The trials of all requests go to the engine together, so that its workers have something to do until the last one.
     """
+    for request in requests:
+        with _locked(request):
+            for source in request.sources:
+                Store(request.store).claim(source.name)
     searched = [search_jobs(request) for request in requests]
     outcomes = engine.run([one for jobs in searched for one in jobs], watch, progress) if any(searched) else []
     jobs: list[Job] = []
@@ -184,24 +198,29 @@ def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Map
 
 def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
     store = Store(request.store)
+    with _locked(request):
+        for source in request.sources:
+            planned = [job.trial for job in jobs if job.source == source]
+            trials: dict[str, dict[int, str]] = {}
+            for trial in planned:
+                trials.setdefault(trial.task, {})[trial.seed] = trial.hash
+            if trials:
+                families = {trial.task: trial.family for trial in planned}
+                code = {trial.task: trial.plugins for trial in planned if trial.plugins}
+                rows.write(store, replace(request.row(source), trials=trials, families=families, plugins=code))
+
+
+@contextmanager
+def _locked(request: Request) -> Iterator[None]:
     request.store.mkdir(parents=True, exist_ok=True)
     with FileLock(request.store / ".rows.lock"):
-        for source in request.sources:
-            trials: dict[str, dict[int, str]] = {}
-            families: dict[str, str] = {}
-            for trial in (planned.trial for planned in jobs if planned.source == source):
-                trials.setdefault(trial.task, {})[trial.seed] = trial.hash
-                families[trial.task] = trial.family
-            if trials:
-                asked = request.configuration(source)
-                recipe = RECIPES[source.kind]
-                rows.write(store, Row(source.name, source.weights, source.tokenizer, recipe, asked, trials, families))
+        yield
 
 
 def check_names(sources: Sequence[Source]) -> None:
     """SettingsError if a name cannot be that of a row, or two models would write rows of one name."""
     given = [source.name for source in sources]
     for name in given:
-        names.check(name, "the name of the model,")
+        names.check(name, "The name of the model")
         if given.count(name) > 1:
             raise SettingsError(f"Two models are called '{name}'; run them one by one with --name.")

@@ -25,7 +25,7 @@ KINDS: dict[str, Registry[Any]] = {"head": heads, "pooling": poolings}
 
 
 def identity(task: Task, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Setting -> hash of the plug-in that it names, and `formulation` where that of the task is one.
+    """Setting -> hash of the plug-in that it names, and `formulation TYPE` where that of the task is one.
 
     :param settings: those that concern the trial
     """
@@ -37,7 +37,7 @@ def identity(task: Task, settings: Mapping[str, Any]) -> dict[str, str]:
             found[setting] = _hash(registry.get(name), resolved(registry, text))
     formulation = formulations.plugin(task)
     if formulation is not None:
-        found["formulation"] = _hash(formulation, {})
+        found[f"formulation {task.type}"] = _hash(formulation, {})
     return {setting: digest for setting, digest in found.items() if digest}
 
 

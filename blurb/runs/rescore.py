@@ -9,7 +9,7 @@ from typing import Any
 from filelock import FileLock
 
 from blurb import formulations, metrics
-from blurb.errors import BlurbError, Tell, tell_damage
+from blurb.errors import BlurbError, StoreError, Tell, tell_damage
 from blurb.formulations._base import Formulation
 from blurb.runs.store import Store, left_out, read_json, read_predictions, task_of, write_json
 from blurb.tasks import SPLITS
@@ -66,23 +66,24 @@ def refresh(store: Store, path: Path) -> bool:
     return True
 
 
-def rescore(store: Store, tell: Tell = tell_damage) -> int:
-    """Computes the metrics of all finished trials again; returns how many changed.
+def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
+    """Computes the metrics of all finished trials again; returns how many there were, and how many changed.
 
     A trial whose metrics file alone is damaged is repaired.
 
     :param tell: is told of other damage; those trials are left for `blurb run`
     """
-    changed = 0
+    scored = changed = 0
     for path in store.trial_folders():
         with FileLock(store.lock(path)):
             try:
                 damage = store.damage(path)
                 if damage in ([], ["metrics.json"]) and not (path / "metrics.json").is_dir():
                     changed += refresh(store, path)
+                    scored += 1
                     continue
             except (BlurbError, OSError, TypeError, KeyError) as error:
-                tell(f"{path}: {error} The trial was not scored again.")
+                tell(f"{error} The trial is left out." if isinstance(error, StoreError) else f"{path}: {error!r}.")
                 continue
         tell(left_out(path, damage))
-    return changed
+    return scored, changed

@@ -11,9 +11,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from blurb import names
 from blurb.errors import BlurbError, StoreError, Tell, tell_damage
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store, read_json, write_json
@@ -22,6 +23,8 @@ SCHEMA = 2
 FOLDER = "rows"
 """No task can have this name (`blurb.tasks`)."""
 FILE = re.compile(r"[0-9a-f]{12}\.json")
+HASH = re.compile(r"[0-9a-f]{16}")
+TASK = re.compile(r"[a-z0-9][a-z0-9-]*")
 WORDS = {"quick": "", "smoke": "smoke test: scores mean nothing"}
 """Notes of shipped protocols that said, in schema 1, how many seeds and units there are; a row says that itself now."""
 
@@ -34,6 +37,7 @@ class Row:
     :param recipe: of the learner (`blurb.runs.spec.RECIPES`)
     :param trials: task -> seed -> hash of the trial
     :param families: task -> hash that these trials share, the seed left out
+    :param plugins: task -> `Trial.plugins` of its trials, where they have any
     """
 
     model: str
@@ -43,6 +47,7 @@ class Row:
     configuration: Configuration
     trials: Mapping[str, Mapping[int, str]]
     families: Mapping[str, str]
+    plugins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -53,14 +58,25 @@ class Row:
     def over(self, before: Row) -> Row:
         """This row with the trials that an earlier one has besides.
 
-        Seeds of another family (other data, another winner of a search) are left out: they must not be averaged with
-        these.
+        Left out are seeds of another family (other data, another winner of a search), which must not be averaged with
+        these, and datasets that were run with other code of a plug-in than this row has. They stay in the store.
         """
-        trials = {task: dict(seeds) for task, seeds in before.trials.items()}
+        code = {item for used in self.plugins.values() for item in used.items()}
+        changed = {setting for setting, _ in code}
+        kept = {
+            task: seeds
+            for task, seeds in before.trials.items()
+            if all(item in code for item in before.plugins.get(task, {}).items() if item[0] in changed)
+        }
+        trials = {task: dict(seeds) for task, seeds in kept.items()}
         for task, seeds in self.trials.items():
-            kept = trials.get(task, {}) if before.families.get(task) == self.families[task] else {}
-            trials[task] = {**kept, **seeds}
-        return replace(self, trials=trials, families={**before.families, **self.families})
+            same = before.families.get(task) == self.families[task]
+            trials[task] = {**(trials.get(task, {}) if same else {}), **seeds}
+        families, plugins = {**before.families, **self.families}, {**before.plugins, **self.plugins}
+        return replace(
+            self, trials=trials, families={task: families[task] for task in trials},
+            plugins={task: plugins[task] for task in trials if task in plugins},
+        )  # fmt: skip
 
 
 def read(store: Store, tell: Tell = tell_damage) -> list[Row]:
@@ -74,10 +90,19 @@ def read(store: Store, tell: Tell = tell_damage) -> list[Row]:
     return rows
 
 
-def write(store: Store, row: Row) -> Row:
-    """Adds a row, or the trials of a row to what it has; call it under the lock of the store."""
+def write(store: Store, row: Row, tell: Tell = tell_damage) -> Row:
+    """Adds a row, or the trials of a row to what it has; call it under the lock of the store.
+
+    :param tell: is told of a damaged file of this very row, which is put aside; its trials are found again
+    """
     folder = store.root / store.folder(row.model) / FOLDER
     there = _files(store, folder, lambda text: None)
+    own = folder / f"{row.key}.json"
+    if own.exists() and own not in [path for path, _ in there]:
+        aside = own.with_suffix(".damaged")
+        own.replace(aside)
+        tell(f"{own} could not be read and is now {aside.name}; its row was put together from the trials of the store.")
+        there.append((own, _recovered(store, row)))
     rows = _together([*(other for _, other in there), row])
     old = {path for path, _ in there if path.stem not in rows}
     folder.mkdir(parents=True, exist_ok=True)
@@ -86,6 +111,23 @@ def write(store: Store, row: Row) -> Row:
     for path in old:  # only now: what they said stands in the new ones
         path.unlink()
     return rows[row.key]
+
+
+def _recovered(store: Store, row: Row) -> Row:
+    """A row from the trials that say that they are of it; what was planned and never run is not known any more."""
+    found = replace(row, trials={}, families={}, plugins={})
+    for path in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
+        try:
+            trial, provenance = store.read_spec(path.parent), read_json(path.with_name("provenance.json"))
+            made = Configuration(**provenance["configuration"])
+        except (StoreError, KeyError, TypeError):
+            continue
+        alike = (trial.weights, trial.tokenizer, trial.recipe) == (row.weights, row.tokenizer, row.recipe)
+        if alike and made == row.configuration and provenance.get("model") == row.model:
+            one = {"trials": {trial.task: {trial.seed: trial.hash}}, "families": {trial.task: trial.family}}
+            code = {trial.task: trial.plugins} if trial.plugins else {}
+            found = replace(row, **one, plugins=code).over(found)  # type: ignore[arg-type]
+    return found
 
 
 def _together(rows: Iterable[Row]) -> dict[str, Row]:
@@ -106,8 +148,8 @@ def _files(store: Store, folder: Path, tell: Tell) -> list[tuple[Path, Row]]:
             schema, rows = _parse(store, path)
             found.append((schema, path.stat().st_mtime, path.name, path, rows))
         except (BlurbError, KeyError, TypeError, ValueError, AttributeError, OSError) as error:
-            reason = str(error) if isinstance(error, StoreError) else f"{path} is no row of a store ({error!r})."
-            tell(f"{reason} Its row is left out; the `blurb run` that made it writes it anew once it is removed.")
+            reason = str(error) if isinstance(error, BlurbError) else f"{path} is no row of a store: {_said(error)}."
+            tell(f"{reason} Its row is left out; the blurb run that made it puts it together again, without training.")
     return [(path, row) for *_, path, rows in sorted(found, key=lambda item: item[:3]) for row in rows]
 
 
@@ -126,8 +168,39 @@ def _parse(store: Store, path: Path) -> tuple[int, list[Row]]:
     if missing := trials.keys() - families.keys():
         raise KeyError(*missing)
     if schema == SCHEMA:
-        return schema, [Row(configuration=configuration, trials=trials, families=families, **content)]
-    return schema, _of_schema_1(store, content["model"], content["weights"], configuration, trials, families)
+        rows = [Row(configuration=configuration, trials=trials, families=families, **content)]
+        if f"{rows[0].key}.json" != path.name:
+            raise ValueError("its name is not that of its content")
+    else:
+        rows = _of_schema_1(store, content["model"], content["weights"], configuration, trials, families)
+    for row in rows:
+        _check(row, path)
+    return schema, rows
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, ValueError):
+        return str(error)
+    return f"{error} is missing" if isinstance(error, KeyError) else "a field is missing, too much or of another type"
+
+
+def _check(row: Row, path: Path) -> None:
+    """ValueError or a BlurbError if a field of a row is not what it must be."""
+    made = row.configuration
+    texts = [row.weights, row.tokenizer, made.protocol, made.protocol_hash, made.precision, made.suite, made.note]
+    scalar = isinstance(made.overrides, dict) and all(
+        isinstance(value, str | int | float) for value in made.overrides.values()
+    )
+    if not (scalar and isinstance(row.model, str) and isinstance(row.recipe, int)):
+        raise ValueError("a field of another type")
+    hashes = [hash_ for seeds in row.trials.values() for hash_ in seeds.values()]
+    if not all(map(HASH.fullmatch, hashes)) or not all(map(TASK.fullmatch, row.trials)):
+        raise ValueError("a trial that is none")
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"{text!r} in the place of a text")
+    names.check(row.model, f"{path}: the name of the model")
+    json.dumps(asdict(row), ensure_ascii=False).encode()  # no halves of characters
 
 
 def _of_schema_1(
@@ -137,7 +210,11 @@ def _of_schema_1(
     """A row for each tokenizer and recipe among its trials; what was never run goes with the first."""
     kinds = {task: _asked(store, model, task, seeds.values()) for task, seeds in trials.items()}
     configuration = replace(configuration, note=WORDS.get(configuration.protocol, configuration.note))
-    known = list(dict.fromkeys(kind for kind in kinds.values() if kind)) or [("", 1)]
+    known = list(dict.fromkeys(kind for kind in kinds.values() if kind))
+    if not known:
+        begun = any(store.path(model, task, hash_).exists() for task in trials for hash_ in trials[task].values())
+        # What was planned and never begun is nothing yet, and its tokenizer is not known.
+        known = [("", 1)] if begun or weights.startswith("baseline:") else []
     return [
         Row(
             model, weights, tokenizer, recipe, configuration,

@@ -25,6 +25,8 @@ from blurb.tasks import Task
 
 SCHEMA = 1
 """Version of the files; a store of another version is refused, never rewritten."""
+OWNERS = "models.json"
+"""In the folder of a model: the names that it is of. In stores of 53549ab several may share one."""
 FILES = ("spec.json", "provenance.json", "metrics.json", "predictions.parquet", "history.csv", "log.txt")
 
 
@@ -63,9 +65,20 @@ class Store:
             self._folders[model] = names.folder(model, self._owners)
         return self._folders[model]
 
+    def claim(self, model: str) -> None:
+        """Makes the folder of a model its own before anything is written into it; call it under the store's lock."""
+        self._folders.pop(model, None)  # another process may have claimed it since
+        folder = self.root / self.folder(model)
+        owners = self._owners(folder.name)
+        if model not in owners or not (folder / OWNERS).exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            write_json(folder / OWNERS, {"models": sorted({*owners, model})})
+
     def _owners(self, folder: str) -> set[str]:
-        """The models whose rows a folder holds."""
-        owners = set()
+        """The models that a folder is of: those that claimed it, and in older stores those whose rows it holds."""
+        owners: set[str] = set()
+        with contextlib.suppress(StoreError, KeyError, TypeError):
+            owners |= set(map(str, read_json(self.root / folder / OWNERS)["models"]))
         for path in (self.root / folder / "rows").glob("*.json"):
             with contextlib.suppress(StoreError, KeyError):
                 owners.add(str(read_json(path)["model"]))
@@ -97,7 +110,7 @@ class Store:
     @contextmanager
     def writing(self, path: Path) -> Iterator[Path]:
         """A folder to write a trial's files into; sealed and renamed to `path` at the end, dropped on an error."""
-        aside = path.with_name(f".{path.name}.{os.getpid()}")
+        aside = aside_of(path, os.getpid())
         for left in path.parent.glob(f".{path.name}.[0-9]*"):  # by a process that was killed: the trial is locked
             shutil.rmtree(left, ignore_errors=True)
         aside.mkdir(parents=True)
@@ -109,11 +122,6 @@ class Store:
             aside.rename(path)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
-
-    def remove_asides(self, process: int) -> None:
-        """Removes what a process that was killed had begun to write."""
-        for left in self.root.glob(f"*/*/.*.{process}"):
-            shutil.rmtree(left, ignore_errors=True)
 
     def seal(self, path: Path) -> None:
         """Writes `DONE.json` over the files as they are."""
@@ -130,11 +138,19 @@ class Store:
 
     def read_spec(self, path: Path) -> Trial:
         """What was asked in a trial."""
-        return Trial(**read_json(path / "spec.json"))
+        try:
+            return Trial(**read_json(path / "spec.json"))
+        except TypeError as error:
+            raise StoreError(f"{path / 'spec.json'} is not of this version of blurb ({error}).") from error
 
     def trial_folders(self) -> list[Path]:
         """Folders of all trials, finished or not, in a fixed order."""
         return sorted(path.parent for path in self.root.glob("*/*/*/spec.json") if not path.parent.name.startswith("."))
+
+
+def aside_of(path: Path, process: int) -> Path:
+    """Where a process writes a trial before it is whole."""
+    return path.with_name(f".{path.name}.{process}")
 
 
 def left_out(path: Path, damage: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from filelock import FileLock
 
-from blurb import data, formulations, models, names, tasks
+from blurb import data, formulations, models, tasks
 from blurb.data import TaskData
 from blurb.errors import BlurbError, DataError, SettingsError
 from blurb.formulations._base import Formulation
@@ -62,9 +62,9 @@ class Job:
     track: str = ""
     plugins: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
 
-    @property
+    @functools.cached_property
     def path(self) -> Path:
-        """Folder of the trial."""
+        """Folder of the trial; of a trial that is to run, after the model claimed its folder (`Store.claim`)."""
         return Store(self.store).path(self.source.name, self.trial.task, self.trial.hash)
 
 
@@ -181,7 +181,7 @@ class _Log(logging.FileHandler):
 def _tracking(job: Job) -> tracking.Tracking:
     trial = job.trial
     settings = {**trial.settings, "seed": trial.seed, "precision": trial.precision}
-    run = f"{names.plain(job.source.name)}/{trial.task}/{trial.seed}"
+    run = f"{job.path.parent.parent.name}/{trial.task}/{trial.seed}"
     return tracking.Tracking(job.track, run, trial.hash, job.store / tracking.FOLDER, settings)
 
 

@@ -83,7 +83,7 @@ def load(name: str) -> Protocol:
         path = Path(name)
         if not path.is_file():
             raise SettingsError(f"The protocol file {path} does not exist.")
-        name_rules.check(path.stem, "the name of the protocol file,", "--protocol")
+        name_rules.check(path.stem, "The name of the protocol file", "--protocol")
         parsed = _parse(path.stem, str(path), toml.read(path))
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")

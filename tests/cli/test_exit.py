@@ -70,6 +70,19 @@ def test_a_first_signal_ends_a_run_within_seconds(
     assert half_written(tmp_path) == []
 
 
+@pytest.mark.slow
+def test_a_signal_to_one_worker_costs_one_trial(tmp_path: Path) -> None:
+    command = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad,biosses,hoc"]
+    process = start([*command, "--seeds", "3", "--jobs", "2", "--set", "epochs=20"], tmp_path)
+    wait(lambda: bool(list(tmp_path.glob("runs/*/*/.*.[0-9]*/log.txt"))), process)
+    (log, *_) = tmp_path.glob("runs/*/*/.*.[0-9]*/log.txt")
+    os.kill(int(log.parent.name.rsplit(".", 1)[1]), signal.SIGTERM)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 1, err
+    assert err.count("The worker process died") == 2  # in its line, and at the end
+    assert len(list(tmp_path.glob("runs/*/*/*/DONE.json"))) == 8
+
+
 def test_a_reader_that_went_away_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m blurb tasks --format csv | head -n 1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, text=True, capture_output=True)

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.errors import BlurbError, DataError
-from blurb.leaderboard import ablation_tables, board, merging, published, sides, tables
+from blurb.leaderboard import ablation_tables, board, cells, merging, published, sides, tables
 from blurb.leaderboard.board import Entry
 from blurb.leaderboard.page import files
 from blurb.leaderboard.rows import gather
@@ -139,8 +139,8 @@ def test_a_name_is_no_formula_and_comes_back(folder: Path) -> None:
     assert "'=cmd|" in text
     assert ",=cmd|" not in text
     for cell in ("=1", "+a", "-x", "@y", "'=1", "plain", "-1.5", ""):
-        assert tables.original(tables.neutral(cell)) == cell or cell == "'=1"
-    assert tables.neutral("-1.5") == "-1.5"
+        assert cells.original(cells.neutral(cell)) == cell or cell == "'=1"
+    assert cells.neutral("-1.5") == "-1.5"
 
 
 def test_validate(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:

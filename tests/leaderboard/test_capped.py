@@ -76,7 +76,7 @@ def test_it_is_compared_with_no_whole_row(folder: Path) -> None:
     files = dict(of_file(folder / "results.csv", "test"))
     for tiny, whole in ((sides["tiny"], sides["whole"]), (files["tiny"], sides["whole"])):
         line = next(one for one in comparison.judge(whole, tiny, "test", with_units=False) if one.name == "gad")
-        assert line.reason == "other units: at most 64 and all of them were scored"
+        assert line.reason == "other units were scored: all on one side, at most 64 on the other"
     result = CliRunner().invoke(cli, ["check", "tiny", "--baseline", "whole", "--split", "test", "--format", "json"])
     assert result.exit_code == 2
     assert "other units" in json.dumps(json.loads(result.stdout))

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.errors import DataError, StoreError
-from blurb.leaderboard import merging, tables
+from blurb.leaderboard import merging, owners, tables
+from blurb.leaderboard.rows import names as row_names
 from blurb.leaderboard.sides import of_file, read_lines
 from blurb.runs import rows
 from blurb.runs.spec import Trial
@@ -91,12 +92,12 @@ def test_the_golden_tables_come_out_as_they_were_but_for_what_is_new(tmp_path: P
         shutil.copy(GOLDEN / name, tmp_path / name)  # of schema 3: written over, as it is of this store
     tables.rebuild(Store(tmp_path / "store"), tmp_path / "leaderboard.csv")
     new = {
-        name: {"schema", "tokenizer", "recipe", "max_train", "max_eval", "family", "note"}
+        name: {"schema", "tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family", "note"}
         for name in ("leaderboard.csv", "results.csv")
     }
     for name, columns in new.items():
         before, after = (
-            {tuple(value for key, value in line.items() if key not in columns) for _, line in read_lines(path / name)}
+            {frozenset(item for item in line.items() if item[0] not in columns) for _, line in read_lines(path / name)}
             for path in (GOLDEN, tmp_path)
         )
         assert after == before, name
@@ -122,10 +123,16 @@ def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
         rows.write(store, row(model, trial()))
     tables.rebuild(Store(tmp_path / "runs-a"), leaderboard)
     before = leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()
-    with pytest.raises(StoreError, match=r"results\.csv holds 1 trial .* such as a on gad"):
-        tables.rebuild(Store(tmp_path / "runs-b"), leaderboard)
+    for known in (True, False):  # whose they are is noted beside them; without the note the trials say it
+        if not known:
+            (tmp_path / owners.NOTE).unlink()
+        reason = (
+            "they were made from the store .*runs-a" if known else "they hold a on gad, seed 1, which .* does not know"
+        )
+        with pytest.raises(StoreError, match=reason):
+            tables.rebuild(Store(tmp_path / "runs-b"), leaderboard)
     assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
-    with pytest.raises(DataError, match=r"results\.csv:2: the table holds a on gad, which is in none of the files"):
+    with pytest.raises(DataError, match=r"results\.csv:2: the table holds a on gad, seed 1, which is in none of"):
         merging.merge([table(tmp_path / "c", trial(seed=7))], tmp_path)
     assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
 
@@ -167,3 +174,91 @@ def test_the_row_of_53549ab_with_a_note_that_was_not_so(tmp_path: Path) -> None:
     assert notes["baseline:majority", "standard"] == ""
     smoke = "smoke test: scores mean nothing; one seed; at most 64 training units; at most 64 dev and test units"
     assert notes["golden-encoder", "smoke"] == smoke
+
+
+def test_an_old_table_with_other_seeds_is_merged_into_its_row(tmp_path: Path) -> None:
+    """Seed 1 of the golden row from its table of schema 3, seed 2 from a table of today: one row, the score of both."""
+    shutil.copytree(GOLDEN / "store", tmp_path / "store")
+    tables.rebuild(Store(tmp_path / "store"), tmp_path / "leaderboard.csv")
+    head, *lines = (tmp_path / "results.csv").read_text().splitlines()
+    place = tables.RESULTS.index("seed") - len(tables.RESULTS)
+    second = [line for line in lines if line.split(",")[place] == "2"]
+    (tmp_path / "second.csv").write_text("\n".join([head, *second]) + "\n")
+    merging.merge([GOLDEN / "results.csv", tmp_path / "second.csv"], tmp_path / "out")
+    found = read_lines(tmp_path / "out" / "leaderboard.csv")
+    (whole,) = [line for _, line in found if line["model"] == "golden-encoder" and line["complete"] == "yes"]
+    assert (whole["score"], whole["seeds"]) == ("22.28", "2")
+
+
+def test_two_models_of_the_same_trials_are_two(tmp_path: Path) -> None:
+    """Trials are named without the model: a target with both is not written over by a file with one."""
+    planned = trial()
+    for model in ("m", "n"):
+        store = Store(tmp_path / model / "runs")
+        finish(store, model, planned, 0.5)
+        rows.write(store, row(model, planned))
+        tables.rebuild(store, tmp_path / model / "leaderboard.csv")
+    files = [tmp_path / model / "results.csv" for model in ("m", "n")]
+    merging.merge(files, tmp_path / "out")
+    with pytest.raises(DataError, match="the table holds n on gad"):
+        merging.merge(files[:1], tmp_path / "out")
+
+
+def test_a_protocol_that_changed_under_its_name_makes_another_row(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    finish(store, "m", trial(), 0.5)
+    for digit in "01":
+        rows.write(store, row("m", trial(), configuration=replace(CONFIGURATION, protocol_hash=digit * 64)))
+    found = tables.rebuild(store, tmp_path / "leaderboard.csv")
+    names = [side.name for _, side in of_file(tmp_path / "results.csv", "test")]
+    assert len(found) == len(set(names)) == 2
+    assert len(set(row_names(found))) == 2
+
+
+def test_the_runs_of_a_named_table_are_its_own(tmp_path: Path) -> None:
+    for model, name in (("m", "leaderboard.csv"), ("n", "mine.csv")):
+        store = Store(tmp_path / f"runs-{model}")
+        finish(store, model, trial(), 0.5)
+        rows.write(store, row(model, trial()))
+        tables.rebuild(store, tmp_path / name)
+    assert [model for model, _ in of_file(tmp_path / "mine.csv", "test")] == ["n"]
+    (tmp_path / "mine-results.csv").unlink()
+    ((model, side),) = of_file(tmp_path / "mine.csv", "test")  # and not those of results.csv
+    assert (model, side.scores) == ("n", {})
+
+
+@pytest.mark.parametrize("name", ["mine-results.csv", "mine.csv"])
+def test_a_table_of_the_other_kind_is_left_alone(name: str, tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    finish(store, "m", trial(), 0.5)
+    rows.write(store, row("m", trial()))
+    tables.rebuild(store, tmp_path / "mine.csv")
+    if name == "mine.csv":  # a long table where the wide one would go
+        shutil.copy(tmp_path / "mine-results.csv", tmp_path / "mine.csv")
+    with pytest.raises(StoreError, match="is a table of runs and was left as it is"):
+        tables.rebuild(store, tmp_path / name)
+
+
+def test_a_damaged_table_is_told_with_its_line(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    finish(store, "m", trial(), 0.5)
+    rows.write(store, row("m", trial()))
+    tables.rebuild(store, tmp_path / "leaderboard.csv")
+    (tmp_path / owners.NOTE).unlink()
+    with (tmp_path / "results.csv").open("ab") as file:
+        file.write(b"\xff\xfe")
+    with pytest.raises(StoreError, match=r"results\.csv has schema version none"):
+        tables.rebuild(store, tmp_path / "leaderboard.csv")
+    (tmp_path / "results.csv").write_text("schema,metric,trial\n4,f1,abc\n")
+    with pytest.raises(DataError, match=r"results\.csv:1: the columns model, task, seed are missing"):
+        tables.rebuild(store, tmp_path / "leaderboard.csv")
+
+
+def test_removed_trials_stop_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    for model in ("m", "n"):
+        finish(store, model, trial(), 0.5)
+        rows.write(store, row(model, trial()))
+    tables.rebuild(store, tmp_path / "leaderboard.csv")
+    shutil.rmtree(tmp_path / "runs" / "m")
+    assert [one.model for one in tables.rebuild(store, tmp_path / "leaderboard.csv")] == ["n"]

@@ -116,7 +116,9 @@ def test_each_source_keeps_its_own_figures_of_pubmedbert() -> None:
 
 
 def test_a_row_has_one_score_everywhere() -> None:
-    own = Result("own", "0" * 64, "0" * 64, 1, Configuration("quick", "0" * 64, {}, "fp32", "blurb"), {}, {}, {})
+    own = Result(
+        "0" * 12, "own", "0" * 64, "0" * 64, 1, Configuration("quick", "0" * 64, {}, "fp32", "blurb"), {}, {}, {}
+    )
     text = StringIO()
     Console(width=200, file=text).print(comparison([own]))
     for row in published.shipped():

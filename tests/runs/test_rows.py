@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from blurb.errors import DamageWarning
 from blurb.leaderboard.rows import gather
 from blurb.runs import rows
 from blurb.runs.rows import Row
-from blurb.runs.store import Store
+from blurb.runs.store import Store, write_json
 from tests.runs.fakes import CONFIGURATION, finish, row, trial
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "store"
@@ -104,6 +104,18 @@ DAMAGES = {
 }  # fmt: skip
 
 
+for _field in ("model", "weights", "tokenizer", "recipe"):
+    DAMAGES[f"{_field} of another type"] = json.dumps({
+        "schema": 2, "model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, "trials": {}, "families": {},
+        "configuration": CONFIGURATION.identity, _field: ["x"],
+    }).encode()  # fmt: skip
+for _field, _value in (("overrides", None), ("protocol", 3), ("suite", None), ("precision", "\ud800")):
+    DAMAGES[f"{_field} of another type"] = json.dumps({
+        "schema": 2, "model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, "trials": {}, "families": {},
+        "configuration": {**CONFIGURATION.identity, _field: _value},
+    }).encode()  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", DAMAGES)
 def test_a_damaged_row_is_told_and_the_others_stand(kind: str, tmp_path: Path) -> None:
     store = Store(tmp_path)
@@ -117,6 +129,41 @@ def test_a_damaged_row_is_told_and_the_others_stand(kind: str, tmp_path: Path) -
     assert "left out" in str(told[0].message)
     rows.write(store, row("m", trial(seed=2)))  # and it stops no run
     assert bad.exists()
+
+
+def test_a_damaged_row_is_put_together_from_its_trials(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for planned in (trial("gad"), trial("ddi"), trial("hoc", weights="v" * 64)):
+        path = finish(store, "m", planned, 0.5)
+        write_json(path / "provenance.json", {
+            "data_verdict": "identical", "model": "m", "configuration": asdict(CONFIGURATION),
+        })  # fmt: skip
+        store.seal(path)
+    first = rows.write(store, replace(row("m", trial("gad"), trial("ddi")), tokenizer="t"))
+    file = tmp_path / "m" / "rows" / f"{first.key}.json"
+    file.write_text(file.read_text()[:100])
+    with pytest.warns(DamageWarning, match=rf"{first.key}\.json could not be read and is now {first.key}\.damaged"):
+        rows.write(store, replace(row("m", trial("gad")), tokenizer="t"))
+    (found,) = gather(store, lambda text: pytest.fail(text))
+    assert set(found.records) == {"gad", "ddi"}  # the third has other weights
+
+
+def test_datasets_of_other_plug_in_code_leave_the_row(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    old = [trial("gad", plugins={"head": "a"}), trial("ddi", plugins={"head": "a"}), trial("hoc")]
+    rows.write(store, replace(row("m", *old), plugins={one.task: one.plugins for one in old if one.plugins}))
+    new = trial("gad", plugins={"head": "b"})
+    found = rows.write(store, replace(row("m", new), plugins={"gad": new.plugins}))
+    assert found.trials == {"gad": {1: new.hash}, "hoc": {1: trial("hoc").hash}}
+    assert rows.read(store) == [found]
+
+
+def test_a_row_of_53549ab_that_was_never_begun_is_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    _of_53549ab(store, row("m", trial("gad")), "0" * 12)
+    assert rows.read(store) == []
+    finish(store, "m", trial("gad"), 0.5)
+    assert [one.tokenizer for one in rows.read(store)] == ["t"]
 
 
 def test_a_damaged_trial_is_told_and_the_others_stand(tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ def audit(
     from blurb.cli._request import folders
     from blurb.data.audit import audit as examine
     from blurb.data.audit.gather import gather
-    from blurb.errors import SettingsError
+    from blurb.data.read import elsewhere
+    from blurb.errors import DataError, SettingsError
     from blurb.files import write_whole
 
     if out is not None and out.suffix not in (".csv", ".json"):
@@ -57,6 +58,8 @@ def audit(
     chosen = tasks.select(selection)
     folder, _ = folders("blurb", data, None, chosen, has_suite=False)
     corpora, unreadable, notes = gather(chosen, folder, raw, reader_of(model, folder, casing))
+    if not corpora and not unreadable:
+        raise DataError(f"none of the files is there.{elsewhere(chosen, folder)}", folder)
     findings = [*unreadable, *examine(corpora)]
     if form == "table":
         for check in dict.fromkeys(finding.check for finding in findings):

@@ -56,7 +56,7 @@ def stats(
         rows = {split: read_split(task, folder, split) for split in there}
         found += measure(task, rows, read, majority_score)
     if not found:
-        raise DataError(f"none of the files is there: {' '.join(notes)}{elsewhere(chosen, folder)}", folder)
+        raise DataError(f"none of the files is there.{elsewhere(chosen, folder)}", folder)
     if form == "table":
         _show_tables(found)
     elif form == "json":

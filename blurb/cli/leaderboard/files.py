@@ -81,7 +81,7 @@ def add(
 def validate(file: Path) -> None:
     """Is FILE a results.csv, leaderboard.csv or external.csv that blurb can read? Exit code 2, and the line, if not."""
     from blurb.leaderboard import cells, merging, published
-    from blurb.leaderboard.sides import of_file, read_lines
+    from blurb.leaderboard.sides import check_alike, of_file, read_lines
     from blurb.leaderboard.wording import plural
 
     columns, _ = cells.read(file)
@@ -90,7 +90,7 @@ def validate(file: Path) -> None:
     else:
         lines = read_lines(file)
         if "metric" in lines[0][1]:
-            merging.check_alike((file, number, line) for number, line in lines)
+            check_alike([(file, number, line) for number, line in lines], merging.ALIKE)
         rows = [f"{side.name}: {plural(len(side.means), 'dataset')}" for _, side in of_file(file, "test", alone=True)]
     for row in rows:
         click.echo(row)

@@ -42,7 +42,7 @@ def command(
     from blurb import tasks
     from blurb.errors import SettingsError, UnknownName
     from blurb.leaderboard import board, published
-    from blurb.leaderboard.rows import gather
+    from blurb.leaderboard.rows import gather, names
     from blurb.leaderboard.tables import NAMES
     from blurb.runs.store import Store
 
@@ -55,7 +55,9 @@ def command(
     if not rows:
         raise SettingsError(f"{output}: there is no finished row that fits.")
     left_out = _leaks(rows, data) if without else None
-    entries = [board.of_result(row, not no_intervals, left_out) for row in rows]
+    entries = [
+        board.of_result(row, not no_intervals, left_out, label) for row, label in zip(rows, names(rows), strict=True)
+    ]
     if not no_published and not left_out and suite == "blurb":
         entries += [board.of_published(row) for row in published.shipped()]
     shown = NAMES if datasets else (*tasks.TYPES, board.SCORE)
@@ -66,9 +68,11 @@ def command(
         for rank, entry in board.ranked(entries, column)
     ]
     show(("rank", "row", *shown, "runs"), lines, form, numbers=("rank", *shown, "runs"))
-    for entry in entries:
-        if entry.capped and form == "table":
+    for entry in entries if form == "table" else ():
+        if entry.capped:
             click.echo(f"{entry.name}: not ranked, as a part of the units was scored ({entry.note}).")
+        elif entry.note:
+            click.echo(f"{entry.name}: {entry.note}.")
     if left_out and form == "table":
         counts = ", ".join(f"{name} {len(ids)}" for name, ids in left_out.items() if ids)
         click.echo(f"Test units left out, as their input is in train: {counts or 'none'}.")

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from blurb.errors import SettingsError, StoreError, UnknownName
-from blurb.leaderboard.rows import DEMO, Result, gather
+from blurb.leaderboard.rows import DEMO, Result, extras, gather
+from blurb.leaderboard.wording import distinct
 from blurb.runs.store import Store
 from blurb.tasks import Task
 
@@ -114,10 +115,10 @@ def _labels(chosen: Sequence[Result]) -> list[str]:
         " ".join(filter(None, (row.configuration.suite, row.configuration.text, row.configuration.precision)))
         for row in chosen
     ]
-    for part in ("weights", "tokenizer"):
-        keys = [(row.model, label) for row, label in zip(chosen, plain, strict=True)]
-        plain = [
-            f"{label} {getattr(row, part)[:12]}".strip() if keys.count(key) > 1 else label
-            for row, label, key in zip(chosen, plain, keys, strict=True)
-        ]
-    return plain
+    told = list(plain)
+    for model in {row.model for row in chosen}:  # labels need to differ within a model only
+        places = [place for place, row in enumerate(chosen) if row.model == model]
+        apart = distinct([plain[place] for place in places], [extras(chosen[place])[1:] for place in places])
+        for place, label in zip(places, apart, strict=True):
+            told[place] = label
+    return told

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from blurb.errors import SettingsError, UnknownName
-from blurb.leaderboard import published
+from blurb.leaderboard import notes, published
 from blurb.leaderboard.exports._base import Wanted, rows
 from blurb.leaderboard.rows import DEMO, Result
 from blurb.leaderboard.score import members
@@ -113,8 +113,7 @@ def _of_result(row: Result, own: Sequence[Result], datasets: Sequence[Task]) -> 
         facts.append("synthetic data")
     elif row.data != "verified":
         facts.append(f"data not verified as BLURB's: {row.data}")
-    if row.note:
-        facts.append(row.note)
+    facts += [part for part in row.note.split("; ") if part and part != notes.ONE_SEED]  # the seeds are there already
     return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.", row.capped)
 
 

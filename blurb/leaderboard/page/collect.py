@@ -66,8 +66,9 @@ def _same(key: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _told_apart(entries: Sequence[Entry]) -> list[Entry]:
-    """Entries of one name and setting differ in their weights, tokenizer or recipe, and then say so."""
-    for place in (2, 3, 4):  # of these in `KEY`
+    """Entries of one name and setting differ in weights, protocol's hash, tokenizer or recipe, and then say so."""
+    for column in ("weights", "protocol_hash", "tokenizer", "recipe"):
+        place = KEY.index(column)
         labels = [entry.label for entry in entries]
         entries = [
             replace(entry, detail=f"{entry.detail} {entry.key[place][:8]}".strip())

@@ -54,7 +54,7 @@ def _entry(key: tuple[str, ...], rows: dict[str, list[Line]]) -> Entry:
     types, score = intervals.averages({task: one for task, one in known.items() if task in tables.NAMES})
     every = [line for lines in rows.values() for line in lines]
     suite, model = key[:2]
-    detail = " ".join(every[0][column] for column in tables.ASKED if every[0][column])
+    detail = " ".join(filter(None, (every[0][column] for column in ("protocol", "overrides", "precision"))))
     data = {task: ",".join(sorted({line["data_hash"] for line in lines})) for task, lines in rows.items()}
     means = {task: one.value.mean for task, one in known.items()}
     doubts = [f"{task} {one.data}" for task, one in datasets.items() if one.data not in ("identical", "synthetic")]
@@ -117,4 +117,4 @@ def _cells(path: Path) -> list[Line]:
             raise DataError(
                 f"schema version {line['schema'] or 'none'}; this reads {ablation_tables.SCHEMA}.", path, number
             )
-    return [{column: tables.original(cell) for column, cell in line.items()} for line in found]
+    return [{column: cells.original(cell) for column, cell in line.items()} for line in found]
