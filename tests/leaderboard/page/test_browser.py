@@ -104,8 +104,8 @@ def test_sorts_by_keyboard(tab: Any) -> None:
 def test_filters_by_words_and_kind(tab: Any) -> None:
     everything = shown(tab)
     assert len(everything) == 3 + len(published.shipped())
-    tab.fill(".find", "pubmedbert gu2021")
-    assert shown(tab) == ["PubMedBERT"]
+    tab.fill(".find", "clinicalbert gu2021")
+    assert shown(tab) == ["ClinicalBERT"]
     assert tab.locator(".card:visible").count() == 1
     assert tab.locator(".status").text_content() == f"1 of {len(everything)} rows."
     tab.fill(".find", "")
