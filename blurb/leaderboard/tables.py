@@ -110,7 +110,7 @@ def leaderboard_line(row: Result) -> dict[str, str]:
         "schema": str(SCHEMA),
         "suite": row.configuration.suite,
         **model(row),
-        **configuration(row),
+        **asked(row),
         **numbers(row.means()),
         "seeds": _seeds(row),
         "complete": "yes" if row.complete else "no",
@@ -147,12 +147,17 @@ def model(row: Result) -> dict[str, str]:
     }
 
 
+def asked(row: Result) -> dict[str, str]:
+    """`configuration` with the hash of the protocol, in the order of the key."""
+    found = {**configuration(row), "protocol_hash": row.configuration.protocol_hash[:12]}
+    return {column: found[column] for column in ASKED}
+
+
 def configuration(row: Result) -> dict[str, str]:
-    """Protocol with its hash, overrides and precision of a row, as columns."""
+    """Protocol, overrides and precision of a row, as columns."""
     overrides = row.configuration.overrides
     return {
         "protocol": row.configuration.protocol,
-        "protocol_hash": row.configuration.protocol_hash[:12],
         "overrides": " ".join(f"{key}={overrides[key]}" for key in sorted(overrides)),
         "precision": row.configuration.precision,
     }
@@ -179,7 +184,7 @@ def _result_lines(row: Result) -> list[dict[str, str]]:
                         "schema": str(SCHEMA),
                         "suite": row.configuration.suite,
                         **model(row),
-                        **configuration(row),
+                        **asked(row),
                         **{axis: str(record.trial.settings.get(axis, "")) for axis in AXES},
                         **{limit: str(record.trial.settings.get(limit) or "") for limit in LIMITS},
                         "task": task,

@@ -155,7 +155,7 @@ def test_a_plot_without_matplotlib_is_refused_before_training(tmp_path: Path, mo
         ("tagging", ["--tasks", "gad"], "do not differ on gad"),
         ("tagging", ["--set", "tagging=io"], "fixes it in every cell"),
         ("tagging", ["--plot", "tagging.jpg"], "not 'tagging.jpg'"),
-        ("head", ["--tasks", "gad", "--dry-run", "--output", "/proc/x"], "--output /proc/x cannot be written"),
+        ("head", ["--tasks", "gad", "--dry-run", "--output", "/proc/x"], "--output: /proc/x cannot be written"),
     ],
 )
 def test_what_cannot_be_is_refused_before_training(

@@ -115,7 +115,7 @@ def test_run_and_score_again_when_the_file_is_gone(tmp_path: Path) -> None:
     metrics = json.loads((trial / "metrics.json").read_text())
     (trial / "metrics.json").write_text(json.dumps({**metrics, "metrics_version": 0}))
     store.seal(trial)
-    assert rescore.rescore(store) == 1
+    assert rescore.rescore(store) == (1, 1)
     assert json.loads((trial / "metrics.json").read_text()) == metrics
 
 

@@ -17,7 +17,7 @@ from blurb.leaderboard.page.made import made, public
 from blurb.leaderboard.page.model import Board, Curve, Dataset, Entry, Page
 from blurb.leaderboard.rows import DEMO, Result, gather
 from blurb.leaderboard.sides import of_result
-from blurb.leaderboard.tables import KEY, NAMES, READ, configuration, model
+from blurb.leaderboard.tables import KEY, NAMES, READ, asked, model
 from blurb.runs.store import Record, Store
 
 TITLE = "BLURB leaderboard"
@@ -88,7 +88,6 @@ def _rank(entry: Entry) -> tuple[bool, float, int, float, str]:
 def _entry(row: Result) -> Entry:
     known = intervals.of_result(row)
     types, score = intervals.averages({task: one for task, one in known.items() if task in NAMES})
-    columns = configuration(row)
     detail = " ".join(part for part in (row.configuration.text, row.configuration.precision) if part)
     side = replace(of_result(row, "test"), means={task: one.value.mean for task, one in known.items()})
     return Entry(
@@ -96,7 +95,7 @@ def _entry(row: Result) -> Entry:
         model=row.model,
         detail=public(detail),
         suite=row.configuration.suite,
-        key=(row.configuration.suite, *model(row).values(), *columns.values()),
+        key=(row.configuration.suite, *model(row).values(), *asked(row).values()),
         datasets={
             task: _dataset(row, task, known[task], dict(sorted(side.scores[task].items()))) for task in row.records
         },
