@@ -89,6 +89,6 @@ def _logistic(z: Tensor, y: Tensor, kind: Kind, labels: int, strength: float) ->
         value.backward()  # type: ignore[no-untyped-call]
         return value
 
-    optimizer.step(closure)  # type: ignore[arg-type]
+    optimizer.step(closure)  # type: ignore[no-untyped-call]
     with torch.no_grad():
         return weight.detach(), bias.detach(), float(objective())

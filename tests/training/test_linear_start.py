@@ -73,5 +73,6 @@ def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
     after = tiny.weights(network)
     assert all(torch.equal(after[name], value) for name, value in before.items())
     predicted, _ = trainer.predict(inputs)
-    right = np.concatenate([np.atleast_1d(p) == np.atleast_1d(a) for p, a in zip(predicted, answers, strict=True)])
+    pairs = [(np.atleast_1d(one), np.atleast_1d(two)) for one, two in zip(predicted, answers, strict=True)]
+    right = np.concatenate([one[: len(two)] == two for one, two in pairs])  # tags of padding follow those of words
     assert right.mean() > 0.6  # of three classes
