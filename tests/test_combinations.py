@@ -36,8 +36,8 @@ TAGGED = ("ncbi-disease", "ebm-pico")
 RELATIONS = ("chemprot", "ddi", "gad")
 OTHERS = ("biosses", "hoc", "pubmedqa")
 CHAINS = {"crf", "bilstm-crf"}
-MENTIONS = {"mention", "mention-mean"}
-ANYWHERE = {"cls", "cls-pooler", "mean", "attention"}
+MENTIONS = {"mention", "mention-mean", "cls-mean-mentions"}
+ANYWHERE = {"cls", "cls-pooler", "mean", "cls-mean", "attention"}
 Combination = dict[str, str]
 
 

@@ -39,6 +39,8 @@ class Formulation(ABC):
     """Names of the settings that concern this task type and not every other."""
     pooled: ClassVar[bool] = True
     """Whether the encoder's output is pooled to one vector an input."""
+    by_document: ClassVar[bool] = False
+    """Whether documents are scored and not units."""
     has_entities: ClassVar[bool] = False
     """Whether the features say where two entities are."""
 

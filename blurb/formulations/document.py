@@ -23,6 +23,7 @@ class Document(Formulation):
     """
 
     kind = "multi"
+    by_document = True
     settings = ("document_unit",)
 
     def units(self, examples: Iterable[Row]) -> list[Row]:

@@ -15,6 +15,8 @@ from blurb.training.tracking import Tracking
 
 Progress = Callable[[int, int], None]
 History = list[dict[str, Any]]
+DEV_SAMPLE = 2
+"""Apart from the draw of the training units, which begins with the seed alone."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,24 @@ class Units:
             return cls(rows, key, name=name)
         picked = np.random.default_rng(seed).choice(len(rows), size=most, replace=False)
         return cls(rows, key, sorted(int(i) for i in picked), name)
+
+    def sample(self, most: int, seed: int, whole: bool = False) -> Units:
+        """`most` of the units in use, drawn by the seed, or `whole` documents until there are enough; 0 gives all."""
+        if not most or len(self.used) <= most:
+            return self
+        random = np.random.default_rng((seed, DEV_SAMPLE))
+        inside = list(range(len(self.rows)) if self.chosen is None else self.chosen)
+        names = [str(self.rows[i].get("doc_id")) if whole else str(i) for i in inside]
+        members: dict[str, list[int]] = {}
+        for name, i in zip(names, inside, strict=True):
+            members.setdefault(name, []).append(i)
+        order = list(members)
+        picked: list[int] = []
+        for place in random.permutation(len(order)):
+            if len(picked) >= most:
+                break
+            picked += members[order[place]]
+        return Units(self.rows, self.key, sorted(picked), f"{self.name}_sample")
 
     @property
     def used(self) -> Sequence[Row]:

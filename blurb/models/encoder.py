@@ -18,6 +18,7 @@ from blurb.models._base import History, Learner, Progress, Units
 from blurb.models.loading import capacity, is_causal, load_encoder, tokenizer_of
 from blurb.models.source import Source
 from blurb.training.hardware import Precision, choose_device, seed_everything
+from blurb.training.linear_start import linear_start
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
 from blurb.training.protocol import complete
@@ -32,6 +33,8 @@ def check(source: Source, formulation: Formulation, settings: Settings) -> None:
         raise SettingsError(f"{settings.head} is not a subclass of blurb.heads.Head.")
     if formulation.kind not in head.kinds:
         raise SettingsError(f"The head '{settings.head}' does not serve {formulation.task.name} ({formulation.kind}).")
+    if settings.head_init == "linear" and head is not heads.get("linear"):
+        raise SettingsError(f"head_init=linear fits the head 'linear' and no other (got '{settings.head}').")
     if formulation.pooled and not head.reads_sequence:
         reason = _unfit(parse(poolings, settings.pooling)[0], formulation, source)
         if reason:
@@ -88,15 +91,20 @@ class EncoderLearner(Learner):
         )
         features = self._features(train)
         targets = self.formulation.targets(train.used)
-        gold = [self.formulation.gold(unit) for unit in dev.used]
-        documents = [unit.get("doc_id") for unit in dev.used]
+        choosing = dev.sample(chosen.dev_sample, seed, whole=self.formulation.by_document)
+        gold = [self.formulation.gold(unit) for unit in choosing.used]
+        documents = [unit.get("doc_id") for unit in choosing.used]
 
         def evaluate() -> float:
-            predicted, _ = self.predict(dev)
+            predicted, _ = self.predict(choosing)
             return self.formulation.main_metric(self.formulation.score(gold, predicted, documents))
 
+        if chosen.head_init == "linear":
+            self.facts["head_start"] = linear_start(self.trainer, features, targets, seed)
         history = self.trainer.fit(features, targets, chosen, seed, evaluate)
-        self.facts.update(max_length=self.limit, micro_batch=self.trainer.micro_batch)
+        self.facts.update(
+            max_length=self.limit, micro_batch=self.trainer.micro_batch, choosing_units=len(choosing.used)
+        )
         return [asdict(epoch) for epoch in history]
 
     def predict(self, units: Units) -> Output:

@@ -93,6 +93,8 @@ class Trainer:
         lengths = features.ids.lengths
         per_epoch = math.ceil(len(features) / settings.batch_size)
         total = per_epoch * settings.epochs
+        if settings.max_updates:
+            total = min(total, settings.max_updates)
         factor = learning_rate_factor(settings.warmup, total)
         encoder: Any = self.network.encoder
         if settings.weight_decay == 0 and encoder.get_input_embeddings().weight.requires_grad:
@@ -102,24 +104,25 @@ class Trainer:
         history: list[Epoch] = []
         best: tuple[float, dict[str, torch.Tensor]] | None = None
         done = 0
-        for epoch in range(1, settings.epochs + 1):
+        epochs = math.ceil(total / per_epoch)
+        for epoch in range(1, epochs + 1):
             self.network.train()
             losses: list[torch.Tensor] = []
             rate = 0.0
-            for rows in training_batches(lengths, settings.batch_size, rng):
+            for rows in training_batches(lengths, settings.batch_size, rng)[: total - done]:
                 rate = settings.lr * factor(done)
                 for group in optimizer.param_groups:
-                    group["lr"] = rate * group["scale"]
+                    group["lr"] = group["peak"] * factor(done) * group["scale"]
                 losses.append(self._step(features, rows, targets, optimizer, settings.clip_norm))
                 done += 1
                 self.on_step(done, total)
-                if done % CHECK_EVERY == 0 or len(losses) == per_epoch:
+                if done % CHECK_EVERY == 0 or done == total or len(losses) == per_epoch:
                     _check(losses, epoch, done, settings)
             mean = float(torch.stack(losses).mean())
-            score = evaluate() if settings.select == "best" or epoch == settings.epochs else None
+            score = evaluate() if settings.select == "best" or epoch == epochs else None
             history.append(Epoch(epoch, mean, rate, score))
             self.tracking.log({"loss": mean, "learning_rate": rate, "dev": score}, epoch)
-            log.info("epoch %d of %d: loss %.4f, dev %s", epoch, settings.epochs, mean, score)
+            log.info("epoch %d of %d: loss %.4f, dev %s", epoch, epochs, mean, score)
             if settings.select == "best" and score is not None and (best is None or score > best[0]):
                 state = {name: value.detach().to("cpu", copy=True) for name, value in self.network.state_dict().items()}
                 best = (score, state)
@@ -168,6 +171,23 @@ class Trainer:
             self.accelerator.backward(loss)
             total += loss.detach()
         return total
+
+    @torch.no_grad()
+    def head_features(self, features: Features, targets: Targets) -> tuple[torch.Tensor, torch.Tensor]:
+        """What the head reads of every input, without dropout, and what it learns: on the CPU, words in one dimension.
+
+        :param targets: of all units of `features`
+        :returns: (rows, size) and (rows,) or (rows, labels)
+        """
+        self.network.eval()
+        found: list[tuple[torch.Tensor, torch.Tensor]] = []
+        for rows in prediction_batches(features.ids.lengths, PIECES.get(self.device.type, 8_192)):
+            batch = collate(features, rows, self.pad_id, targets).to(self.device)
+            vectors, answers = self.network.features(batch), _answers(batch)
+            if batch.word_mask is not None:
+                vectors, answers = vectors[batch.word_mask], answers[batch.word_mask]
+            found.append((vectors.cpu(), answers.cpu()))
+        return torch.cat([vectors for vectors, _ in found]), torch.cat([answers for _, answers in found])
 
     @torch.inference_mode()
     def predict(self, features: Features) -> tuple[list[npt.NDArray[np.generic]], list[npt.NDArray[np.generic]]]:

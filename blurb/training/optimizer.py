@@ -7,26 +7,33 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
+from blurb.training.network import Network
 from blurb.training.settings import Settings
 
 
-def adamw(network: nn.Module, settings: Settings) -> torch.optim.AdamW:
+def adamw(network: Network, settings: Settings) -> torch.optim.AdamW:
     """AdamW over all parameters that learn; no decay on biases and norms, as is usual for BERT.
 
-    Every group has a `scale` of the learning rate; a module asks for one by `learning_rate_scale`.
+    Every group has a `peak` learning rate, `lr` or outside of the encoder `head_lr`, and a `scale` of it; a module asks
+    for one by `learning_rate_scale`.
     """
+    inside = set(network.encoder.parameters()) if settings.head_lr else set(network.parameters())
     scales = {
         parameter: float(module.learning_rate_scale)  # type: ignore[arg-type]
         for module in network.modules()  # parents first
         if hasattr(module, "learning_rate_scale")
         for parameter in module.parameters()
     }
-    found: dict[tuple[float, float], list[nn.Parameter]] = {}
+    found: dict[tuple[float, float, float], list[nn.Parameter]] = {}  # decay, peak, scale
     for parameter in network.parameters():
         if parameter.requires_grad:
             decay = settings.weight_decay if parameter.ndim > 1 else 0.0
-            found.setdefault((decay, scales.get(parameter, 1.0)), []).append(parameter)
-    groups = [{"params": chosen, "weight_decay": decay, "scale": scale} for (decay, scale), chosen in found.items()]
+            rate = settings.lr if parameter in inside else settings.head_lr
+            found.setdefault((decay, rate, scales.get(parameter, 1.0)), []).append(parameter)
+    groups = [
+        {"params": chosen, "weight_decay": decay, "peak": peak, "scale": scale}
+        for (decay, peak, scale), chosen in found.items()
+    ]
     return torch.optim.AdamW(
         groups, lr=settings.lr, betas=(settings.beta1, settings.beta2), eps=settings.epsilon, fused=True
     )

@@ -39,6 +39,10 @@ class Settings:
     tagging: str
     relation_input: str
     document_unit: str
+    head_lr: float
+    head_init: str
+    max_updates: int
+    dev_sample: int
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "epochs", "max_length"):
@@ -53,6 +57,9 @@ class Settings:
             "max_eval",
             "freeze_layers",
             "reinit_layers",
+            "head_lr",
+            "max_updates",
+            "dev_sample",
         ):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise SettingsError(f"{name} must be 0 or more, not {getattr(self, name)}.")
@@ -63,7 +70,11 @@ class Settings:
             raise SettingsError(f"layer_decay must be above 0 and at most 1, not {self.layer_decay}.")
         if not 0 < self.epsilon < float("inf"):
             raise SettingsError(f"epsilon must be above 0, not {self.epsilon}.")
-        for name, choices in (("select", ("best", "last")), ("document_unit", ("sentence", "abstract"))):
+        for name, choices in (
+            ("select", ("best", "last")),
+            ("document_unit", ("sentence", "abstract")),
+            ("head_init", ("random", "linear")),
+        ):
             if getattr(self, name) not in choices:
                 raise SettingsError(f"{name} is one of {', '.join(choices)}, not '{getattr(self, name)}'.")
         if self.word_pooling not in words.POOLINGS:
@@ -74,7 +85,7 @@ class Settings:
             raise UnknownName("tagging scheme", self.tagging, tagging.SCHEMES)
 
 
-LATER: tuple[str, ...] = ()
+LATER: tuple[str, ...] = ("head_lr", "head_init", "max_updates", "dev_sample")
 """Settings that came after the first stores: no part of a trial while they have their default, so that what was done
 stays done."""
 MOST = 1e300

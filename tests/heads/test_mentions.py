@@ -46,3 +46,15 @@ def test_attention_weighs_what_is_there(batch: tuple[torch.Tensor, ...]) -> None
     row = hidden[1, :5]
     weights = (torch.tanh(row @ pooling.inner.weight.T + pooling.inner.bias) @ pooling.score.weight[0]).softmax(0)
     torch.testing.assert_close(pooling(hidden, mask)[1], weights @ row)
+
+
+@pytest.mark.parametrize("cls", [0, -1])
+def test_parts_are_concatenated(cls: int, batch: tuple[torch.Tensor, ...]) -> None:
+    hidden, mask, entities = batch
+    parts = [poolings.get(name)(SIZE, cls) for name in ("cls", "mean", "mention-mean")]
+    expected = [part(hidden, mask, entities=entities) for part in parts]
+    for name, count in (("cls-mean", 2), ("cls-mean-mentions", 3)):
+        pooling = poolings.get(name)(SIZE, cls)
+        whole = torch.cat(expected[:count], 1)
+        assert pooling.size == whole.shape[1]
+        torch.testing.assert_close(pooling(hidden, mask, entities=entities), whole)

@@ -368,3 +368,24 @@ def test_devices_and_precisions_that_are_not_there_are_refused() -> None:
         choose_precision("fp16", cpu)
     with pytest.raises(SettingsError, match="not 'int8'"):
         choose_precision("int8", cpu)
+
+
+def test_a_budget_of_updates_ends_within_an_epoch() -> None:
+    inputs = tiny.features(40)
+    steps: list[tuple[int, int]] = []
+    net = tiny.trainer(tiny.network(), on_step=lambda done, total: steps.append((done, total)))
+    chosen = tiny.settings(epochs=10, max_updates=12)  # five to an epoch
+    history = net.fit(inputs, tiny.targets(inputs), chosen, 1, lambda: 0.5)
+    assert steps == [(done, 12) for done in range(1, 13)]
+    assert [(epoch.epoch, epoch.dev) for epoch in history] == [(1, 0.5), (2, 0.5), (3, 0.5)]
+    assert history[-1].learning_rate == pytest.approx(1e-3 * (1 / 11))  # decays to 0 at the end of the budget
+
+
+def test_a_budget_that_is_not_reached_changes_nothing() -> None:
+    inputs = tiny.features(40)
+    found = []
+    for limit in (0, 1_000):
+        net = tiny.network()
+        tiny.trainer(net).fit(inputs, tiny.targets(inputs), tiny.settings(max_updates=limit), 1, lambda: 0.5)
+        found.append(tiny.weights(net))
+    assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])

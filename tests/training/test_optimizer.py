@@ -56,3 +56,12 @@ def test_every_parameter_that_learns_is_in_one_group() -> None:
     network.encoder.embeddings.requires_grad_(False)
     listed = [id(parameter) for group in adamw(network, tiny.settings()).param_groups for parameter in group["params"]]
     assert sorted(listed) == sorted(id(parameter) for parameter in network.parameters() if parameter.requires_grad)
+
+
+def test_head_and_pooling_learn_with_a_rate_of_their_own() -> None:
+    network = tiny.network()
+    groups = adamw(network, tiny.settings(lr=1e-4, head_lr=1e-3)).param_groups
+    peaks = {id(parameter): group["peak"] for group in groups for parameter in group["params"]}
+    for name, parameter in network.named_parameters():
+        assert peaks[id(parameter)] == (1e-4 if name.startswith("encoder.") else 1e-3), name
+    assert {group["peak"] for group in adamw(network, tiny.settings(lr=1e-4)).param_groups} == {1e-4}

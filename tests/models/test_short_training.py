@@ -1,0 +1,89 @@
+"""Settings of short fine-tunings through a trial: the start of the head, the dev sample, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blurb import models, tasks
+from blurb.errors import SettingsError
+from blurb.formulations import bind
+from blurb.models import Units
+from blurb.models.encoder import check
+from blurb.runs import plan
+from blurb.runs.store import Store, read_json
+from blurb.runs.worker import execute
+from blurb.training import protocol
+from blurb.training.protocol import complete
+
+DATA = Path(__file__).parents[1] / "golden" / "data"
+
+
+def trial(checkpoint: Path, store: Path, task: str, **overrides: Any) -> tuple[str, dict[str, Any]]:
+    """Runs one and gives its hash and the facts of its provenance."""
+    source = models.resolve(str(checkpoint))
+    request = plan.Request(
+        sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("standard"), data=DATA, store=store,
+        precision="fp32", device="cpu", overrides={"epochs": 2, "batch_size": 4, **overrides}, raw=DATA,
+    )  # fmt: skip
+    job = plan.job(request, source, tasks.get(task), 1)
+    outcome = execute(job)
+    assert outcome.status == "done", outcome.message
+    return job.trial.hash, read_json(Store(store).path(source.name, task, job.trial.hash) / "provenance.json")["facts"]
+
+
+@pytest.mark.parametrize(
+    ("task", "pooling"),
+    [
+        ("ncbi-disease", "cls"),
+        ("gad", "cls-mean-mentions"),
+        ("hoc", "cls-mean"),
+        ("biosses", "mean"),
+        ("pubmedqa", "cls"),
+    ],
+)
+def test_every_kind_of_task_starts_from_a_fit(
+    task: str, pooling: str, checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    settings = {"head_init": "linear", "head_lr": 1e-3, "pooling": pooling, "max_updates": 4, "dev_sample": 3}
+    hash_, facts = trial(checkpoint("bert_uncased"), tmp_path, task, **settings)
+    assert facts["head_start"]["rows"] >= 12
+    assert 3 <= facts["choosing_units"] <= 6
+    plain = {**settings, "head_init": "random", "head_lr": 0.0, "max_updates": 0, "dev_sample": 0}
+    assert trial(checkpoint("bert_uncased"), tmp_path, task, **plain)[0] != hash_
+
+
+def test_a_linear_start_needs_the_linear_head(checkpoint: Callable[[str], Path]) -> None:
+    source, task = models.resolve(str(checkpoint("bert_uncased"))), tasks.get("gad")
+    for head in ("bilstm", "bilstm,hidden=32"):
+        with pytest.raises(SettingsError, match=r"head_init=linear fits the head 'linear' and no other \(got 'bilstm"):
+            check(source, bind(task), complete({"max_length": 32, "head": head, "head_init": "linear"}))
+
+
+@pytest.mark.parametrize("value", ["halfway", ""])
+def test_another_start_is_refused(value: str) -> None:
+    with pytest.raises(SettingsError, match="head_init is one of random, linear"):
+        complete({"max_length": 32, "head_init": value})
+
+
+def test_a_sample_of_dev() -> None:
+    rows = [{"id": str(number), "doc_id": f"d{number // 3}"} for number in range(30)]
+    dev = Units(rows, "dev", name="dev")
+    assert dev.sample(0, 1) is dev
+    assert dev.sample(30, 1) is dev
+    assert dev.sample(99, 1) is dev  # more than there are: all of them
+    drawn = dev.sample(10, 1)
+    assert len(drawn.used) == 10
+    assert [row["id"] for row in drawn.used] == sorted((row["id"] for row in drawn.used), key=int)
+    assert dev.sample(10, 1).chosen == drawn.chosen
+    assert dev.sample(10, 2).chosen != drawn.chosen
+    whole = dev.sample(10, 1, whole=True)
+    documents = {row["doc_id"] for row in whole.used}
+    assert len(whole.used) == 12  # four documents of three
+    assert sum(row["doc_id"] in documents for row in rows) == 12
+    part = Units(rows, "dev", list(range(0, 30, 2)), "dev").sample(5, 1)
+    assert part.chosen is not None
+    assert set(part.chosen) <= set(range(0, 30, 2))

@@ -1,0 +1,78 @@
+"""A linear fit on frozen features. Oracles: scikit-learn's logistic and ridge regressions on standardised features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multiclass import OneVsRestClassifier
+
+from blurb.heads._base import Kind
+from blurb.training.linear_start import fit, linear_start
+from tests.training import tiny
+
+ROWS, SIZE = 240, 12
+
+
+def data(kind: Kind, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    """Features of very different scales, and answers that follow from them with noise."""
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(ROWS, SIZE)) * 10 ** random.uniform(-3, 2, SIZE) + random.normal(size=SIZE)
+    logits = (x - x.mean(0)) / x.std(0) @ random.normal(size=(SIZE, 3)) + random.normal(size=(ROWS, 3))
+    answers = {
+        "single": logits.argmax(1), "tokens": logits.argmax(1), "multi": (logits > 0.5).astype(int),
+        "regression": logits[:, 0],
+    }[kind]  # fmt: skip
+    return torch.tensor(x, dtype=torch.float32), torch.tensor(answers)
+
+
+@pytest.mark.parametrize("strength", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("kind", ["single", "tokens", "multi", "regression"])
+def test_it_is_scikit_learns(kind: Kind, strength: float) -> None:
+    x, y = data(kind)
+    labels = 1 if kind == "regression" else 3
+    weight, bias, _ = fit(x, y, kind, labels, strength)
+    assert weight.shape == (labels, SIZE)
+    z = (x.numpy() - x.numpy().mean(0)) / x.numpy().std(0)
+    found = (x @ weight.T + bias).numpy()
+    if kind == "regression":
+        expected = Ridge(alpha=strength).fit(z, y.numpy()).predict(z)[:, None]
+    else:
+        model = LogisticRegression(C=1 / strength, max_iter=5_000, tol=1e-10)
+        expected = (OneVsRestClassifier(model) if kind == "multi" else model).fit(z, y.numpy()).decision_function(z)
+    if kind in ("single", "tokens"):  # scores of classes are known up to what all have in common
+        found, expected = found - found.mean(1, keepdims=True), expected - expected.mean(1, keepdims=True)
+    assert found == pytest.approx(expected, abs=2e-2)
+
+
+def test_a_feature_that_never_changes_has_no_part() -> None:
+    x, y = data("single")
+    x[:, 3] = 7.0
+    weight, bias, loss = fit(x, y, "single", 3, 1.0)
+    assert torch.isfinite(weight).all()
+    assert torch.isfinite(bias).all()
+    assert 0 < loss < 1.1
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
+    kind: Kind = "tokens" if words else "single"
+    network = tiny.network(kind, dropout=0.1)
+    inputs = tiny.features(120, words=words)
+    answers = tiny.targets(inputs)
+    trainer = tiny.trainer(network)
+    before = {name: value for name, value in tiny.weights(network).items() if name.startswith("encoder")}
+    x, y = trainer.head_features(inputs, answers)
+    assert len(x) == len(y) == (sum(map(len, answers)) if words else 120)
+    facts = linear_start(trainer, inputs, answers, seed=1)
+    assert facts["rows"] == len(x)
+    weight, bias, _ = fit(x, y, kind, 3, 1.0)
+    assert torch.equal(network.head.linear.weight, weight)
+    assert torch.equal(network.head.linear.bias, bias)
+    after = tiny.weights(network)
+    assert all(torch.equal(after[name], value) for name, value in before.items())
+    predicted, _ = trainer.predict(inputs)
+    pairs = [(np.atleast_1d(one), np.atleast_1d(two)) for one, two in zip(predicted, answers, strict=True)]
+    right = np.concatenate([one[: len(two)] == two for one, two in pairs])  # tags of padding follow those of words
+    assert right.mean() > 0.6  # of three classes
