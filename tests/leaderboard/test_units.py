@@ -36,7 +36,10 @@ def answers(task: tasks.Task, kind: str, gold: list[Any], rng: random.Random) ->
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", played.NAMES)
-def test_the_interval_is_around_the_metric(name: str, kind: str, tmp_path: Path) -> None:
+def test_the_interval_is_around_the_metric(
+    name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board, "RESAMPLES", 50)
     task, store = tasks.get(name), Store(tmp_path)
     formulation = formulations.bind(task, {})
     trials = [fakes.trial(name, seed) for seed in (1, 2)]

@@ -24,7 +24,7 @@ print(source.weights, source.tokenizer)
 """
 
 
-@pytest.mark.parametrize("parallel", ["false", "true"])
+@pytest.mark.parametrize("parallel", ["true", pytest.param("false", marks=pytest.mark.slow)])
 def test_the_demo_suite_gives_the_committed_checkpoint_in_every_process(tmp_path: Path, parallel: str) -> None:
     """Whoever changes it raises `scratch.VERSION` and commits the new hashes: all rows of scratch:tiny run again."""
     environment = {**os.environ, "BLURB_HOME": str(tmp_path), "TOKENIZERS_PARALLELISM": parallel}
