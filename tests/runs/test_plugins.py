@@ -142,7 +142,8 @@ def test_workers_load_it_and_an_edit_runs_again(tmp_path: Path, checkpoint: Call
     file.write_text(HEAD)
     command = [
         sys.executable, "-m", "blurb", "run", str(checkpoint("bert_uncased")), "--data", str(DATA), "--protocol",
-        "smoke", "--tasks", "gad,biosses", "--head", "./heads/my_head.py:MyHead,width=5", "--jobs", "2", "--device", "cpu",
+        "smoke", "--tasks", "gad,biosses", "--head", "./heads/my_head.py:MyHead,width=5", "--jobs", "2", "--device",
+        "cpu",
     ]  # fmt: skip
 
     def run() -> str:
