@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -94,16 +95,24 @@ class EncoderLearner(Learner):
         choosing = dev.sample(chosen.dev_sample, seed, whole=self.formulation.by_document)
         gold = [self.formulation.gold(unit) for unit in choosing.used]
         documents = [unit.get("doc_id") for unit in choosing.used]
+        spent = 0.0
 
         def evaluate() -> float:
+            nonlocal spent
+            begun = time.perf_counter()
             predicted, _ = self.predict(choosing)
-            return self.formulation.main_metric(self.formulation.score(gold, predicted, documents))
+            score = self.formulation.main_metric(self.formulation.score(gold, predicted, documents))
+            spent += time.perf_counter() - begun
+            return score
 
         if chosen.head_init == "linear":
             self.facts["head_start"] = linear_start(self.trainer, features, targets, seed)
         history = self.trainer.fit(features, targets, chosen, seed, evaluate)
         self.facts.update(
-            max_length=self.limit, micro_batch=self.trainer.micro_batch, choosing_units=len(choosing.used)
+            max_length=self.limit,
+            micro_batch=self.trainer.micro_batch,
+            choosing_units=len(choosing.used),
+            choose_seconds=round(spent, 2),
         )
         return [asdict(epoch) for epoch in history]
 

@@ -18,13 +18,20 @@ from blurb.training.settings import FIELDS, Settings, typed
 
 FOLDER = files("blurb.training") / "protocols"
 DEFAULTS = "defaults"
-TOP = {"description", "note", "seeds", "all", "tasks", "search", "lr_by_size"}
+TOP = {"description", "note", "version", "extends", "seeds", "all", "tasks", "search", "lr_by_size"}
+VERSIONS = 10_000
+"""No version is as long as the digits in the name of a user's protocol."""
+VERSIONS = 10_000
+"""A version is below this, so that `quick@2` and a user's `quick@` with eight digits of a hash are told apart."""
+OWN = ("description", "note", "version", "extends")
+"""What a protocol does not take over from the one that it extends."""
 
 
 @dataclass(frozen=True)
 class Protocol:
     """One protocol file, checked.
 
+    :param name: as rows show it: `quick`, from version 2 on `quick@2`; of a file `stem@` and 8 digits of its hash
     :param note: shown with every row that it makes ("scores mean nothing"), or empty
     :param everywhere: settings of all tasks
     :param per_task: settings of one task, by task name
@@ -87,9 +94,16 @@ def load(name: str) -> Protocol:
         parsed = _parse(path.stem, str(path), toml.read(path))
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
-    if name not in names():
+    plain, _, version = name.partition("@")
+    if plain not in names():
         raise UnknownName("protocol", name, names())
-    return _parse(name, f"{name}.toml", _shipped(name))
+    parsed = _parse(plain, f"{plain}.toml", _shipped(plain))
+    if version and name != parsed.name and (version, parsed.name) != ("1", plain):
+        raise SettingsError(
+            f"--protocol {name}: this version of blurb has '{parsed.name}'. A row of another version is made by the "
+            "release that came with it, or with its settings in a TOML file."
+        )
+    return parsed
 
 
 def complete(values: Mapping[str, Any]) -> Settings:
@@ -113,6 +127,10 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
     for key in ("tasks", "search"):
         if not isinstance(content.get(key, {}), dict):
             raise SettingsError(f"{where}: [{key}] must be a table.")
+    version = content.get("version", 1)
+    if type(version) is not int or not 1 <= version < VERSIONS:
+        raise SettingsError(f"{where}: version must be a whole number from 1 on, not {version!r}.")
+    content = _extended(content, where)
     everywhere = _typed_table(content.get("all", {}), where)
     per_task = {
         _known(task, where): _typed_table(values, f"{where}, task {task}")
@@ -131,9 +149,11 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
             lr_by_size = (float(sizes["millions"]), float(sizes["below"]), float(sizes["from"]))
         except (KeyError, TypeError, ValueError):
             raise SettingsError(f"{where}: lr_by_size needs millions, below and from.") from None
-    relevant = {key: value for key, value in content.items() if key not in ("description", "note")}
+    relevant = {key: value for key, value in content.items() if key not in OWN}
+    if version > 1:
+        relevant["version"] = version
     return Protocol(
-        name=name,
+        name=name if version == 1 else f"{name}@{version}",
         description=str(content.get("description", "")),
         note=" ".join(str(content.get("note", "")).split()),  # one line of a table
         everywhere=everywhere,
@@ -143,6 +163,27 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
         lr_by_size=lr_by_size,
         hash=hashlib.sha256(json.dumps(relevant, sort_keys=True).encode()).hexdigest(),
     )
+
+
+def _extended(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """`content` over that of the shipped protocol that it `extends`, setting by setting."""
+    base = content.get("extends")
+    if base is None:
+        return content
+    if base not in names():
+        raise UnknownName(f"protocol to extend (in {where})", str(base), names())
+    under = {key: value for key, value in _extended(_shipped(base), f"{base}.toml").items() if key not in OWN}
+    settings = {
+        task: _over(values, content.get("tasks", {}).get(task)) for task, values in under.get("tasks", {}).items()
+    }
+    whole = {"all": _over(under.get("all", {}), content.get("all")), "tasks": {**content.get("tasks", {}), **settings}}
+    return {**under, **content, **whole}
+
+
+def _over(under: Any, given: Any) -> Any:
+    if given is None:
+        return under
+    return {**under, **given} if isinstance(given, dict) else given  # what is no table is found out later
 
 
 def _known(task: str, where: str) -> str:
