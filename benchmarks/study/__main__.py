@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.study import records
+from benchmarks.study import RESULTS, records
 from benchmarks.study.derive import ENCODERS, make
 
 SETS = ("biosses", "gad", "hoc", "ncbi-disease")
@@ -27,7 +27,6 @@ PLAN = tuple(
     for protocol in protocols
 )
 SEEDS = {"standard-short": 3, "quick": 3, "sketch": 1, "probe": 1}
-RESULTS = Path(__file__).parents[2] / "docs" / "results" / "protocol-study"
 
 
 def main() -> None:

@@ -38,7 +38,7 @@ def collect(store: Path, folder: Path) -> None:
         table = Path(aside) / "leaderboard.csv"
         tables.rebuild(Store(store), table)
         fresh = read(tables.results_beside(table))
-    _merge(folder / "results.csv", tables.RESULTS, fresh, ("trial", "split", "metric"))
+    add(folder / "results.csv", tables.RESULTS, fresh, ("trial", "split", "metric"))
     times = []
     for path in sorted(store.glob("*/*/*/provenance.json")):
         if path.with_name("DONE.json").is_file():
@@ -49,12 +49,14 @@ def collect(store: Path, folder: Path) -> None:
                 "task": asked["task"], "seed": str(asked["seed"]), "threads": str(made["environment"]["threads"]),
                 **{name: str(facts.get(name, "")) for name in TIMES if name.endswith("_seconds")},
             })  # fmt: skip
-    _merge(folder / "times.csv", TIMES, times, ("trial", "protocol"))
+    add(folder / "times.csv", TIMES, times, ("trial", "protocol"))
 
 
-def _merge(path: Path, columns: tuple[str, ...], fresh: list[Line], key: tuple[str, ...]) -> None:
+def add(path: Path, columns: tuple[str, ...], fresh: list[Line], key: tuple[str, ...]) -> None:
+    """Lines into a table, in the place of those with the same key."""
     found = {tuple(line[column] for column in key): line for line in [*read(path), *fresh]}
-    lines = sorted(found.values(), key=lambda line: [line[c] for c in ("protocol", "task", "model", "seed")])
+    order = [name for name in ("protocol", "task", "settings", "model", "encoder", "seed") if name in columns]
+    lines = sorted(found.values(), key=lambda line: [line[name] for name in order])
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
