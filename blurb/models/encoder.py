@@ -16,7 +16,7 @@ from blurb.heads.pooling._base import Pooling
 from blurb.inputs.cache import cached
 from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Units
-from blurb.models.loading import capacity, is_causal, load_encoder, tokenizer_of
+from blurb.models.loading import capacity, encoder_of, is_causal, tokenizer_of
 from blurb.models.source import Source
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear_start import linear_start
@@ -134,7 +134,7 @@ class EncoderLearner(Learner):
 
     def _network(self, settings: Settings) -> tuple[Network, int | None]:
         """A fresh network, and the most sub-tokens that fit its encoder."""
-        encoder, trained_pooler = load_encoder(self.source.location, self.source.remote_code)
+        encoder, trained_pooler = encoder_of(self.source)
         most = capacity(encoder)
         prepare(encoder, settings)
         if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:
