@@ -46,9 +46,10 @@ def tokenizer_of(source: Source) -> Tokenizer:
 
 
 def encoder_of(source: Source) -> tuple[Any, bool]:
-    """`load_encoder` of a model that was resolved, as a copy that is the caller's own: the trials of a process follow one
-    another, and a copy takes a third of the time. What draws weights while it is loaded is loaded every time: the draws
-    are the trial's.
+    """`load_encoder` of a model that was resolved, as a copy that is the caller's own.
+
+    The trials of a process follow one another, and a copy takes a third of the time. What draws weights while it is
+    loaded is loaded every time: the draws are the trial's.
     """
     if source.weights in _kept:
         encoder, trained_pooler = _kept[source.weights]
