@@ -29,6 +29,10 @@ PLAN: tuple[tuple[str, str, tuple[str, ...], int], ...] = (
         )
         for text in (f"head_init=random{most}", f"head_init=linear{most}")
     ),
+    *(
+        ("hoc", f"max_updates=150 head_init=linear max_train=4000 {text}", ("low2", "low4"), 1)
+        for text in ("head_lr=0", "lr=3e-5", "lr=3e-4")
+    ),
     ("ncbi-disease", "max_updates=150 head_init=random lr=3e-4", FOUR, 1),
     *(("pubmedqa", text, ("whole",), 1) for text in ("head_init=random", "head_init=linear")),
     *(("biosses", text, ("whole",), 2) for text in ("head_init=random", "head_init=linear")),
