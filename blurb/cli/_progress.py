@@ -17,6 +17,7 @@ from blurb.cli._output import console
 from blurb.errors import BlurbError
 
 if TYPE_CHECKING:
+    from blurb.runs.news import News
     from blurb.runs.worker import Job, Outcome
 
 
@@ -95,10 +96,10 @@ class Display:
     ) -> None:
         self.progress.stop()
 
-    def step(self, done: int, total: int) -> None:
-        """A step of the trial that runs in this process."""
+    def hear(self, job: Job, news: News) -> None:
+        """How far a trial is that runs."""
         if self.live:
-            self.progress.update(self.steps, completed=done, total=total)
+            self.progress.update(self.steps, completed=news.done, total=news.total)
 
     def finished(self, outcome: Outcome) -> None:
         """A trial ended."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,10 +104,10 @@ def command(
         )
         for cell in grid.cells
     ]  # fmt: skip
-    finals = [plan.final_jobs(request) for request in requests]  # refuses an impossible cell before any training
-    _check_cells_differ(grid, finals)
+    planned = [plan.prepare(request) for request in requests]  # refuses an impossible cell before any training
+    _check_cells_differ(grid, [cell.final for cell in planned])
     if dry_run:
-        list_trials(requests, [cell.text for cell in grid.cells])
+        list_trials(planned, [cell.text for cell in grid.cells])
         return
     title = f"{learner.name}, protocol {loaded.name}{_settings(common)}{', synthetic data' * (suite == 'demo')}"
 
@@ -115,7 +116,7 @@ def command(
 
     with (
         Meanwhile(lambda: _write_tables(grid, requests, out, title, lambda text: None)) as write,
-        Display(*map(plan.search_jobs, requests), *finals, name=cell) as display,
+        Display(*(one.searched for one in planned), *(one.final for one in planned), name=cell) as display,
     ):
 
         def finished(outcome: Outcome) -> None:
@@ -123,7 +124,7 @@ def command(
             if outcome.status == "done":
                 write()
 
-        outcomes = plan.run(requests, ENGINES["local"](jobs), finished, display.step)
+        outcomes = plan.run(planned, ENGINES["local"](jobs), finished, display.hear)
     lines, files = _write_tables(grid, requests, out, title)
     titles = ablation_tables.titles()
     numbers = [column.replace("_", " ") for column in ablation_tables.NUMBERS]
@@ -157,7 +158,7 @@ def _check_axis(grid: Grid, chosen: list[Task]) -> None:
             raise SettingsError(f"The axis '{grid.axis}' has cells that do not differ on {task.name}.")
 
 
-def _check_cells_differ(grid: Grid, finals: list[list[Job]]) -> None:
+def _check_cells_differ(grid: Grid, finals: list[Sequence[Job]]) -> None:
     """SettingsError if the axis is nothing to a task: its cells would be the same trials."""
     from blurb.errors import SettingsError
 

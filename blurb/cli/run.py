@@ -114,12 +114,13 @@ def command(
         precision=resolved, seeds=seeds, suite=suite,
         raw=raw, track=track or "",
     )  # fmt: skip
+    planned = plan.prepare(request)
     if dry_run:
-        list_trials([request])
+        list_trials([planned])
         return
     with (
         Meanwhile(lambda: tables.rebuild(Store(output), leaderboard, _unheard)) as rebuild,
-        Display(plan.search_jobs(request), plan.final_jobs(request)) as display,
+        Display(planned.searched, planned.final) as display,
     ):
 
         def finished(outcome: Outcome) -> None:
@@ -127,7 +128,7 @@ def command(
             if outcome.status == "done":
                 rebuild()
 
-        outcomes = plan.run([request], ENGINES[engine](jobs), finished, display.step)
+        outcomes = plan.run([planned], ENGINES[engine](jobs), finished, display.hear)
     asked = _asked(request, tables.rebuild(Store(output), leaderboard))
     _show_rows(request, asked, leaderboard)
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]

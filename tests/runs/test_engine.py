@@ -7,13 +7,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from blurb.runs import engine
+from blurb.runs.corpora import Origin
+from blurb.runs.news import News
 from blurb.runs.worker import Job, Outcome
 
 
-def dies(job: Job) -> Outcome:
+def dies(job: Job, tell: Callable[[News], None]) -> Outcome:
     """Stands for `execute`: the job called 2 kills its process."""
     if job.trial == 2:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -21,10 +24,10 @@ def dies(job: Job) -> Outcome:
 
 
 def test_a_dead_worker_fails_its_trial_only(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    jobs = [Job(number, None, None, Path(), Path(), "cpu") for number in range(5)]  # type: ignore[arg-type]
+    jobs = [Job(number, None, None, Origin("gad", Path()), Path(), "cpu") for number in range(5)]  # type: ignore[arg-type]
     monkeypatch.setattr(engine, "execute", dies)
     seen: list[Outcome] = []
-    outcomes = engine.LocalEngine(2).run(jobs, seen.append, lambda done, total: None)
+    outcomes = engine.LocalEngine(2).run(jobs, seen.append, lambda job, news: None)
     assert [outcome.status for outcome in outcomes] == ["done", "done", "failed", "done", "done"]
     assert "worker process died" in outcomes[2].message
     assert len(seen) == 5
