@@ -66,6 +66,7 @@ def command(
     """
     from blurb import tasks
     from blurb.cli._dry_run import list_trials
+    from blurb.cli._estimate import announce
     from blurb.cli._output import show
     from blurb.cli._progress import Display, Meanwhile
     from blurb.cli._request import changes, check_files, check_writable, folders, load_protocol, source
@@ -108,6 +109,8 @@ def command(
     _check_cells_differ(grid, [cell.final for cell in planned])
     if dry_run:
         list_trials(planned, [cell.text for cell in grid.cells])
+    planned, expected = announce(planned, jobs, dry_run)
+    if dry_run:
         return
     title = f"{learner.name}, protocol {loaded.name}{_settings(common)}{', synthetic data' * (suite == 'demo')}"
 
@@ -116,7 +119,9 @@ def command(
 
     with (
         Meanwhile(lambda: _write_tables(grid, requests, out, title, lambda text: None)) as write,
-        Display(*(one.searched for one in planned), *(one.final for one in planned), name=cell) as display,
+        Display(
+            *(each for one in planned for each in (one.searched, one.final)), name=cell, expected=expected
+        ) as display,
     ):
 
         def finished(outcome: Outcome) -> None:

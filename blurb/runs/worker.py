@@ -139,7 +139,7 @@ def _run(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
                 "predict_seconds": round(time.perf_counter() - fitted, 2),
                 "train_units": len(units["train"].used),
                 "features_version": cache.VERSION,
-                **({"predicted_seconds": round(job.predicted, 2)} if job.predicted else {}),
+                **({"predicted": _predicted(job, content.task)} if job.predicted else {}),
                 **learner.facts,
             }
             log.info("trained in %.1f s", fitted - clock)
@@ -187,6 +187,11 @@ def _predictions(
         columns["majority"] += [formulation.constant(majority, row) for row in rows]
         columns["scores"] += scores if scores is not None else [None] * len(rows)
     return columns
+
+
+def _predicted(job: Job, task: tasks.Task) -> dict[str, Any]:
+    """For the estimates of later runs (`blurb.runs.cost.history`)."""
+    return {"learner": job.source.kind, "type": task.type, "seconds": round(job.predicted, 2)}
 
 
 def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str, Any]) -> dict[str, Any]:
