@@ -113,7 +113,10 @@ def _between(found: Estimate) -> str:
     from blurb.runs.cost.budget import duration
 
     low, high = map(duration, found.range)
-    return f"{low} to {high}"
+    if low == high:
+        return low
+    number, _, unit = low.partition(" ")
+    return f"{number if high.endswith(f' {unit}') else low} to {high}"
 
 
 def _basis(found: Estimate) -> str:

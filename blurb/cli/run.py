@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option(
     "--budget",
     metavar="TIME",
-    help="As 10m or 2h: the dearest protocol that is predicted to fit, instead of --protocol.",
+    help="As 10m or 2h: run the dearest protocol that is predicted to fit, not --protocol.",
 )
 @click.option("--dry-run", is_flag=True, help="List the trials, say what they will take, and stop.")
 def command(
