@@ -3,7 +3,8 @@
     OMP_NUM_THREADS=1 python benchmarks/estimates.py --model FOLDER --data DATA [--cases 1,4]
 
 The cases are of several types of task, settings and sizes of encoder (random ones with the tokenizer of --model). Each
-is estimated without history, from a calibration that an encoder has once, and run in a process of its own.
+is estimated without history, from a calibration that an encoder has once, and run in a process of its own. Seconds are
+those of the process, of one thread: what else runs on the machine then falsifies neither side.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ import argparse
 import json
 import math
 import os
-import shutil
+import resource
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 from blurb import models, tasks
 from blurb.runs import cost, plan
+from blurb.runs.cost import calibration
+from blurb.runs.worker import execute
 from blurb.training import hardware, protocol
 
 SIZES = {"256x4": (256, 4, 4), "512x4": (512, 4, 8), "768x2": (768, 2, 12)}
@@ -57,21 +62,26 @@ def checkpoint(folder: Path, like: str, hidden: int, layers: int, heads: int) ->
     return folder
 
 
-def run(source: models.Source, task: str, data: Path, store: Path, precision: str, settings: dict[str, Any]) -> float:
-    """Runs a trial with the command; returns the most memory that its process had, in bytes."""
-    changes = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
-    command = [
-        sys.executable, "-m", "blurb", "run", source.location, "--name", source.name, "--data", str(data),
-        "--tasks", task, "--protocol", "quick", "--output", str(store), "--precision", precision, *changes,
-        "--leaderboard", str(store / "tables" / "leaderboard.csv"),
-    ]  # fmt: skip
-    process = os.posix_spawn(sys.executable, command, os.environ, file_actions=[
-        (os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_WRONLY, 0) for stream in (1, 2)
-    ])  # fmt: skip
-    _, status, used = os.wait4(process, 0)
-    if status:
-        raise SystemExit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
-    return used.ru_maxrss * 1024.0
+def planned(number: int, folder: str, data: Path, store: Path) -> plan.Planned:
+    """The one trial of a case."""
+    size, name, wanted, settings = CASES[number - 1]
+    precision = hardware.choose_precision(wanted, hardware.choose_device("auto"))
+    request = plan.Request(
+        sources=[models.resolve(folder, name=size)], tasks=[tasks.get(name)], protocol=protocol.load("quick"),
+        data=data, store=store, precision=precision, overrides=settings,
+    )  # fmt: skip
+    return plan.prepare(request)
+
+
+def run(number: int, folder: str, data: Path, store: Path) -> None:
+    """In a process of its own: runs a case and prints what it took."""
+    (job,) = planned(number, folder, data, store).jobs
+    busy, start = time.process_time(), time.perf_counter()
+    outcome = execute(job)
+    taken = {"wall": time.perf_counter() - start, "process": time.process_time() - busy, "status": outcome.status}
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    disk = sum(file.stat().st_size for file in job.path.iterdir())
+    print(json.dumps({**taken, "memory": memory, "disk": disk}))
 
 
 def main() -> None:
@@ -79,43 +89,38 @@ def main() -> None:
     parser.add_argument("--model", required=True)
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--cases", help="numbers, separated by commas  [default: all]")
+    parser.add_argument("--run", nargs=2, metavar=("CASE", "STORE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.run:
+        run(int(options.run[0]), options.model, options.data, Path(options.run[1]))
+        return
     numbers = [int(number) for number in options.cases.split(",")] if options.cases else range(1, len(CASES) + 1)
-    work = Path(tempfile.mkdtemp())
-    os.environ["BLURB_HOME"] = str(work / "home")
-    print(
-        "| encoder | task | settings | predicted s | measured s | ratio | memory GB | measured | disk KB | measured |"
-    )
-    print("|---|---|---|---:|---:|---:|---:|---:|---:|---:|", flush=True)
+    calibration.clock = time.process_time
     ratios: list[float] = []
-    for number in numbers:
-        size, name, wanted, settings = CASES[number - 1]
-        folder = work / size
-        if size != "given" and not folder.exists():
-            checkpoint(folder, options.model, *SIZES[size])
-        source = models.resolve(options.model if size == "given" else str(folder), name=size)
-        precision = hardware.choose_precision(wanted, hardware.choose_device("auto"))
-        store = work / f"runs-{number}"
-        request = plan.Request(
-            sources=[source], tasks=[tasks.get(name)], protocol=protocol.load("quick"), data=options.data,
-            store=store, precision=precision, overrides=settings,
-        )  # fmt: skip
-        planned = plan.prepare(request)
-        found = cost.estimate([planned], 1)
-        memory = run(source, name, options.data, store, wanted, settings)
-        (path,) = {job.path for job in planned.jobs}
-        facts = json.loads((path / "provenance.json").read_text(encoding="utf-8"))["facts"]
-        taken = facts["train_seconds"] + facts["predict_seconds"]
-        disk = sum(file.stat().st_size for file in path.iterdir())
-        ratios.append(taken / found.seconds)
-        words = " ".join(f"{key}={value}" for key, value in settings.items())
-        words += f" {precision}" * (wanted != "auto")
-        print(
-            f"| {size} | {name} | {words} | {found.seconds:.0f} | {taken:.0f} | {ratios[-1]:.2f} | "
-            f"{found.memory / 1e9:.2f} | {memory / 1e9:.2f} | {found.store / 1e3:.0f} | {disk / 1e3:.0f} |", flush=True,
-        )  # fmt: skip
-        shutil.rmtree(store)
-    shutil.rmtree(work)
+    columns = ("encoder", "task", "settings", "predicted s", "process s", "ratio", "wall s", "memory GB", "measured")
+    print(f"| {' | '.join(columns)} | disk KB | measured |\n|---|---|---|{'---:|' * 8}", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        os.environ["BLURB_HOME"] = str(work / "home")
+        for number in numbers:
+            size, task, wanted, settings = CASES[number - 1]
+            folder = options.model if size == "given" else str(work / size)
+            if not Path(folder).exists():
+                checkpoint(Path(folder), options.model, *SIZES[size])
+            store = work / f"runs-{number}"
+            found = cost.estimate([planned(number, folder, options.data, store)], 1)
+            command = [sys.executable, __file__, "--model", folder, "--data", str(options.data),
+                       "--run", str(number), str(store)]  # fmt: skip
+            taken = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            if taken["status"] != "done":
+                raise SystemExit(f"case {number}: {taken['status']}")
+            ratios.append(taken["process"] / found.seconds)
+            words = " ".join(f"{key}={value}" for key, value in settings.items()) + f" {wanted}" * (wanted != "auto")
+            print(
+                f"| {size} | {task} | {words} | {found.seconds:.0f} | {taken['process']:.0f} | {ratios[-1]:.2f} | "
+                f"{taken['wall']:.0f} | {found.memory / 1e9:.2f} | {taken['memory'] / 1e9:.2f} | "
+                f"{found.store / 1e3:.0f} | {taken['disk'] / 1e3:.0f} |", flush=True,
+            )  # fmt: skip
     right = sum(1 / 1.3 <= ratio <= 1.3 for ratio in ratios)
     middle = math.exp(sum(map(math.log, ratios)) / len(ratios))
     print(f"\nWithin 30 %: {right} of {len(ratios)}; measured to predicted in the mean: {middle:.2f}.")
