@@ -46,7 +46,7 @@ class Choice:
 
 def seconds_of(text: str) -> float:
     """The seconds of `90s`, `10m`, `2h` or `1h30m`; SettingsError for anything else, and for no time at all."""
-    parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", text.strip().lower())
+    parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)([hms])", text.strip().lower())
     if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
         raise SettingsError(f"--budget must be a time such as 90s, 10m, 2h or 1h30m (got '{text}').")
     seconds = sum(float(number) * UNITS[unit] for number, unit in parts)

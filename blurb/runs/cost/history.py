@@ -77,7 +77,8 @@ def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path
             content = json.loads((done.parent / "provenance.json").read_text(encoding="utf-8"))
             ran = content["environment"] if isinstance(content.get("environment"), dict) else {}
             if all(ran.get(name) == environment[name] for name in ("device", "threads", "cpus")):
-                yield done.parent, content.get("facts") or {}
+                facts = content.get("facts")
+                yield done.parent, facts if isinstance(facts, dict) else {}
 
 
 def _told(facts: Mapping[str, Any]) -> tuple[str, str, float]:

@@ -23,7 +23,7 @@ WORD = 2e-6
 """The same for a predicted word."""
 SETUP = 0.3
 """Seconds of a trial that trains: its head and optimizer, its files."""
-STORED_UNIT, STORED_WORD = 30, 2
+STORED_UNIT, STORED_WORD = 30, 3.5
 """Bytes of a predicted unit and word in the store: ids, gold, prediction and scores, compressed."""
 STORED = 12_000
 """Bytes of the other files of a trial."""
