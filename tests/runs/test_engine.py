@@ -54,3 +54,41 @@ def test_workers_do_not_outlive_a_killed_command(tmp_path: Path) -> None:
     while Path(f"/proc/{worker}").exists() and time.time() < limit:
         time.sleep(0.2)
     assert not Path(f"/proc/{worker}").exists()
+
+
+def tells(job: Job, tell: Callable[[News], None]) -> Outcome:
+    """Stands for `execute`: says how far it is, and when it began."""
+    tell(News(done=int(job.trial), total=9))  # type: ignore[call-overload]
+    return Outcome(job, "done", message=str(time.monotonic()))
+
+
+def jobs_of(times: list[float]) -> list[Job]:
+    origin = Origin("gad", Path())
+    return [Job(number, None, None, origin, Path(), "cpu", predicted=each) for number, each in enumerate(times)]  # type: ignore[arg-type]
+
+
+def test_news_of_workers_arrive_and_belong_to_their_job(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(engine, "execute", tells)
+    heard: list[tuple[object, int]] = []
+    engine.LocalEngine(2).run(
+        jobs_of([0.0] * 4), lambda outcome: None, lambda job, news: heard.append((job.trial, news.done))
+    )
+    assert sorted(heard) == [(number, number) for number in range(4)]  # type: ignore[type-var]
+
+
+def test_the_longest_start_first_and_outcomes_keep_their_order(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(engine, "execute", tells)
+    times = [1.0, 5.0, 0.0, 9.0, 5.0]
+    assert engine.longest_first(jobs_of(times)) == [3, 1, 4, 0, 2]
+    jobs = jobs_of(times)
+    several = engine.LocalEngine(2)
+    several.workers = 1  # of several jobs at a time, one lane: then the order can be seen
+    outcomes = several._run_lanes(jobs, lambda outcome: None, lambda job, news: None, None)
+    assert [outcome.job for outcome in outcomes] == jobs
+    assert sorted(range(5), key=lambda number: float(outcomes[number].message)) == [3, 1, 4, 0, 2]
+
+
+def test_one_at_a_time_they_run_as_they_were_given(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(engine, "execute", tells)
+    outcomes = engine.LocalEngine(1).run(jobs_of([1.0, 5.0, 0.0]), lambda outcome: None, lambda job, news: None)
+    assert sorted(range(3), key=lambda number: float(outcomes[number].message)) == [0, 1, 2]
