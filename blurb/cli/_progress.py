@@ -146,14 +146,16 @@ class Display:
 
     def _draw(self) -> Group:
         """A line a running trial, cut to the terminal, then the whole."""
-        lines = [
-            Text(told(which, news), no_wrap=True, overflow="ellipsis") for which, news in list(self.running.values())
-        ]
+        lines = Table.grid(padding=(0, 1))
+        lines.add_column()
+        lines.add_column(no_wrap=True)  # on a narrow terminal the names give way
+        for which, news in list(self.running.values()):
+            lines.add_row(Text(which, no_wrap=True, overflow="ellipsis"), told(news))
         whole = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=max(1, self.total), completed=self._share(), width=20)
         gone = duration(time.monotonic() - self.started)
         whole.add_row(f"{self.count} of {self.total} trials", bar, f"{gone} gone", self._left())
-        return Group(*lines, whole)
+        return Group(lines, whole)
 
     def _share(self) -> float:
         """Trials that ended, with the shares of those that run."""
@@ -165,14 +167,14 @@ def expectations(found: Estimate) -> dict[Path, tuple[str, float]]:
     return {trial.job.path: (trial.type, trial.seconds) for trial in found.waiting}
 
 
-def told(which: str, news: News) -> str:
-    """How far a trial is, in a line: the figures that there are.
+def told(news: News) -> str:
+    """How far a trial is: the figures that there are.
 
-    >>> told("m gad seed 1", News(done=40, total=80, epoch=1, epochs=3, loss=0.5, dev=0.731))
-    'm gad seed 1: epoch 2 of 3, 50 %, loss 0.500, dev 73.1'
+    >>> told(News(done=40, total=80, epoch=1, epochs=3, loss=0.5, dev=0.731))
+    'epoch 2 of 3, 50 %, loss 0.500, dev 73.1'
     """
     if not news.total:
-        return f"{which}: starting"
+        return "starting"
     parts = [f"epoch {min(news.epoch + 1, news.epochs)} of {news.epochs}", f"{100 * news.done // news.total} %"]
     if news.loss is not None:
         parts.append(f"loss {news.loss:.3f}")
@@ -180,4 +182,4 @@ def told(which: str, news: News) -> str:
         parts.append(f"dev {100 * news.dev:.1f}")
     if news.done == news.total and news.epoch == news.epochs:
         parts[0] = "predicting"
-    return f"{which}: {', '.join(parts)}"
+    return ", ".join(parts)

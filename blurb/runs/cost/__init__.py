@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from blurb.runs.plan import Planned
     from blurb.runs.worker import Job
 
-LIBRARIES = 0.7e9
+LIBRARIES = 0.6e9
 """Bytes of a process that has loaded the libraries and nothing else."""
 
 
