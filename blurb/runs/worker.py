@@ -53,6 +53,11 @@ class Job:
     plugins: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
     predicted: float = 0.0
 
+    @property
+    def learner(self) -> str:
+        """Kind of learner that it takes."""
+        return self.source.kind
+
     @functools.cached_property
     def path(self) -> Path:
         """Folder of the trial; of a trial that is to run, after the model claimed its folder (`Store.claim`)."""
@@ -191,7 +196,7 @@ def _predictions(
 
 def _predicted(job: Job, task: tasks.Task) -> dict[str, Any]:
     """For the estimates of later runs (`blurb.runs.cost.history`)."""
-    return {"learner": job.source.kind, "type": task.type, "seconds": round(job.predicted, 2)}
+    return {"learner": job.learner, "type": task.type, "seconds": round(job.predicted, 2)}
 
 
 def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str, Any]) -> dict[str, Any]:

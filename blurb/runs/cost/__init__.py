@@ -28,7 +28,7 @@ class Trial:
     """A trial with what it is predicted to take.
 
     :param type: of its task
-    :param done: it is in the store, or another trial of the run is the same
+    :param done: it is in the store, or will be: another trial of the run is the same
     :param correction: by the history
     """
 
@@ -70,7 +70,7 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Until the last trial ends; the search, if there is one, ends before the other trials begin."""
+        """Until the last trial ends."""
         return self._wall([trial.seconds for trial in self.waiting])
 
     @property
@@ -105,11 +105,6 @@ class Estimate:
         return sum(kept.values())
 
 
-def kind_of(job: Job) -> str:
-    """The kind of learner of a trial, a key of `TERMS`."""
-    return job.source.kind
-
-
 def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None) -> Estimate:
     """What trials that were planned are predicted to take; loads and times the encoders if that was not done before.
 
@@ -122,7 +117,7 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
     from blurb.runs.environment import environment
 
     inputs = known or Inputs()
-    listed = [(job, done) for plan in planned for job, done in _states(plan)]
+    listed = _without_twins([state for plan in planned for state in _states(plan)])
     waiting = [job for job, done in listed if not done]
     if not waiting:
         return Estimate([Trial(job, "", Cost(), True, Correction()) for job, _ in listed], jobs)
@@ -130,13 +125,13 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
     rates = _rates(waiting, inputs, threads)
     costs = [_cost(job, inputs, rates) for job, _ in listed]
     predicted = {
-        job.path: (kind_of(job), type_, cost.seconds) for (job, _), (type_, cost) in zip(listed, costs, strict=True)
+        job.path: (job.learner, type_, cost.seconds) for (job, _), (type_, cost) in zip(listed, costs, strict=True)
     }
     here = {**environment(waiting[0].device), **({"threads": threads} if threads else {})}
     past = history.read(waiting[0].store, predicted, here)
     return Estimate(
         [
-            Trial(job, type_, cost, done, past.correction(kind_of(job), type_))
+            Trial(job, type_, cost, done, past.correction(job.learner, type_))
             for (job, done), (type_, cost) in zip(listed, costs, strict=True)
         ],
         jobs,
@@ -150,6 +145,16 @@ def _states(plan: Planned) -> list[tuple[Job, bool]]:
     for job in plan.final:
         place = (job.source.name, job.trial.task, job.trial.seed)
         found.append((job, place in searched or _is_there(job.path)))
+    return found
+
+
+def _without_twins(states: Sequence[tuple[Job, bool]]) -> list[tuple[Job, bool]]:
+    """Of jobs that are the same trial, as cells of an ablation may be, all but the first are done when it is."""
+    seen: set[Path] = set()
+    found = []
+    for job, done in states:
+        found.append((job, done or job.path in seen))
+        seen.add(job.path)
     return found
 
 
@@ -203,7 +208,7 @@ def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tupl
         precision=job.trial.precision,
         rates=encoder,
     )
-    return task.type, TERMS[kind_of(job)](ask)
+    return task.type, TERMS[job.learner](ask)
 
 
 def predicted(planned: Sequence[Planned], found: Estimate) -> list[Planned]:
@@ -219,4 +224,4 @@ def predicted(planned: Sequence[Planned], found: Estimate) -> list[Planned]:
     return [dataclasses.replace(plan, searched=told(plan.searched), final=told(plan.final)) for plan in planned]
 
 
-__all__ = ["Cost", "Estimate", "History", "Trial", "estimate", "kind_of", "predicted"]
+__all__ = ["Cost", "Estimate", "History", "Trial", "estimate", "predicted"]

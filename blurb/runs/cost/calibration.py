@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import gc
 import statistics
 import time
 from collections.abc import Iterator, Sequence
@@ -53,7 +54,11 @@ def rates_of(source: Source, device: str, precision: str, threads: int | None, l
         known = rates.read(name, shape)
         missing = [length for length in lengths if known is None or length not in known.train]
         if known is None or missing:
-            known = _measure(source, device, precision, known, missing)
+            try:
+                known = _measure(source, device, precision, known, missing)
+            finally:
+                gc.collect()  # the encoder is in a cycle of references, as a learner is
+                give_back()
             rates.write(name, known)
     return known
 
@@ -151,28 +156,25 @@ class Bench:
 
 def _measure(source: Source, device: str, precision: Any, known: Rates | None, lengths: Sequence[int]) -> Rates:
     """The rates at the lengths given, added to those that are known."""
-    try:
-        bench = Bench(source, device, precision)
-        shape = of_source(source)
-        short = min(32, shape.most or 32)
-        if known is None:
-            fixed, whole = _fixed(bench, short)
-            known = Rates(shape, bench.load, fixed)
-        else:
-            fixed, whole = known.fixed, known.fixed + 3 * shape.forward(16, short) / min(known.train.values())
-        piece = (whole - fixed) / (16 * short)  # seconds of a sub-token of a short input
-        train, predict, kept = dict(known.train), dict(known.predict), dict(known.kept)
-        for length in lengths:
-            room = min(PIECES, STEP / piece)
-            inputs = max(1, int(room) // length) if length != short else max(4, min(16, int(room) // length))
-            taken = max(bench.train(inputs, length) - fixed, 1e-6)
-            train[length] = 3 * shape.forward(inputs, length) / taken
-            inputs = max(1, int(min(2_048, 4 * room)) // length)
-            predict[length] = shape.forward(inputs, length) / bench.predict(inputs, length)
-            kept[length] = bench.kept(length)
-        return dataclasses.replace(known, train=train, predict=predict, kept=kept)
-    finally:
-        give_back()
+    bench = Bench(source, device, precision)
+    shape = of_source(source)
+    short = min(32, shape.most or 32)
+    if known is None:
+        fixed, whole = _fixed(bench, short)
+        known = Rates(shape, bench.load, fixed)
+    else:
+        fixed, whole = known.fixed, known.fixed + 3 * shape.forward(16, short) / min(known.train.values())
+    piece = (whole - fixed) / (16 * short)  # seconds of a sub-token of a short input
+    train, predict, kept = dict(known.train), dict(known.predict), dict(known.kept)
+    for length in lengths:
+        room = min(PIECES, STEP / piece)
+        inputs = max(1, int(room) // length) if length != short else max(4, min(16, int(room) // length))
+        taken = max(bench.train(inputs, length) - fixed, 1e-6)
+        train[length] = 3 * shape.forward(inputs, length) / taken
+        inputs = max(1, int(min(2_048, 4 * room)) // length)
+        predict[length] = shape.forward(inputs, length) / bench.predict(inputs, length)
+        kept[length] = bench.kept(length)
+    return dataclasses.replace(known, train=train, predict=predict, kept=kept)
 
 
 def _fixed(bench: Bench, short: int) -> tuple[float, float]:

@@ -50,8 +50,8 @@ class Rates:
 
     def activations(self, inputs: Any, length: Any) -> Any:
         """Bytes that a training batch keeps for its backward pass: a part by sub-tokens, a part by their squares."""
-        (short, low), *_, (long, high) = sorted(self.kept.items())
-        square = (high / long - low / short) / (long - short)
+        (short, low), (long, high) = min(self.kept.items()), max(self.kept.items())
+        square = (high / long - low / short) / (long - short) if long > short else 0.0  # one where no more fit
         return inputs * length * (low / short + square * (length - short))
 
 

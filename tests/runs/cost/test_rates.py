@@ -31,6 +31,7 @@ def test_memory_by_lengths_and_their_squares() -> None:
     found = Rates(SHAPE, 0.0, 0.0, kept={at: 7.0 * at + 3.0 * at**2 for at in (32, 128)})
     assert found.activations(5, 64) == pytest.approx(5 * (7 * 64 + 3 * 64**2))
     assert found.activations(1, 500) == pytest.approx(7 * 500 + 3 * 500**2)
+    assert Rates(SHAPE, 0.0, 0.0, kept={16: 32.0}).activations(2, 8) == pytest.approx(32)
 
 
 def test_what_was_measured_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
