@@ -25,9 +25,9 @@ SETUP = 0.3
 """Seconds of a trial that trains: its head and optimizer, its files."""
 STORED_UNIT, STORED_WORD = 30, 3.5
 """Bytes of a predicted unit and word in the store: ids, gold, prediction and scores, compressed."""
-SLACK = 1.75
-"""Memory of the largest training batch beside what its backward pass keeps: what that pass makes on its way, and the
-pieces that the allocator cannot give back. Measured (docs/performance.md)."""
+HELD = 0.45e9
+"""Bytes that a process that trains holds beside what is in use at once: the working memory of the backward pass, and
+what the allocator cannot give back. Measured (docs/performance.md)."""
 STORED = 12_000
 """Bytes of the other files of a trial."""
 ITERATIONS = 100
@@ -168,6 +168,8 @@ def _cached(ask: Ask) -> float:
 def _memory(ask: Ask, batches: Batches) -> float:
     """Bytes of weights, gradients, AdamW's two moments, the best weights so far, and the largest training batch.
 
+    The largest batch counts with all tensors that its backward pass needs.
+
     A float32 has four bytes; weights in half precision for the passes have two. Of the table of embeddings only the
     rows that occur have gradients and moments where nothing decays.
     """
@@ -179,4 +181,4 @@ def _memory(ask: Ask, batches: Batches) -> float:
     copies = 4 * ask.parameters * (2 if ask.settings.select == "best" else 1)
     half = 0 if ask.precision == "fp32" else 2 * shape.body
     largest = float(np.max(ask.rates.activations(batches.sizes, batches.lengths)))
-    return copies + 12 * learns + half + SLACK * largest
+    return HELD + copies + 12 * learns + half + largest

@@ -137,10 +137,10 @@ def test_memory_is_weights_moments_and_the_largest_batch() -> None:
     found = rates(step=1.0)
     batch = 10 * (10 * 10 + 10**2)  # `rates` keeps 10 L + L^2 bytes an input; ten inputs of ten sub-tokens
     asked = ask({"batch_size": 10, "select": "last"}, found)
-    assert encoder(asked).memory == pytest.approx(4 * 1_000 + 12 * 1_000 + learners.SLACK * batch)
+    assert encoder(asked).memory == pytest.approx(learners.HELD + 4 * 1_000 + 12 * 1_000 + batch)
     best = ask({"batch_size": 10}, found)
     assert encoder(best).memory - encoder(asked).memory == 4 * 1_000
     long = {split: dataclasses.replace(each, rows=np.full(each.units, 40)) for split, each in asked.lengths.items()}
     assert encoder(dataclasses.replace(asked, lengths=long)).memory - encoder(asked).memory == pytest.approx(
-        learners.SLACK * (10 * (10 * 40 + 40**2) - batch)
+        10 * (10 * 40 + 40**2) - batch
     )
