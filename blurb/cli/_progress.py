@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from blurb.runs.news import News
 
 if TYPE_CHECKING:
     from blurb.runs.cost import Estimate
+    from blurb.runs.plan import Planned
     from blurb.runs.worker import Job, Outcome
 
 
@@ -81,21 +82,28 @@ class Display:
 
     On a terminal a line a running trial and one for the whole are drawn anew; elsewhere a line is printed a trial.
 
-    :param stages: the jobs of each stage (search, then runs)
+    :param planned: the trials, those of a search and those that make the rows
     :param name: what tells a job from others of its model, dataset and seed; nothing where there are none
     :param expected: what the trials are predicted to take; without it no time left is shown
     """
 
     def __init__(
-        self, *stages: Sequence[Job], name: Callable[[Job], str] = lambda job: "", expected: Estimate | None = None
+        self,
+        planned: Sequence[Planned],
+        name: Callable[[Job], str] = lambda job: "",
+        expected: Estimate | None = None,
     ) -> None:
         self.name = name
-        self.total = sum(map(len, stages))
+        self.total = sum(len(plan.searched) + len(plan.final) for plan in planned)
+        self.searched = {job.path for plan in planned for job in plan.searched}
         self.count = 0
         self.lock = threading.Lock()  # with several jobs, trials end in several threads
         self.live = sys.stderr.isatty()
         self.running: dict[Path, tuple[str, News]] = {}
-        self.left = None if expected is None else TimeLeft(expectations(expected), expected.jobs)
+        self.left = None
+        if expected is not None:
+            seconds = {self._key(trial.job): (trial.type, trial.seconds) for trial in expected.waiting}
+            self.left = TimeLeft(seconds, expected.jobs)
         self.started = time.monotonic()
         self.drawn = Live(
             console=console(stderr=True), get_renderable=self._draw, refresh_per_second=4, transient=True,
@@ -117,7 +125,7 @@ class Display:
         with self.lock:
             self.running[job.path] = self._which(job), news
             if self.left is not None:
-                self.left.hear(job.path, news)
+                self.left.hear(self._key(job), news)
 
     def finished(self, outcome: Outcome) -> None:
         """A trial ended."""
@@ -125,7 +133,7 @@ class Display:
             self.count += 1
             self.running.pop(outcome.job.path, None)
             if self.left is not None:
-                self.left.end(outcome.job.path, outcome.seconds if outcome.status == "done" else None)
+                self.left.end(self._key(outcome.job), outcome.seconds if outcome.status == "done" else None)
             text = f"[{self.count}/{self.total}] {self._which(outcome.job)}: {outcome.status}"
             if outcome.status == "done":
                 text += f" in {outcome.seconds:.0f} s"
@@ -136,6 +144,12 @@ class Display:
                 click.echo(text + f"; {left}" * bool(left and self.count < self.total), err=True)
         if self.live:
             self.drawn.console.print(text)
+
+    def _key(self, job: Job) -> Hashable:
+        """What a trial is in the time left: after a search a trial has other settings than it was expected with."""
+        if job.path in self.searched:
+            return job.path
+        return job.source.name, self.name(job), job.trial.task, job.trial.seed
 
     def _which(self, job: Job) -> str:
         parts = (job.source.name, self.name(job), job.trial.task)
@@ -160,11 +174,6 @@ class Display:
     def _share(self) -> float:
         """Trials that ended, with the shares of those that run."""
         return self.count + sum(news.done / news.total for _, news in list(self.running.values()) if news.total)
-
-
-def expectations(found: Estimate) -> dict[Path, tuple[str, float]]:
-    """Type and seconds of the trials that are to run, by their folder."""
-    return {trial.job.path: (trial.type, trial.seconds) for trial in found.waiting}
 
 
 def told(news: News) -> str:

@@ -114,14 +114,12 @@ def command(
         return
     title = f"{learner.name}, protocol {loaded.name}{_settings(common)}{', synthetic data' * (suite == 'demo')}"
 
-    stages = [jobs for each in planned for jobs in (each.searched, each.final)]
-
     def cell(job: Job) -> str:
         return " ".join(f"{key}={job.configuration.overrides.get(key, '')}" for key in grid.cells[0].settings)
 
     with (
         Meanwhile(lambda: _write_tables(grid, requests, out, title, lambda text: None)) as write,
-        Display(*stages, name=cell, expected=expected) as display,
+        Display(planned, name=cell, expected=expected) as display,
     ):
 
         def finished(outcome: Outcome) -> None:

@@ -144,7 +144,7 @@ def command(
     request = planned.request
     with (
         Meanwhile(lambda: tables.rebuild(Store(output), leaderboard, _unheard)) as rebuild,
-        Display(planned.searched, planned.final, expected=expected) as display,
+        Display([planned], expected=expected) as display,
     ):
 
         def finished(outcome: Outcome) -> None:

@@ -30,9 +30,27 @@ def jobs() -> list[Any]:
     ]
 
 
+def plans(final: list[Any], searched: list[Any] | None = None) -> list[Any]:
+    return [SimpleNamespace(searched=searched or [], final=final)]
+
+
+def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(capsys: pytest.CaptureFixture[str]) -> None:
+    found = estimate({"gad": [100.0, 100.0, 100.0, 100.0]})  # two of the search, two seeds that make the row
+    expected = [trial.job for trial in found.trials]
+    for job, seed in zip(expected, (1, 1, 2, 3), strict=True):
+        job.trial.seed = seed
+    with Display(plans(expected[2:], expected[:2]), expected=found) as display:
+        for job in expected[:2]:
+            display.finished(Outcome(job, "done", 100.0))
+        winner = SimpleNamespace(**{**vars(expected[2]), "path": Path("m/gad/other")})
+        display.finished(Outcome(winner, "done", 100.0))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition("; about ")[2] for line in lines] == ["5 min left", "3 min left", "2 min left"]
+
+
 def test_in_a_pipe_a_line_a_trial_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     planned = jobs()
-    with Display(planned, expected=estimate(NAMES)) as display:
+    with Display(plans(planned), expected=estimate(NAMES)) as display:
         display.hear(planned[0], News(5, 10, 1, 2, 0.5, 0.7))
         display.finished(Outcome(planned[0], "done", 200.0))
         display.finished(Outcome(planned[1], "failed", 1.0, "no memory"))
@@ -44,7 +62,7 @@ def test_in_a_pipe_a_line_a_trial_with_the_time_left(capsys: pytest.CaptureFixtu
 
 def test_without_an_estimate_nothing_is_said_of_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     planned = jobs()
-    with Display(planned) as display:
+    with Display(plans(planned)) as display:
         display.hear(planned[0], News())
         display.finished(Outcome(planned[0], "done", 2.0))
     assert capsys.readouterr().err == "[1/2] m gad seed 1: done in 2 s\n"
@@ -82,7 +100,7 @@ def test_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
     planned = jobs()
     planned[1].source.name = "a-very-long-name-" * 6
-    with Display(planned, expected=estimate(NAMES, jobs=2)) as display:
+    with Display(plans(planned), expected=estimate(NAMES, jobs=2)) as display:
         display.hear(planned[0], News(25, 100, 1, 4, 0.5, 0.731))
         display.hear(planned[1], News())
         display.drawn.refresh()
