@@ -13,7 +13,6 @@ import argparse
 import json
 import math
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -79,7 +78,9 @@ def run(number: int, folder: str, data: Path, store: Path) -> None:
     busy, start = time.process_time(), time.perf_counter()
     outcome = execute(job)
     taken = {"wall": time.perf_counter() - start, "process": time.process_time() - busy, "status": outcome.status}
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # Not `ru_maxrss`, which begins with that of the process that started this one.
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
+    memory = int(status["VmHWM"].split()[0]) * 1024
     disk = sum(file.stat().st_size for file in job.path.iterdir())
     print(json.dumps({**taken, "memory": memory, "disk": disk}))
 

@@ -33,7 +33,8 @@ def announce(planned: Sequence[Planned], jobs: int, dry_run: bool) -> tuple[list
     except Exception as error:  # noqa: BLE001
         click.secho(f"No estimate: {_reason(error)}", fg="yellow", err=True)
         return list(planned), None
-    show(found, planned[0].request.store, err=not dry_run)
+    if found.waiting or dry_run:  # otherwise the lines of the trials say at once that all are done
+        show(found, planned[0].request.store, err=not dry_run)
     return cost.predicted(planned, found), found
 
 

@@ -140,8 +140,9 @@ class Display:
             if outcome.message:
                 text += f" ({outcome.message})"
             if not self.live:
-                left = self._left()
-                click.echo(text + f"; {left}" * bool(left and self.count < self.total), err=True)
+                if self.count < self.total and outcome.status != "already done" and self.left is not None:
+                    text += f"; {self._left()}"
+                click.echo(text, err=True)
         if self.live:
             self.drawn.console.print(text)
 

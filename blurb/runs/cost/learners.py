@@ -25,7 +25,7 @@ SETUP = 0.3
 """Seconds of a trial that trains: its head and optimizer, its files."""
 STORED_UNIT, STORED_WORD = 30, 3.5
 """Bytes of a predicted unit and word in the store: ids, gold, prediction and scores, compressed."""
-HELD = 0.45e9
+HELD = 0.2e9
 """Bytes that a process that trains holds beside what is in use at once: the working memory of the backward pass, and
 what the allocator cannot give back. Measured (docs/performance.md)."""
 STORED = 12_000
