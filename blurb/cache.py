@@ -10,6 +10,7 @@ from pathlib import Path
 
 KINDS = {
     "features": "tokenised data",
+    "vectors": "vectors of frozen encoders",
     "demo": "the synthetic suite",
     "scratch": "encoders built on the spot",
     "downloads": "releases that were fetched",

@@ -88,6 +88,10 @@ class Settings:
 LATER: tuple[str, ...] = ("head_lr", "head_init", "max_updates", "dev_sample")
 """Settings that came after the first stores: no part of a trial while they have their default, so that what was done
 stays done."""
+PROBE_FIELDS = (
+    "max_length", "max_train", "max_eval", "head", "word_pooling", "tagging", "relation_input", "document_unit",
+)  # fmt: skip
+"""The settings that concern a probe (`blurb.models.probe`)."""
 MOST = 1e300
 """No setting is larger; a whole number of hundreds of digits is no float, and neither is infinity or NaN."""
 FIELDS = {field.name: field.type for field in dataclasses.fields(Settings)}

@@ -1,0 +1,283 @@
+"""The learner that leaves the encoder as it is: a linear model on its vectors, one deterministic fit.
+
+It says how much of a task lies open in a checkpoint. It does not say how good the encoder will be once it is fine-tuned
+(docs/protocols.md).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from blurb.errors import SettingsError, TrainingError
+from blurb.formulations._base import Formulation, Output
+from blurb.heads import heads
+from blurb.heads._base import Problem
+from blurb.heads._spec import parse
+from blurb.heads.linear import decide
+from blurb.inputs.cache import cached
+from blurb.inputs.features import Features, Ragged
+from blurb.models._base import History, Learner, Progress, Units
+from blurb.models.frozen import LAYERS, Frozen, fingerprint
+from blurb.models.loading import capacity, load_encoder, tokenizer_of
+from blurb.models.source import Source
+from blurb.models.vectors import Half, stored
+from blurb.training.chain_fit import Chained, fit_chain
+from blurb.training.hardware import Precision, choose_device, seed_everything
+from blurb.training.linear import Design, Fit, moments, solve
+from blurb.training.protocol import complete
+from blurb.training.settings import Settings
+
+log = logging.getLogger(__name__)
+HEADS = ("linear", "crf")
+STRENGTHS = (1000.0, 100.0, 10.0, 1.0)
+"""Of the penalty on standardised features (scikit-learn's `1 / C`, a ridge's `alpha`), from strong to weak, so that each
+fit begins with the one before."""
+FEW = 200
+"""Below so many dev units layer and strength are chosen by cross-validation within train: the standard error of an
+accuracy of 70 % is above 3 points there, more than lies between the choices."""
+FOLDS = 5
+
+
+def check(formulation: Formulation, settings: Settings) -> None:
+    """SettingsError if a head is no linear model, or does not serve the task."""
+    head, _ = parse(heads, settings.head)
+    if all(head is not heads.get(name) for name in HEADS):
+        raise SettingsError(
+            f"A probe fits linear models: its head is {' or '.join(HEADS)} (NER and PICO), not '{settings.head}'."
+        )
+    if formulation.kind not in head.kinds:
+        raise SettingsError(f"The head '{settings.head}' does not serve {formulation.task.name} ({formulation.kind}).")
+
+
+@dataclass(frozen=True)
+class Read:
+    """The vectors of some units.
+
+    :param features: what the encoder read, as the formulation's `output` wants it
+    :param layers: for each of `frozen.LAYERS` the vectors of each of `frozen_features`
+    """
+
+    features: Features
+    layers: Sequence[Sequence[Half]]
+
+    @property
+    def units(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The unit of every row of the design, (rows,)."""
+        if self.features.words is None:
+            return self.features.unit
+        return np.repeat(self.features.unit, self.features.words.lengths)
+
+    def neighbours(self) -> Tensor | None:
+        """(rows - 1, 1) for words, 1 where the next is of the same sentence."""
+        if self.features.words is None:
+            return None
+        units = self.units
+        return torch.from_numpy((units[1:] == units[:-1]).astype(np.float32)).unsqueeze(1)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What was fitted in the end, on the vectors of one layer."""
+
+    layer: int
+    mean: Tensor
+    sd: Tensor
+    fit: Fit
+    chain: Chained | None = None
+
+
+class ProbeLearner(Learner):
+    """A frozen encoder and a linear model; seeds draw subsets of units and nothing else.
+
+    :param device: `auto` or a torch device: of the forward pass, the fit is on the CPU
+    :param precision: as resolved, never `auto`
+    """
+
+    chosen: Chosen
+    frozen: Frozen
+    settings: Settings
+    limit: int
+
+    def __init__(self, source: Source, formulation: Formulation, device: str, precision: Precision) -> None:
+        super().__init__(formulation)
+        self.source = source
+        self.device = choose_device(device)
+        self.precision = precision
+        self.tokenizer = tokenizer_of(source)
+        self.problem = Problem(formulation.kind, formulation.labels, formulation.scheme)
+
+    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
+        self.settings = complete(settings)
+        check(self.formulation, self.settings)
+        seed_everything(seed)  # new tokens are embedded at random
+        self._prepare(train)
+        read = self._read(train)
+        targets = self._targets(train, read)
+        folds = None if len(dev.used) >= FEW else _folds(train.used)
+        held = None if folds is not None else self._read(dev)
+        self.facts["chosen_by"] = "dev" if folds is None else f"{folds.max() + 1} folds of train"
+        history: History = []
+        best = -np.inf
+        total, done = len(LAYERS) * len(STRENGTHS), 0
+        for layer, name in enumerate(LAYERS):
+            x = self._joined(read, layer)
+            mean, sd = moments(x)
+            design = Design((x - mean) / sd, read.neighbours())
+            del x
+            other = None if held is None else self._design(held, layer, mean, sd)
+            last: Fit | None = None
+            for strength in STRENGTHS:
+                last = self._solve(design, targets, strength, last)
+                if not np.isfinite(last.loss):
+                    raise TrainingError(f"The fit on the {name} layer has no finite loss: are its vectors numbers?")
+                if other is not None and held is not None:
+                    score = self._score(dev.used, held, last.scores(other))
+                else:
+                    assert folds is not None
+                    score = self._score(train.used, read, self._crossed(design, targets, strength, last, folds, read))
+                history.append({"layer": name, "strength": strength, "loss": last.loss, "dev": score})
+                log.info("%s layer, strength %g: loss %.4f, dev %.4f", name, strength, last.loss, score)
+                if score > best:
+                    best, self.chosen = score, Chosen(layer, mean, sd, last)
+                    self.facts.update(layer=name, strength=strength)
+                done += 1
+                progress(done, total)
+        if parse(heads, self.settings.head)[0] is heads.get("crf"):
+            self._chain(read, targets)
+        return history
+
+    def predict(self, units: Units) -> Output:
+        read = self._read(units)
+        design = self._design(read, self.chosen.layer, self.chosen.mean, self.chosen.sd)
+        return self._output(units.used, read, self.chosen.fit.scores(design), self.chosen.chain)
+
+    def _prepare(self, train: Units) -> None:
+        """The encoder with the tokens that the units need."""
+        self.tokenizer = tokenizer_of(self.source).extended(self.formulation.special_tokens(train.rows))
+        encoder, _ = load_encoder(self.source.location, self.source.remote_code)
+        most = capacity(encoder)
+        self.limit = min(self.settings.max_length, most or self.settings.max_length)
+        if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:
+            encoder.resize_token_embeddings(self.tokenizer.size)
+        self.frozen = Frozen(
+            encoder, self.tokenizer.frame.cls, self.tokenizer.pad_id, self.device, self.precision,
+            self.settings.word_pooling,
+        )  # fmt: skip
+        self.facts["max_length"] = self.limit
+
+    def _read(self, units: Units) -> Read:
+        """The vectors of the units in use, from the cache or from a forward pass."""
+        parts = self._inputs(units)
+        names = self.formulation.vectors
+        by_part = []
+        for features in parts:
+            rows = len(features) if features.words is None else int(features.words.offsets[-1])
+            shape = (rows, self.frozen.size * (1 if features.words is not None else len(names)))
+            key = {
+                "weights": self.source.weights, "tokenizer": self.tokenizer.hash, "inputs": fingerprint(features),
+                "precision": self.precision, "layers": list(LAYERS), "vectors": list(names),
+                "word_pooling": self.settings.word_pooling if features.words is not None else "",
+            }  # fmt: skip
+
+            def fill(arrays: Sequence[Half], features: Features = features) -> None:
+                self.frozen.fill(features, names, arrays)
+
+            arrays, note = stored(key, [shape] * len(LAYERS), fill)
+            if note:
+                log.warning("vectors of %s: %s", units.name, note)
+                self.facts[f"{units.name}_vectors"] = note
+            by_part.append(arrays)
+        return Read(parts[0], list(zip(*by_part, strict=True)))
+
+    def _inputs(self, units: Units) -> Sequence[Features]:
+        found = []
+        count = len(self.formulation.frozen_features(units.rows[:1], self.tokenizer, self.limit))
+        for part in range(count):
+            key = {"units": units.key, "tokenizer": self.tokenizer.hash, "max_length": self.limit}
+            if count > 1:
+                key["part"] = part
+
+            def build(part: int = part) -> Features:
+                return self.formulation.frozen_features(units.rows, self.tokenizer, self.limit)[part]
+
+            whole = cached(key, build)
+            self.facts[f"{units.name}_inputs"] = {
+                "units": len(units.rows), "rows": len(whole), "truncated": whole.truncated, "windowed": whole.windowed,
+            }  # fmt: skip
+            found.append(whole if units.chosen is None else whole.of_units(units.chosen))
+        return found
+
+    def _joined(self, read: Read, layer: int) -> Tensor:
+        """What the linear model reads, before standardisation, (rows, size), float32."""
+        return torch.from_numpy(self.formulation.joined([array.astype(np.float32) for array in read.layers[layer]]))
+
+    def _design(self, read: Read, layer: int, mean: Tensor, sd: Tensor) -> Design:
+        return Design((self._joined(read, layer) - mean) / sd, read.neighbours())
+
+    def _targets(self, units: Units, read: Read) -> Tensor:
+        """(rows,), or (rows, labels)."""
+        targets = self.formulation.targets(units.used)
+        features = read.features
+        if isinstance(targets, Ragged):
+            assert features.words is not None
+            rows = [targets[unit][words] for unit, words in zip(features.unit, features.words, strict=True)]
+            return torch.from_numpy(np.concatenate(rows) if rows else np.zeros(0, np.int64))
+        return torch.from_numpy(np.asarray(targets)[features.unit])
+
+    def _solve(self, design: Design, targets: Tensor, strength: float, start: Fit | None) -> Fit:
+        return solve(design, targets, self.problem.kind, len(self.problem.labels), strength, start)
+
+    def _crossed(
+        self, design: Design, targets: Tensor, strength: float, start: Fit, folds: np.ndarray[Any, Any], read: Read
+    ) -> Tensor:
+        """Scores of every row by a fit on the other folds, (rows, outputs)."""
+        fold = torch.from_numpy(folds[read.units])
+        found = torch.zeros(len(design), len(start.bias))
+        for number in range(int(folds.max()) + 1):
+            held = fold == number
+            rest = self._solve(design.take(~held), targets[~held], strength, None)
+            found[held] = rest.scores(design.take(held))
+        return found
+
+    def _score(self, units: Sequence[Any], read: Read, scores: Tensor) -> float:
+        predicted, _ = self._output(units, read, scores)
+        gold = [self.formulation.gold(unit) for unit in units]
+        documents = [unit.get("doc_id") for unit in units]
+        return self.formulation.main_metric(self.formulation.score(gold, predicted, documents))
+
+    def _output(self, units: Sequence[Any], read: Read, scores: Tensor, chain: Chained | None = None) -> Output:
+        """Predictions by name from scores (rows, outputs)."""
+        if chain is None:
+            predicted, sure = decide(self.problem.kind, scores)
+        else:
+            predicted, sure = chain.decode(scores, torch.from_numpy(read.units))
+        one, two = predicted.numpy(), sure.numpy()
+        if read.features.words is not None:
+            cuts = read.features.words.offsets[1:-1]
+            return self.formulation.output(units, read.features, np.split(one, cuts), np.split(two, cuts))
+        return self.formulation.output(units, read.features, list(one), list(two))
+
+    def _chain(self, read: Read, targets: Tensor) -> None:
+        """A linear chain above the chosen fit, whose scores stay as they are."""
+        chosen = self.chosen
+        scores = chosen.fit.scores(self._design(read, chosen.layer, chosen.mean, chosen.sd))
+        constrained = bool(parse(heads, self.settings.head)[1].get("constrained", False))
+        chain = fit_chain(scores, targets, torch.from_numpy(read.units), self.problem, constrained)
+        self.chosen = Chosen(chosen.layer, chosen.mean, chosen.sd, chosen.fit, chain)
+
+
+def _folds(units: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The fold of each unit; units of a document are in one."""
+    names = [number if unit.get("doc_id") is None else unit["doc_id"] for number, unit in enumerate(units)]
+    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    count = max(2, min(FOLDS, len(places)))
+    # Not in the order of the file, which may be that of the answers.
+    dealt = np.random.default_rng(0).permutation(len(places)) % count
+    return np.array([dealt[places[name]] for name in names], dtype=np.int64)
