@@ -29,9 +29,7 @@ class Similarity(Formulation):
 
     def frozen_features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Sequence[Features]:
         """The two texts apart: a frozen encoder has not learned to compare what stands in one input."""
-        return [
-            encode_texts([unit[part] for unit in units], tokenizer, max_length) for part in ("text_a", "text_b")
-        ]
+        return [encode_texts([unit[part] for unit in units], tokenizer, max_length) for part in ("text_a", "text_b")]
 
     def joined(self, vectors: Sequence[Array]) -> Array:
         """Cosine, |u - v| and u * v, (pairs, 1 + 2 * size)."""

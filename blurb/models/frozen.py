@@ -1,4 +1,4 @@
-"""The forward pass of a frozen encoder: vectors of every input from two layers, without dropout and without gradients."""
+"""The forward pass of a frozen encoder: vectors of every input from two layers, without dropout or gradients."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Vectors of frozen encoders on disk: memory-mapped, bounded, and read only where they are whole and the right ones.
 
-An entry is a folder `<cache>/vectors/<hash of its key>/` with a file `NUMBER.npy` an array and `key.json`; it is written
-aside and renamed. Whatever goes wrong with the disk costs time, never a run: the vectors are then held in memory.
+An entry is a folder `<cache>/vectors/<hash of its key>/` with a file `NUMBER.npy` an array and `key.json`; it is
+written aside and renamed. Whatever goes wrong with the disk costs time, never a run: vectors are then held in memory.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def _open(file: Path, shape: tuple[int, int], mode: str) -> Half:
     if 0 in shape:  # nothing can be mapped of an empty file
         return np.zeros(shape, np.float16)
     if mode == "w+":
-        return np.lib.format.open_memmap(file, mode="w+", dtype=np.float16, shape=shape)  # type: ignore[no-any-return]
-    return np.lib.format.open_memmap(file, mode=mode)  # type: ignore[no-any-return, arg-type]
+        return np.lib.format.open_memmap(file, mode="w+", dtype=np.float16, shape=shape)
+    return np.lib.format.open_memmap(file, mode=mode)
 
 
 def _take(file: Path) -> None:

@@ -16,6 +16,11 @@ LATER = ("plugins", "learner")
 """Fields that came after the first stores: not there while they are empty, so that what was done stays done."""
 
 
+def kind_of(weights: str) -> str:
+    """What learned, where nothing but the hash of the weights says so: a baseline or a fine-tuned encoder."""
+    return "baseline" if weights.startswith("baseline:") else "encoder"
+
+
 @dataclass(frozen=True)
 class Trial:
     """What was asked. The content hash is its identity; the environment and the metrics are not part of it.
@@ -53,6 +58,11 @@ class Trial:
         """16 hexadecimal digits over the content."""
         text = json.dumps(self.content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def kind(self) -> str:
+        """The kind of its learner, a key of `RECIPES`."""
+        return self.learner or kind_of(self.weights)
 
     @property
     def family(self) -> str:

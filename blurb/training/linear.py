@@ -15,6 +15,8 @@ from torch.nn import functional
 from blurb.heads._base import Kind
 
 STEPS = 200
+NEAR = 1e-7
+"""A step that lowers the mean loss by less is the last one of a prepared fit: no prediction changes any more."""
 SAMPLE = 16_384
 """Rows that the change of variables is made from: it decides the speed, and not where the fit ends."""
 
@@ -44,10 +46,10 @@ class Design:
         if self.same is None:
             return self.z @ weight.T
         outputs = len(weight)
-        parts = self.z @ torch.cat(weight.split(self.z.shape[1], 1)).T  # (rows, 3 * outputs)
-        before, own, after = parts.split(outputs, 1)
-        before = functional.pad(before[:-1] * self.same, (0, 0, 1, 0))
-        return own + before + functional.pad(after[1:] * self.same, (0, 0, 0, 1))
+        parts = self.z @ torch.cat(torch.split(weight, self.z.shape[1], 1)).T  # (rows, 3 * outputs)
+        before, own, after = torch.split(parts, outputs, 1)
+        total: Tensor = own + functional.pad(before[:-1] * self.same, (0, 0, 1, 0))
+        return total + functional.pad(after[1:] * self.same, (0, 0, 0, 1))
 
     def sample(self, most: int) -> Tensor:
         """(at most `most` rows, width), rows at equal distances."""
@@ -130,14 +132,15 @@ def logistic(
     free.requires_grad_()
     bias = (torch.zeros(labels) if start is None else start.bias.clone()).requires_grad_()
     optimizer = torch.optim.LBFGS(
-        [free, bias], max_iter=STEPS, history_size=20, tolerance_grad=1e-6, tolerance_change=1e-10,
-        line_search_fn="strong_wolfe",
+        [free, bias], max_iter=STEPS, history_size=20, tolerance_grad=1e-6,
+        tolerance_change=NEAR if prepared else 1e-10, line_search_fn="strong_wolfe",
     )  # fmt: skip
 
     def weight() -> Tensor:
         if change is None:
             return free
-        return torch.linalg.solve_triangular(change.T, free.T, upper=True).T
+        found: Tensor = torch.linalg.solve_triangular(change.T, free.T, upper=True).T
+        return found
 
     def objective() -> Tensor:
         used = weight()
@@ -166,4 +169,5 @@ def _curvature(rows: Design, y: Tensor, kind: Kind, labels: int, strength: float
     level = float((share * (1 - share)).mean().clamp_min(1e-4))
     gram = level * (some.T @ some) / len(some)
     gram.diagonal().add_(strength / len(rows) + 1e-5)
-    return torch.linalg.cholesky(gram)
+    lower: Tensor = torch.linalg.cholesky(gram)
+    return lower
