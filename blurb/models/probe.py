@@ -38,7 +38,7 @@ from blurb.training.settings import Settings
 log = logging.getLogger(__name__)
 Ints = npt.NDArray[np.int64]
 HEADS = ("linear", "crf")
-STRENGTHS = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
+STRENGTHS = (3000.0, 600.0, 120.0, 25.0, 5.0, 1.0)
 """Of the penalty on standardised features (scikit-learn's `1 / C`, a ridge's `alpha`), from strong to weak, so that
 each fit begins with the one before; once one is worse than the one before, weaker ones are not tried."""
 SHIFTS = (0.0, 0.4, 0.8, 1.2)
@@ -110,6 +110,16 @@ class _Judged:
     fold: Ints | None = None
 
 
+@dataclass(frozen=True)
+class _Split:
+    """Rows that are known with their answers, rows that are asked, and the places of these."""
+
+    known: Design
+    answers: Tensor
+    asked: Design
+    places: Tensor
+
+
 class ProbeLearner(Learner):
     """A frozen encoder and a linear model; seeds draw subsets of units and nothing else.
 
@@ -153,7 +163,8 @@ class ProbeLearner(Learner):
         name = LAYERS[layer]
         mean, sd = moments(self._joined(read, layer))
         design = self._design(read, layer, mean, sd)
-        other = None if judged.fold is not None else self._design(judged.read, layer, mean, sd)
+        splits = self._splits(design, targets, judged, layer, mean, sd)
+        crossed: list[Fit | None] = [None] * len(splits)
         rarer = _rarer(targets, self.problem)
         history: History = []
         fit: Fit | None = None
@@ -161,11 +172,13 @@ class ProbeLearner(Learner):
             fit = self._solve(design, targets, strength, fit)
             if not np.isfinite(fit.loss):
                 raise TrainingError(f"The fit on the {name} layer has no finite loss: its vectors are no numbers.")
-            if other is not None:
-                scores = fit.scores(other)
-            else:
-                assert judged.fold is not None
-                scores = self._crossed(design, targets, strength, judged.fold)
+            scores = torch.zeros(len(judged.read.units), len(self.problem.labels))
+            for place, split in enumerate(splits):
+                used = (
+                    fit if split.known is design else self._solve(split.known, split.answers, strength, crossed[place])
+                )
+                crossed[place] = used
+                scores[split.places] = used.scores(split.asked)
             shift, score = self._shift(judged, scores, rarer)
             history.append({"layer": name, "strength": strength, "shift": shift, "loss": fit.loss, "dev": score})
             log.info("%s layer, strength %g, shift %g: loss %.4f, dev %.4f", *history[-1].values())
@@ -260,17 +273,17 @@ class ProbeLearner(Learner):
     def _solve(self, design: Design, targets: Tensor, strength: float, start: Fit | None) -> Fit:
         return solve(design, targets, self.problem.kind, len(self.problem.labels), strength, start)
 
-    def _crossed(self, design: Design, targets: Tensor, strength: float, folds: Ints) -> Tensor:
-        """Scores of every row by a fit on the other folds, (rows, outputs).
-
-        :param folds: (rows,)
-        """
-        fold = torch.from_numpy(folds)
-        found = torch.zeros(len(design), len(self.problem.labels))
-        for number in range(int(folds.max()) + 1):
-            held = fold == number
-            rest = self._solve(design.take(~held), targets[~held], strength, None)
-            found[held] = rest.scores(design.take(held))
+    def _splits(
+        self, design: Design, targets: Tensor, judged: _Judged, layer: int, mean: Tensor, sd: Tensor
+    ) -> list[_Split]:
+        """What is fitted and what is asked: train and dev, or each fold with the others."""
+        if judged.fold is None:
+            other = self._design(judged.read, layer, mean, sd)
+            return [_Split(design, targets, other, torch.arange(len(other)))]
+        found = []
+        for number in range(int(judged.fold.max()) + 1):
+            held = torch.from_numpy(judged.fold == number)
+            found.append(_Split(design.take(~held), targets[~held], design.take(held), held.nonzero().squeeze(1)))
         return found
 
     def _shift(self, judged: _Judged, scores: Tensor, rarer: Tensor) -> tuple[float, float]:

@@ -108,10 +108,11 @@ def test_a_killed_run_leaves_nothing_that_is_read(home: Path) -> None:
 def test_there_is_never_more_than_the_limit(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "LIMIT", 3_000)
     shapes = [(100, 4)]  # 800 bytes and a header
+    seen: set[Path] = set()
     for number in range(3):
         stored({"number": number}, shapes, Counted(number))
-        (newest,) = set(entries(home)) - (set() if number == 0 else seen)
-        seen = set(entries(home))
+        (newest,) = set(entries(home)) - seen
+        seen.add(newest)
         os.utime(newest, (1_000 + number, 1_000 + number))
         if number == 0:
             first = newest
