@@ -1,7 +1,8 @@
-"""An oracle for the loop: a plain Hugging Face recipe at the hyperparameters of `quick`, beside blurb's own trials.
+r"""An oracle for the loop: a plain Hugging Face recipe at one setting (quick-1.toml), beside blurb's own trials.
 
     python benchmarks/oracle.py recipe --model FOLDER --data FOLDER --out recipe.csv   # resumable, a line a run
-    blurb run FOLDER --name NAME --data FOLDER --protocol quick --seeds 3 --tasks ncbi-disease,gad,biosses,pubmedqa
+    blurb run FOLDER --name NAME --data FOLDER --protocol benchmarks/quick-1.toml --seeds 3 \
+        --tasks ncbi-disease,gad,biosses,pubmedqa
     python benchmarks/oracle.py table --out recipe.csv --results results.csv --name NAME
 
 The recipe shares with blurb the readers and the drawn training examples, and nothing else: transformers' own classes,
@@ -150,7 +151,7 @@ def table(options: argparse.Namespace) -> None:
     theirs = list(csv.DictReader(options.out.open()))
     ours = [
         line for line in csv.DictReader(options.results.open())
-        if line["model"] == options.name and line["protocol"] == "quick" and line["split"] == "test"
+        if line["model"] == options.name and line["protocol"].startswith("quick") and line["split"] == "test"
     ]  # fmt: skip
     print("| dataset | seeds | recipe | blurb | difference | pooled sd | agree |")
     print("|---|---:|---:|---:|---:|---:|---|")

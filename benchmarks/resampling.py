@@ -8,6 +8,7 @@ Invented counts of the sizes of the real test sets, with the seeds of the paper:
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -30,24 +31,34 @@ def units(name: str, random: np.random.Generator) -> Units:
     return Units("entity_f1", counts, tuple(map(str, range(clusters))), "units")
 
 
-def main() -> None:
+def measure() -> dict[str, float]:
+    """Seconds of each."""
     random = np.random.default_rng(1)
     row = {name: units(name, random) for name in SIZES}
+    one, other = (
+        Units(runs.metric, runs.counts[:1], runs.names, runs.kind) for runs in (row["bc2gm"], units("bc2gm", random))
+    )
+    return {
+        "a complete row": seconds(
+            lambda: averaged({name: spread(runs, name) for name, runs in row.items()}, weights())
+        ),
+        "the difference of two rows on BC2GM, 5 runs each": seconds(
+            lambda: difference_variance(row["bc2gm"], units("bc2gm", random), "bc2gm")
+        ),
+        "the same, one run each": seconds(lambda: difference_variance(one, other, "bc2gm")),
+        "paired randomisation of these, 10,000 times": seconds(lambda: randomised(one, other, "bc2gm")),
+    }
+
+
+def seconds(function: Callable[[], object]) -> float:
     start = time.perf_counter()
-    spreads = {name: spread(one, name) for name, one in row.items()}
-    whole = averaged(spreads, weights())
-    assert whole is not None
-    print(f"a complete row: {time.perf_counter() - start:.1f} s; score {whole.mean:.2f}, interval {whole.interval}")
-    start = time.perf_counter()
-    difference_variance(row["bc2gm"], units("bc2gm", random), "bc2gm")
-    print(f"the difference of two rows on BC2GM, 5 runs each: {time.perf_counter() - start:.2f} s")
-    pair = [Units(one.metric, one.counts[:1], one.names, one.kind) for one in (row["bc2gm"], units("bc2gm", random))]
-    start = time.perf_counter()
-    difference_variance(*pair, "bc2gm")
-    print(f"the same, one run each: {time.perf_counter() - start:.2f} s")
-    start = time.perf_counter()
-    randomised(pair[0], pair[1], "bc2gm")
-    print(f"paired randomisation of these, 10,000 times: {time.perf_counter() - start:.2f} s")
+    function()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    for what, value in measure().items():
+        print(f"{what}: {value:.2f} s")
 
 
 if __name__ == "__main__":

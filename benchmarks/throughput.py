@@ -29,9 +29,8 @@ EPOCHS = 2
 
 def ours(source: models.Source, task: tasks.Task, rows: list, precision: str, batch_size: int) -> float:
     """Tokens a second of the blurb loop."""
-    settings = protocol.load("quick").settings(
-        task, {"epochs": EPOCHS, "max_train": 0, "batch_size": batch_size}, source.parameters
-    )
+    changed = {"lr": 1e-4, "epochs": EPOCHS, "batch_size": batch_size}
+    settings = protocol.load("standard").settings(task, changed, source.parameters)
     formulation = formulations.bind(task, dataclasses.asdict(settings))
     learner = EncoderLearner(source, formulation, "auto", precision)
     times: list[float] = []

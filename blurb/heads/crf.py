@@ -31,24 +31,22 @@ class Crf(Head):
     def loss(self, features: Tensor, targets: Tensor, mask: Tensor | None) -> Tensor:
         """Negative log-likelihood; divided by the words (`terms`), an emission weighs what it does in `linear`."""
         assert mask is not None
-        emissions = self(features, mask)
-        rows = mask[:, 0]  # a sentence may have no words
-        if not rows.any():
-            nothing: Tensor = emissions.sum() * 0
-            return nothing
-        return -self.chain.log_likelihood(emissions[rows], targets[rows], mask[rows]).sum()
+        found = self.chain.log_likelihood(self(features, mask), targets.masked_fill(~mask, 0), _with_a_word(mask))
+        return -found.masked_fill(~mask[:, 0], 0).sum()
 
     def predict(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """The best path, and the probability of each of its tags over all paths."""
         assert mask is not None
-        emissions = self(features, mask)
-        tags, sure = mask.new_zeros(mask.shape, dtype=torch.int64), emissions.new_zeros(mask.shape)
-        rows = mask[:, 0]
-        if rows.any():
-            tags[rows] = self.chain.decode(emissions[rows], mask[rows])
-            shares = self.chain.marginals(emissions[rows], mask[rows])
-            sure[rows] = shares.gather(-1, tags[rows].unsqueeze(-1)).squeeze(-1)
-        return tags, sure
+        emissions, read = self(features, mask), _with_a_word(mask)
+        tags = self.chain.decode(emissions, read)
+        sure = self.chain.marginals(emissions, read).gather(-1, tags.unsqueeze(-1)).squeeze(-1)
+        return tags.masked_fill(~mask, 0), sure.masked_fill(~mask, 0)
+
+
+def _with_a_word(mask: Tensor) -> Tensor:
+    """The mask, but that a sentence without words is read as one word: a chain wants some, and choosing rows would make
+    a GPU wait. Nobody sees what it reads there."""
+    return torch.cat([torch.ones_like(mask[:, :1]), mask[:, 1:]], 1)
 
 
 HEAD = Crf

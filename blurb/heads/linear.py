@@ -8,6 +8,8 @@ from torch.nn import functional
 
 from blurb.heads._base import Head, Kind, Problem
 
+PADDING = -100
+
 
 class Linear(Head):
     """One score a label from each feature vector; cross-entropy, binary cross-entropy or squared error."""
@@ -27,8 +29,12 @@ class Linear(Head):
     def loss(self, features: Tensor, targets: Tensor, mask: Tensor | None) -> Tensor:
         logits = self(features)
         match self.problem.kind:
-            case "tokens":
-                return functional.cross_entropy(logits[mask], targets[mask], reduction="sum")
+            case "tokens":  # not `logits[mask]`: to count its rows a GPU would have to finish first
+                assert mask is not None
+                wanted = targets.masked_fill(~mask, PADDING)
+                return functional.cross_entropy(
+                    logits.flatten(0, 1), wanted.flatten(), reduction="sum", ignore_index=PADDING
+                )
             case "single":
                 return functional.cross_entropy(logits, targets, reduction="sum")
             case "multi":

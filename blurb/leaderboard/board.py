@@ -89,7 +89,7 @@ def _with_means(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def select(rows: Sequence[Result], model: str = "*", protocol: str = "*", head: str = "*") -> list[Result]:
-    """Rows whose model, protocol and some head fit the patterns (`*` and `?`)."""
+    """Rows whose model, protocol (with or without its version) and some head fit the patterns (`*` and `?`)."""
 
     def heads(row: Result) -> set[str]:
         records = [record for seeds in row.records.values() for record in seeds.values()]
@@ -99,9 +99,13 @@ def select(rows: Sequence[Result], model: str = "*", protocol: str = "*", head: 
         row
         for row in rows
         if fnmatch.fnmatch(row.model, model)
-        and fnmatch.fnmatch(row.configuration.protocol, protocol)
+        and any(fnmatch.fnmatch(name, protocol) for name in _versions(row.configuration.protocol))
         and any(fnmatch.fnmatch(name, head) for name in heads(row))
     ]
+
+
+def _versions(protocol: str) -> tuple[str, str]:
+    return protocol, protocol.partition("@")[0]
 
 
 def ranked(entries: Sequence[Entry], column: str) -> list[tuple[str, Entry]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -15,7 +16,7 @@ from blurb.heads.pooling._base import Pooling
 from blurb.inputs.cache import cached
 from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Units
-from blurb.models.loading import capacity, is_causal, load_encoder, tokenizer_of
+from blurb.models.loading import capacity, encoder_of, is_causal, tokenizer_of
 from blurb.models.source import Source
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear_start import linear_start
@@ -94,16 +95,24 @@ class EncoderLearner(Learner):
         choosing = dev.sample(chosen.dev_sample, seed, whole=self.formulation.by_document)
         gold = [self.formulation.gold(unit) for unit in choosing.used]
         documents = [unit.get("doc_id") for unit in choosing.used]
+        spent = 0.0
 
         def evaluate() -> float:
+            nonlocal spent
+            begun = time.perf_counter()
             predicted, _ = self.predict(choosing)
-            return self.formulation.main_metric(self.formulation.score(gold, predicted, documents))
+            score = self.formulation.main_metric(self.formulation.score(gold, predicted, documents))
+            spent += time.perf_counter() - begun
+            return score
 
         if chosen.head_init == "linear":
             self.facts["head_start"] = linear_start(self.trainer, features, targets, seed)
         history = self.trainer.fit(features, targets, chosen, seed, evaluate)
         self.facts.update(
-            max_length=self.limit, micro_batch=self.trainer.micro_batch, choosing_units=len(choosing.used)
+            max_length=self.limit,
+            micro_batch=self.trainer.micro_batch,
+            choosing_units=len(choosing.used),
+            choose_seconds=round(spent, 2),
         )
         return [asdict(epoch) for epoch in history]
 
@@ -125,7 +134,7 @@ class EncoderLearner(Learner):
 
     def _network(self, settings: Settings) -> tuple[Network, int | None]:
         """A fresh network, and the most sub-tokens that fit its encoder."""
-        encoder, trained_pooler = load_encoder(self.source.location, self.source.remote_code)
+        encoder, trained_pooler = encoder_of(self.source)
         most = capacity(encoder)
         prepare(encoder, settings)
         if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,30 @@ def load_tokenizer(folder: str, remote_code: bool = False, casing: str = "") -> 
 def tokenizer_of(source: Source) -> Tokenizer:
     """The tokenizer of a model that was resolved."""
     return load_tokenizer(source.location, source.remote_code, source.casing)
+
+
+def encoder_of(source: Source) -> tuple[Any, bool]:
+    """`load_encoder` of a model that was resolved, as a copy that is the caller's own.
+
+    The trials of a process follow one another, and a copy takes a third of the time. What draws weights while it is
+    loaded is loaded every time: the draws are the trial's.
+    """
+    if source.weights in _kept:
+        encoder, trained_pooler = _kept[source.weights]
+        return copy.deepcopy(encoder), trained_pooler
+    import torch
+
+    before = torch.get_rng_state()
+    encoder, trained_pooler = load_encoder(source.location, source.remote_code)
+    _kept.clear()
+    if torch.equal(before, torch.get_rng_state()) and not source.remote_code:
+        _kept[source.weights] = encoder, trained_pooler
+        encoder = copy.deepcopy(encoder)
+    return encoder, trained_pooler
+
+
+_kept: dict[str, tuple[Any, bool]] = {}
+"""The encoder that was loaded last, by the hash of its weights."""
 
 
 def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:

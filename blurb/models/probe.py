@@ -26,7 +26,7 @@ from blurb.inputs.cache import cached
 from blurb.inputs.features import Features, Ragged
 from blurb.models._base import History, Learner, Progress, Units
 from blurb.models.frozen import LAYERS, Frozen, fingerprint
-from blurb.models.loading import capacity, load_encoder, tokenizer_of
+from blurb.models.loading import capacity, encoder_of, tokenizer_of
 from blurb.models.source import Source
 from blurb.models.vectors import Half, stored
 from blurb.training.chain_fit import Chained, fit_chain
@@ -199,7 +199,7 @@ class ProbeLearner(Learner):
     def _prepare(self, train: Units) -> None:
         """The encoder with the tokens that the units need."""
         self.tokenizer = tokenizer_of(self.source).extended(self.formulation.special_tokens(train.rows))
-        encoder, _ = load_encoder(self.source.location, self.source.remote_code)
+        encoder, _ = encoder_of(self.source)
         most = capacity(encoder)
         self.limit = min(self.settings.max_length, most or self.settings.max_length)
         if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:

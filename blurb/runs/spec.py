@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -93,3 +94,8 @@ class Configuration:
     def text(self) -> str:
         """As the leaderboard prints it: the protocol, then the overrides in alphabetical order."""
         return " ".join([self.protocol, *(f"{key}={self.overrides[key]}" for key in sorted(self.overrides))])
+
+    @property
+    def from_file(self) -> bool:
+        """Whether the protocol is a user's file, `stem@` and 8 digits of its hash, and not a shipped one, `quick@2`."""
+        return re.search(r"@[0-9a-f]{8}$", self.protocol) is not None

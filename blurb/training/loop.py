@@ -20,6 +20,7 @@ from blurb.training.batches import Batch, collate, prediction_batches, training_
 from blurb.training.dropout import use_cpu_dropout
 from blurb.training.embedding import train_used_rows
 from blurb.training.hardware import Precision, out_of_memory
+from blurb.training.masks import use_masks_without_waiting
 from blurb.training.network import Network
 from blurb.training.optimizer import adamw, learning_rate_factor
 from blurb.training.settings import Settings
@@ -72,6 +73,8 @@ class Trainer:
         self.network.to(self.device)
         if self.device.type == "cpu":
             use_cpu_dropout(self.network)
+        else:
+            use_masks_without_waiting(self.network)
         # Only the encoder is prepared (accelerate wraps its forward in autocast): head and loss stay in float32.
         self.network.encoder = self.accelerator.prepare_model(self.network.encoder, device_placement=False)
 

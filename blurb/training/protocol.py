@@ -18,14 +18,19 @@ from blurb.training.settings import FIELDS, PROBE_FIELDS, Settings, typed
 
 FOLDER = files("blurb.training") / "protocols"
 DEFAULTS = "defaults"
-TOP = {"description", "note", "seeds", "all", "tasks", "search", "lr_by_size", "learner"}
+TOP = {"description", "note", "version", "extends", "seeds", "all", "tasks", "search", "lr_by_size", "learner"}
 LEARNERS = ("encoder", "probe")
+VERSIONS = 10_000
+"""A version is below this, so that `quick@2` and a user's `quick@` with eight digits of a hash are told apart."""
+OWN = ("description", "note", "version", "extends")
+"""What a protocol does not take over from the one that it extends."""
 
 
 @dataclass(frozen=True)
 class Protocol:
     """One protocol file, checked.
 
+    :param name: as rows show it: `quick`, from version 2 on `quick@2`; of a file `stem@` and 8 digits of its hash
     :param note: shown with every row that it makes ("scores mean nothing"), or empty
     :param everywhere: settings of all tasks
     :param per_task: settings of one task, by task name
@@ -92,9 +97,16 @@ def load(name: str) -> Protocol:
         parsed = _parse(path.stem, str(path), toml.read(path))
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
-    if name not in names():
+    plain, _, version = name.partition("@")
+    if plain not in names():
         raise UnknownName("protocol", name, names())
-    return _parse(name, f"{name}.toml", _shipped(name))
+    parsed = _parse(plain, f"{plain}.toml", _shipped(plain))
+    if version and name != parsed.name and (version, parsed.name) != ("1", plain):
+        raise SettingsError(
+            f"--protocol {name}: this version of blurb has '{parsed.name}'. A row of another version is made by the "
+            "release that came with it, or with its settings in a TOML file."
+        )
+    return parsed
 
 
 def complete(values: Mapping[str, Any]) -> Settings:
@@ -118,6 +130,10 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
     for key in ("tasks", "search"):
         if not isinstance(content.get(key, {}), dict):
             raise SettingsError(f"{where}: [{key}] must be a table.")
+    version = content.get("version", 1)
+    if type(version) is not int or not 1 <= version < VERSIONS:
+        raise SettingsError(f"{where}: version must be a whole number from 1 on, not {version!r}.")
+    content = _extended(content, where)
     everywhere = _typed_table(content.get("all", {}), where)
     per_task = {
         _known(task, where): _typed_table(values, f"{where}, task {task}")
@@ -136,9 +152,11 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
             lr_by_size = (float(sizes["millions"]), float(sizes["below"]), float(sizes["from"]))
         except (KeyError, TypeError, ValueError):
             raise SettingsError(f"{where}: lr_by_size needs millions, below and from.") from None
-    relevant = {key: value for key, value in content.items() if key not in ("description", "note")}
+    relevant = {key: value for key, value in content.items() if key not in OWN}
+    if version > 1:
+        relevant["version"] = version
     return Protocol(
-        name=name,
+        name=name if version == 1 else f"{name}@{version}",
         description=str(content.get("description", "")),
         note=" ".join(str(content.get("note", "")).split()),  # one line of a table
         everywhere=everywhere,
@@ -151,29 +169,12 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
     )
 
 
-def _learner(content: Mapping[str, Any], where: str) -> str:
-    """The learner that a file names; what does not concern a probe must not stand beside it."""
-    learner = content.get("learner", LEARNERS[0])
-    if learner not in LEARNERS:
-        raise UnknownName(f"learner (in {where})", str(learner), LEARNERS)
-    if learner == "probe":
-        if content.get("seeds", 1) != 1:
-            raise SettingsError(f"{where}: a probe is one deterministic fit; leave seeds out.")
-        for key in ("search", "lr_by_size"):
-            if key in content:
-                raise SettingsError(f"{where}: [{key}] does not concern a probe, which chooses for itself on dev.")
-        for table in (content.get("all", {}), *content.get("tasks", {}).values()):
-            check_probe(table, where)
-    return str(learner)
-
-
-def check_probe(values: Mapping[str, Any], where: str) -> None:
-    """SettingsError for a setting that only fine-tuning has: it would change nothing, and look as if it did."""
-    for key in values:
-        if key not in PROBE_FIELDS:
-            raise SettingsError(
-                f"{where}: {key} does not concern a probe, which trains no encoder; it has {', '.join(PROBE_FIELDS)}."
-            )
+TOP = {"description", "note", "version", "extends", "seeds", "all", "tasks", "search", "lr_by_size", "learner"}
+LEARNERS = ("encoder", "probe")
+VERSIONS = 10_000
+"""A version is below this, so that `quick@2` and a user's `quick@` with eight digits of a hash are told apart."""
+OWN = ("description", "note", "version", "extends")
+"""What a protocol does not take over from the one that it extends."""
 
 
 def _known(task: str, where: str) -> str:

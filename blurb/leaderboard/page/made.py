@@ -112,9 +112,9 @@ def _command(row: Result) -> str:
     words.append("--suite demo" if configuration.suite == DEMO else "--data DATA")
     if configuration.suite != DEMO and _needs_originals(row):
         words.append("--raw RAW")
-    # `name@hash` is what a protocol from a file is called, not what it can be asked for by.
-    from_file = "@" in configuration.protocol
-    words.append(f"--protocol {'PROTOCOL.toml' if from_file else shlex.quote(configuration.protocol)}")
+    # A file's protocol cannot be asked for by the name that rows show.
+    named = "PROTOCOL.toml" if configuration.from_file else shlex.quote(configuration.protocol)
+    words.append(f"--protocol {named}")
     for key in sorted(configuration.overrides):
         words.append("--set " + shlex.quote(public(f"{key}={configuration.overrides[key]}")))
     if configuration.precision:

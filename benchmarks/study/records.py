@@ -1,0 +1,64 @@
+"""The results of the study: `results.csv`, lines as `blurb run` writes them, and `times.csv`, a line a trial."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from pathlib import Path
+
+from blurb.files import write_whole
+from blurb.leaderboard import tables
+from blurb.runs.store import Store, read_json
+
+TIMES = ("trial", "model", "protocol", "task", "seed", "train_seconds", "choose_seconds", "predict_seconds", "threads")
+Line = dict[str, str]
+
+
+def read(path: Path) -> list[Line]:
+    """The lines of a table; none where there is no file."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def done(folder: Path, protocol: str, task: str, seeds: int) -> set[str]:
+    """The encoders whose trials of a protocol on a dataset are all in the folder of results."""
+    found: dict[str, set[str]] = {}
+    for line in read(folder / "results.csv"):
+        if line["protocol"].partition("@")[0] == protocol and line["task"] == task and line["split"] == "test":
+            found.setdefault(line["model"], set()).add(line["seed"])
+    return {model for model, there in found.items() if len(there) >= seeds}
+
+
+def collect(store: Path, folder: Path) -> None:
+    """Adds what a store holds to the folder of results; what both have is the store's."""
+    with tempfile.TemporaryDirectory() as aside:
+        table = Path(aside) / "leaderboard.csv"
+        tables.rebuild(Store(store), table)
+        fresh = read(tables.results_beside(table))
+    add(folder / "results.csv", tables.RESULTS, fresh, ("trial", "split", "metric"))
+    times = []
+    for path in sorted(store.glob("*/*/*/provenance.json")):
+        if path.with_name("DONE.json").is_file():
+            made, asked = read_json(path), read_json(path.with_name("spec.json"))
+            facts = made["facts"]
+            times.append({
+                "trial": path.parent.name, "model": made["model"], "protocol": made["configuration"]["protocol"],
+                "task": asked["task"], "seed": str(asked["seed"]), "threads": str(made["environment"]["threads"]),
+                **{name: str(facts.get(name, "")) for name in TIMES if name.endswith("_seconds")},
+            })  # fmt: skip
+    add(folder / "times.csv", TIMES, times, ("trial", "protocol"))
+
+
+def add(path: Path, columns: tuple[str, ...], fresh: list[Line], key: tuple[str, ...]) -> None:
+    """Lines into a table, in the place of those with the same key."""
+    found = {tuple(line[column] for column in key): line for line in [*read(path), *fresh]}
+    order = [name for name in ("protocol", "task", "settings", "model", "encoder", "seed") if name in columns]
+    lines = sorted(found.values(), key=lambda line: [line[name] for name in order])
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    write_whole(path, text.getvalue().encode())

@@ -1,0 +1,96 @@
+"""The settings of `quick` and `sketch`, compared on dev: which start of the head, which rates, how many updates.
+
+    python -m benchmarks.study.settings --model MINILM --data DATA --work FOLDER
+
+Every variant is `quick` with other settings, on at most 1,000 units of dev; test is never read here.
+What is done stands in `settings.csv` of the study's results and is not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import time
+from pathlib import Path
+
+from benchmarks.study import RESULTS, records
+from benchmarks.study.derive import make
+
+COLUMNS = ("task", "settings", "encoder", "seed", "dev", "seconds")
+FOUR = ("whole", "noise40", "low4", "low2")
+PLAN: tuple[tuple[str, str, tuple[str, ...], int], ...] = (
+    *(
+        (task, f"max_updates=150 {text}".strip(), FOUR, 1)
+        for task, most in (
+            ("hoc", " max_train=4000"),
+            ("gad", ""),
+            ("chemprot", " max_train=4000"),
+            ("ncbi-disease", ""),
+        )
+        for text in (f"head_init=random{most}", f"head_init=linear{most}")
+    ),
+    *(
+        ("hoc", f"max_updates=150 head_init=linear max_train=4000 {text}", ("low2", "low4"), 1)
+        for text in ("head_lr=0", "lr=3e-5", "lr=3e-4")
+    ),
+    ("ncbi-disease", "max_updates=150 head_init=random lr=3e-4", FOUR, 1),
+    *(("pubmedqa", text, ("whole",), 1) for text in ("head_init=random", "head_init=linear")),
+    *(("biosses", text, ("whole",), 2) for text in ("head_init=random", "head_init=linear")),
+    *((task, "max_updates=600", ("whole",), 1) for task in ("hoc", "ncbi-disease", "chemprot")),
+)
+"""(dataset, settings over those of `quick`, encoders, seeds)"""
+MOST = 1000
+
+
+def measure(checkpoint: Path, task_name: str, text: str, seed: int, folder: Path) -> tuple[float, float]:
+    """The dev score of one fine-tuning, and its seconds."""
+    import torch
+
+    from blurb import data, formulations, models, tasks
+    from blurb.models import Units
+    from blurb.models.encoder import EncoderLearner
+    from blurb.training import protocol
+    from blurb.training.hardware import choose_precision
+    from blurb.training.settings import parse_overrides
+
+    task, source = tasks.get(task_name), models.resolve(str(checkpoint))
+    overrides = parse_overrides(dict(pair.split("=") for pair in text.split()))
+    settings = protocol.load("quick").settings(task, overrides, source.parameters)
+    formulation = formulations.bind(task, dataclasses.asdict(settings))
+    splits = data.load(task, folder, ["train", "dev"])
+    train, dev = (list(splits.splits[name]) for name in ("train", "dev"))
+    part = Units(dev, f"{splits.hash} dev").sample(MOST, 0, whole=formulation.by_document)
+    learner = EncoderLearner(source, formulation, "cpu", choose_precision("auto", torch.device("cpu")))
+    begun = time.perf_counter()
+    learner.fit(
+        Units(train, f"{splits.hash} train"), part, dataclasses.asdict(settings), seed, lambda done, total: None
+    )
+    seconds = time.perf_counter() - begun
+    gold = [formulation.gold(unit) for unit in part.used]
+    scores = formulation.score(gold, learner.predict(part)[0], [unit.get("doc_id") for unit in part.used])
+    return formulation.main_metric(scores), seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True, type=Path, help="folder of all-MiniLM-L6-v2")
+    parser.add_argument("--data", required=True, type=Path)
+    parser.add_argument("--work", required=True, type=Path)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    table = options.results / "settings.csv"
+    for task, text, encoders, seeds in PLAN:
+        for encoder in encoders:
+            for seed in range(1, seeds + 1):
+                cell = {"task": task, "settings": text, "encoder": encoder, "seed": str(seed)}
+                if any(cell.items() <= line.items() for line in records.read(table)):
+                    continue
+                checkpoint = make(options.model, options.work / "encoders", encoder)
+                dev, seconds = measure(checkpoint, task, text, seed, options.data)
+                line = {**cell, "dev": f"{100 * dev:.2f}", "seconds": f"{seconds:.0f}"}
+                print(*line.values(), flush=True)
+                records.add(table, COLUMNS, [line], COLUMNS[:4])
+
+
+if __name__ == "__main__":
+    main()

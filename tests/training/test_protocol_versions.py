@@ -1,0 +1,106 @@
+"""Versions of a protocol, and protocols that extend others. Oracle: the same content written out in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blurb import tasks
+from blurb.errors import SettingsError, UnknownName
+from blurb.runs.spec import Configuration
+from blurb.training import protocol
+
+STUDY = {"ncbi-disease": 8, "gad": 5, "hoc": 3}
+
+
+def _load(folder: Path, text: str, name: str = "mine") -> protocol.Protocol:
+    path = folder / f"{name}.toml"
+    path.write_text(text, encoding="utf-8")
+    return protocol.load(str(path))
+
+
+def _configuration(name: str) -> Configuration:
+    return Configuration(name, "0" * 64, {}, "fp32", "blurb")
+
+
+def test_the_first_version_is_no_part_of_the_hash(tmp_path: Path) -> None:
+    plain, first, second, third = (
+        _load(tmp_path, f"{line}[all]\nlr = 1e-3\n") for line in ("", "version = 1\n", "version = 2\n", "version = 3\n")
+    )
+    assert plain.hash == first.hash
+    assert len({first.hash, second.hash, third.hash}) == 3
+
+
+def test_a_shipped_version_is_in_the_name() -> None:
+    assert protocol.load("standard").name == protocol.load("standard@1").name == "standard"
+    assert protocol.load("quick").name == protocol.load("quick@2").name == "quick@2"
+    assert protocol.load("quick") == protocol.load("quick@2")
+
+
+@pytest.mark.parametrize("name", ["quick@1", "quick@3", "standard@2", "standard@x", "quick@two", "quick@2@2"])
+def test_another_version_is_not_made_without_a_word(name: str) -> None:
+    with pytest.raises(SettingsError, match=r"this version of blurb has '(quick@2|standard)'"):
+        protocol.load(name)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "true", '"2"', "10000"])
+def test_a_version_that_is_none(tmp_path: Path, value: str) -> None:
+    with pytest.raises(SettingsError, match=r"mine.toml: version must be a whole number"):
+        _load(tmp_path, f"version = {value}\n")
+
+
+def test_a_version_is_no_file(tmp_path: Path) -> None:
+    """`stem@` and 8 digits is a user's file, even where the digits are all decimal."""
+    assert _configuration(_load(tmp_path, "version = 2\n[all]\nlr = 1e-3\n").name).from_file
+    assert _configuration("mine@12345678").from_file
+    assert not any(_configuration(name).from_file for name in ("quick", "quick@2", "quick@9999", "standard-short"))
+
+
+def test_a_protocol_that_extends_another_is_the_two_written_as_one(tmp_path: Path) -> None:
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    base = (protocol.FOLDER / "standard.toml").read_text(encoding="utf-8")
+    more = "[all]\nlr = 1e-3\nclip_norm = 2.0\n[tasks.gad]\nepochs = 7\n"
+    gad = "[tasks.gad]\nlr = 3e-5\nbatch_size = 32\nepochs = "
+    merged = base.replace(f"{gad}10", f"{gad}7")
+    assert merged != base
+    whole = _load(folder, merged + "\n[all]\nlr = 1e-3\nclip_norm = 2.0\n")
+    found = _load(tmp_path, f'extends = "standard"\n{more}')
+    assert found.hash == whole.hash
+    for task in tasks.all():
+        assert found.settings(task, {}, 0) == whole.settings(task, {}, 0)
+
+
+def test_seeds_and_a_new_version_of_what_is_extended(tmp_path: Path) -> None:
+    found = _load(tmp_path, 'extends = "quick"\nseeds = [4, 5]\n')
+    assert found.seeds(tasks.get("gad")) == (4, 5)
+    assert found.name.startswith("mine@")  # the version is that of the file, not of what it extends
+    assert found.lr_by_size == protocol.load("quick").lr_by_size
+    assert (found.description, found.note) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            'extends = "standart"',
+            r"no protocol to extend \(in .*mine.toml\) called 'standart'. Did you mean 'standard'",
+        ),
+        ("extends = 3", "no protocol to extend"),
+        ('extends = "standard"\nall = 3', "expected a table of settings"),
+        ('extends = "standard"\n[tasks]\ngad = 3', "expected a table of settings"),
+    ],
+)
+def test_what_cannot_be_extended(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises((SettingsError, UnknownName), match=message):
+        _load(tmp_path, text)
+
+
+@pytest.mark.parametrize("task", tasks.all(), ids=lambda task: task.name)
+def test_standard_short_is_standard_but_for_three_lengths(task: tasks.Task) -> None:
+    changed = {"epochs": STUDY[task.name]} if task.name in STUDY else {}
+    short, standard = protocol.load("standard-short"), protocol.load("standard")
+    assert short.settings(task, {}, 0) == standard.settings(task, changed, 0)
+    assert short.seeds(task) == (1, 2, 3)
+    assert short.hash != standard.hash
