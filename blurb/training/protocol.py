@@ -169,12 +169,50 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
     )
 
 
-TOP = {"description", "note", "version", "extends", "seeds", "all", "tasks", "search", "lr_by_size", "learner"}
-LEARNERS = ("encoder", "probe")
-VERSIONS = 10_000
-"""A version is below this, so that `quick@2` and a user's `quick@` with eight digits of a hash are told apart."""
-OWN = ("description", "note", "version", "extends")
-"""What a protocol does not take over from the one that it extends."""
+def _learner(content: Mapping[str, Any], where: str) -> str:
+    """The learner that a file names; what does not concern a probe must not stand beside it."""
+    learner = content.get("learner", LEARNERS[0])
+    if learner not in LEARNERS:
+        raise UnknownName(f"learner (in {where})", str(learner), LEARNERS)
+    if learner == "probe":
+        if content.get("seeds", 1) != 1:
+            raise SettingsError(f"{where}: a probe is one deterministic fit; leave seeds out.")
+        for key in ("search", "lr_by_size"):
+            if key in content:
+                raise SettingsError(f"{where}: [{key}] does not concern a probe, which chooses for itself on dev.")
+        for table in (content.get("all", {}), *content.get("tasks", {}).values()):
+            check_probe(table, where)
+    return str(learner)
+
+
+def check_probe(values: Mapping[str, Any], where: str) -> None:
+    """SettingsError for a setting that only fine-tuning has: it would change nothing, and look as if it did."""
+    for key in values:
+        if key not in PROBE_FIELDS:
+            raise SettingsError(
+                f"{where}: {key} does not concern a probe, which trains no encoder; it has {', '.join(PROBE_FIELDS)}."
+            )
+
+
+def _extended(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """`content` over that of the shipped protocol that it `extends`, setting by setting."""
+    base = content.get("extends")
+    if base is None:
+        return content
+    if base not in names():
+        raise UnknownName(f"protocol to extend (in {where})", str(base), names())
+    under = {key: value for key, value in _extended(_shipped(base), f"{base}.toml").items() if key not in OWN}
+    settings = {
+        task: _over(values, content.get("tasks", {}).get(task)) for task, values in under.get("tasks", {}).items()
+    }
+    whole = {"all": _over(under.get("all", {}), content.get("all")), "tasks": {**content.get("tasks", {}), **settings}}
+    return {**under, **content, **whole}
+
+
+def _over(under: Any, given: Any) -> Any:
+    if given is None:
+        return under
+    return {**under, **given} if isinstance(given, dict) else given  # what is no table is found out later
 
 
 def _known(task: str, where: str) -> str:
