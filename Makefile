@@ -5,12 +5,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test test-all lint clean
+.PHONY: help install demo test test-all bench lint clean
 
 help:
 	@echo "make demo      set up, then fine-tune a tiny encoder on the synthetic suite and print its score"
 	@echo "make test      set up, then linters, type checks and tests (under 10 minutes on two cores)"
 	@echo "make test-all  the same with the slow tests"
+	@echo "make bench MODEL=FOLDER DATA=FOLDER  measure what docs/performance.md says, and write it (a quarter of an hour)"
 	@echo "make clean     remove the environment and caches"
 
 install: $(STAMP)
@@ -38,6 +39,10 @@ test: lint
 
 test-all: lint
 	$(BIN)/python -m pytest $(PARALLEL)
+
+bench: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[plots]"
+	$(BIN)/python -m benchmarks.bench --model $(MODEL) --data $(DATA)
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -27,8 +27,11 @@ from blurb.training.hardware import has_bf16
 EPOCHS = 2
 
 
-def ours(source: models.Source, task: tasks.Task, rows: list, precision: str, batch_size: int) -> float:
-    """Tokens a second of the blurb loop."""
+Speed = tuple[float, float]
+"""Tokens a second in training and in prediction."""
+
+
+def ours(source: models.Source, task: tasks.Task, rows: list, precision: str, batch_size: int) -> Speed:
     changed = {"lr": 1e-4, "epochs": EPOCHS, "batch_size": batch_size}
     settings = protocol.load("standard").settings(task, changed, source.parameters)
     formulation = formulations.bind(task, dataclasses.asdict(settings))
@@ -43,11 +46,15 @@ def ours(source: models.Source, task: tasks.Task, rows: list, precision: str, ba
         1,
         lambda *_: times.append(time.perf_counter()),
     )
-    return rate(times, tokens(learner, rows))
+    total = tokens(learner, rows)
+    learner.predict(units)
+    begun = time.perf_counter()
+    learner.predict(units)
+    return rate(times, total), total / (time.perf_counter() - begun)
 
 
-def recipe(source: models.Source, task: tasks.Task, rows: list, bf16: bool, grouped: bool, batch_size: int) -> float:
-    """Tokens a second of the recipe."""
+def recipe(source: models.Source, task: tasks.Task, rows: list, bf16: bool, grouped: bool, batch_size: int) -> Speed:
+    """The recipe; it predicts in batches of 64 in the order of the data, sorted by length where it is `grouped`."""
     from transformers import (
         AutoModelForTokenClassification,
         AutoTokenizer,
@@ -81,16 +88,24 @@ def recipe(source: models.Source, task: tasks.Task, rows: list, bf16: bool, grou
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(
             output_dir=folder, num_train_epochs=EPOCHS, per_device_train_batch_size=batch_size, learning_rate=1e-4,
-            bf16=bf16,
+            bf16=bf16, bf16_full_eval=bf16, per_device_eval_batch_size=64,
             use_cpu=not torch.cuda.is_available(),
             train_sampling_strategy="group_by_length" if grouped else "random", report_to=[], save_strategy="no",
             disable_tqdm=True, logging_strategy="no",
         )  # fmt: skip
-        Trainer(
+        trainer = Trainer(
             model, arguments, train_dataset=examples, data_collator=DataCollatorForTokenClassification(tokenizer),
             callbacks=[Clock()],
-        ).train()  # fmt: skip
-    return rate(times, sum(len(example["input_ids"]) for example in examples))
+        )  # fmt: skip
+        trainer.train()
+        if grouped:
+            examples = sorted(examples, key=lambda example: len(example["input_ids"]))
+        trainer.predict(examples)
+        begun = time.perf_counter()
+        trainer.predict(examples)
+        predicting = time.perf_counter() - begun
+    total = sum(len(example["input_ids"]) for example in examples)
+    return rate(times, total), total / predicting
 
 
 def tokens(learner: EncoderLearner, rows: list) -> int:
@@ -105,6 +120,24 @@ def rate(times: list[float], total: int) -> float:
     return total * (steps - 1) / steps / (times[-1] - times[-steps])
 
 
+def measure(model: str, folder: Path, name: str, batches: int, batch_size: int) -> dict[str, Speed]:
+    """Every variant on the same sentences from the same weights."""
+    source, task = models.resolve(model), tasks.get(name)
+    train = data.load(task, folder, ["train"]).splits["train"]
+    rows = list(train.shuffle(seed=1).select(range(batches * batch_size)))
+    variants = {
+        "recipe fp32": lambda: recipe(source, task, rows, False, False, batch_size),
+        "blurb fp32": lambda: ours(source, task, rows, "fp32", batch_size),
+    }
+    if has_bf16(torch.device("cuda" if torch.cuda.is_available() else "cpu")):
+        variants |= {
+            "recipe bf16": lambda: recipe(source, task, rows, True, False, batch_size),
+            "recipe bf16, grouped by length": lambda: recipe(source, task, rows, True, True, batch_size),
+            "blurb bf16": lambda: ours(source, task, rows, "bf16", batch_size),
+        }
+    return {name: variant() for name, variant in variants.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True)
@@ -113,27 +146,12 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=100)
     parser.add_argument("--batch-size", type=int, default=16)
     options = parser.parse_args()
-    source = models.resolve(options.model)
-    task = tasks.get(options.task)
-    train = data.load(task, options.data, ["train"]).splits["train"]
-    rows = list(train.shuffle(seed=1).select(range(options.batches * options.batch_size)))
-    bf16 = has_bf16(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
-    variants = {"recipe fp32": lambda: recipe(source, task, rows, False, False, options.batch_size)}
-    variants["blurb fp32"] = lambda: ours(source, task, rows, "fp32", options.batch_size)
-    if bf16:
-        variants["recipe bf16"] = lambda: recipe(source, task, rows, True, False, options.batch_size)
-        variants["recipe bf16, grouped by length"] = lambda: recipe(source, task, rows, True, True, options.batch_size)
-        variants["blurb bf16"] = lambda: ours(source, task, rows, "bf16", options.batch_size)
-    found = {name: variant() for name, variant in variants.items()}
-    whole = formulations.bind(task).features(list(train), models.loading.load_tokenizer(source.location), 512)
-    epoch = int(whole.ids.lengths.sum())
-    threads = torch.get_num_threads()
-    print(f"{task.name}, batch {options.batch_size}, {options.batches} batches, {threads} threads")
-    print(f"{'':32} {'tokens/s':>9} {'s/epoch':>8} {'x recipe fp32':>14}")
-    for name, value in found.items():
-        print(f"{name:32} {value:9.0f} {epoch / value:8.1f} {value / found['recipe fp32']:14.2f}")
-    if bf16:
-        print(f"blurb bf16 / recipe bf16 grouped: {found['blurb bf16'] / found['recipe bf16, grouped by length']:.2f}")
+    found = measure(options.model, options.data, options.task, options.batches, options.batch_size)
+    print(f"{options.task}, batch {options.batch_size}, {options.batches} batches, {torch.get_num_threads()} threads")
+    print(f"{'tokens a second':32} {'training':>9} {'x recipe fp32':>14} {'prediction':>11} {'x':>6}")
+    slow = found["recipe fp32"]
+    for name, (training, predicting) in found.items():
+        print(f"{name:32} {training:9.0f} {training / slow[0]:14.2f} {predicting:11.0f} {predicting / slow[1]:6.2f}")
 
 
 if __name__ == "__main__":

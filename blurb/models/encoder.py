@@ -18,12 +18,13 @@ from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Units
 from blurb.models.loading import capacity, encoder_of, is_causal, tokenizer_of
 from blurb.models.source import Source
+from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear_start import linear_start
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
 from blurb.training.protocol import complete
-from blurb.training.settings import Settings
+from blurb.training.settings import OWN, Settings
 from blurb.training.stability import prepare
 
 
@@ -137,6 +138,8 @@ class EncoderLearner(Learner):
         encoder, trained_pooler = encoder_of(self.source)
         most = capacity(encoder)
         prepare(encoder, settings)
+        if settings.encoder_dropout != OWN:
+            set_dropout(encoder, settings.encoder_dropout)
         if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:
             encoder.resize_token_embeddings(self.tokenizer.size)
         pooling, use_pooler = None, False

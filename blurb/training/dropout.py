@@ -95,6 +95,16 @@ def attention(
         return (weights @ value).transpose(1, 2).contiguous(), None
 
 
+def set_dropout(encoder: nn.Module, p: float) -> None:
+    """Gives every dropout of an encoder the probability p, those that are modules and those that are numbers."""
+    for module in encoder.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = p
+        for name, value in list(vars(module).items()):
+            if "dropout" in name and isinstance(value, float):
+                setattr(module, name, p)
+
+
 def use_cpu_dropout(network: nn.Module) -> None:
     """Replaces the dropout of a network that will train on a CPU, and that of the attention of its `encoder`."""
     from transformers import AttentionInterface, AttentionMaskInterface

