@@ -41,12 +41,12 @@ HEADS = ("linear", "crf")
 STRENGTHS = (3000.0, 600.0, 120.0, 25.0, 5.0, 1.0)
 """Of the penalty on standardised features (scikit-learn's `1 / C`, a ridge's `alpha`), from strong to weak, so that
 each fit begins with the one before; once one is worse than the one before, weaker ones are not tried."""
-SHIFTS = (0.0, 0.4, 0.8, 1.2)
+SHIFTS = (0.0, 0.4, 0.8, 1.2, 1.6, 2.0)
 """By how much the bias may lean to the rarer answers (1.2: a label from a probability of 0.23 on): a likelihood is not
 an F1, least of all where one answer in thirty is positive (HoC)."""
 FEW = 200
-"""Below so many dev units layer and strength are chosen by cross-validation within train: the standard error of an
-accuracy of 70 % is above 3 points there, more than lies between the choices."""
+"""Below so many things that dev scores (units; of HoC documents) layer and strength are chosen by cross-validation
+within train: the standard error of an accuracy of 70 % is above 3 points there, more than lies between the choices."""
 FOLDS = 5
 
 
@@ -148,7 +148,7 @@ class ProbeLearner(Learner):
         self._prepare(train)
         read = self._read(train)
         targets = self._targets(train, read)
-        folds = None if len(dev.used) >= FEW else _folds(train.used)
+        folds = None if self._scored(dev) >= FEW else _folds(train.used)
         self.facts["chosen_by"] = "dev" if folds is None else f"{folds.max() + 1} folds of train"
         judged = _Judged(dev.used, self._read(dev)) if folds is None else _Judged(train.used, read, folds[read.units])
         history: History = []
@@ -195,6 +195,13 @@ class ProbeLearner(Learner):
         read = self._read(units)
         design = self._design(read, self.chosen.layer, self.chosen.mean, self.chosen.sd)
         return self._output(units.used, read, self.chosen.fit.scores(design), self.chosen.chain)
+
+    def _scored(self, units: Units) -> int:
+        """How many things the score is over: units, or their documents."""
+        if not self.formulation.by_document:
+            return len(units.used)
+        names = [unit.get("doc_id") for unit in units.used]
+        return len({name for name in names if name is not None}) + names.count(None)
 
     def _prepare(self, train: Units) -> None:
         """The encoder with the tokens that the units need."""
