@@ -10,6 +10,7 @@ from pathlib import Path
 
 KINDS = {
     "features": "tokenised data",
+    "vectors": "vectors of frozen encoders",
     "demo": "the synthetic suite",
     "scratch": "encoders built on the spot",
     "rates": "how fast encoders are on this machine",

@@ -9,7 +9,7 @@ from blurb.cli._output import FORMATS, show
 
 @click.group(name="cache")
 def command() -> None:
-    """Show or empty the cache: tokenised data, the demo suite, scratch encoders, downloads."""
+    """Show or empty the cache: tokenised data, vectors, the demo suite, scratch encoders, downloads."""
 
 
 @command.command()

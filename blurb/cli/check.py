@@ -91,12 +91,15 @@ def answer(
 
 def _show(decision: Decision) -> None:
     """The score first, then the datasets, then the units that flipped."""
+    from blurb.leaderboard.comparison import PAIRED
     from blurb.leaderboard.gate import Outcome, render
     from blurb.leaderboard.wording import plural, signed
 
     click.echo(f"{decision.candidate} against {decision.baseline}, {decision.rules.split}")
     rows = [render.cells(finding) for finding in decision.findings]
     show(render.COLUMNS, rows, "table", numbers=render.COLUMNS[1:6])
+    if decision.paired:
+        click.echo(PAIRED)
     for finding in decision.findings:
         if not finding.worse and not finding.better:
             continue

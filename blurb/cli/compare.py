@@ -59,6 +59,8 @@ def command(
         for name in found:
             click.echo(f"{name} minus {sides[0].name}, {split}")
             show(COLUMNS, [row[2:] for row in table if row[1] == name], form, numbers=COLUMNS[1:9])
+            if comparison.has_paired(found[name]):
+                click.echo(comparison.PAIRED)
     else:
         show(("row", "other row", *COLUMNS), table, form)
     if plot is not None:
@@ -73,7 +75,7 @@ def _cells(line: Line, level: float, max_drop: float | None) -> tuple[str, ...]:
         return "" if value is None else write(value)
 
     low, high = line.comparison.interval or (None, None)
-    verdict = line.verdict(level)
+    verdict = line.verdict(level) + (" (paired)" if line.comparison.paired else "")
     if max_drop is not None and line.difference is not None:
         verdict += f"; fell by more than {max_drop:g}" if -line.difference > max_drop else f"; within {max_drop:g}"
     return (

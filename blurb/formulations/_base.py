@@ -43,6 +43,8 @@ class Formulation(ABC):
     """Whether documents are scored and not units."""
     has_entities: ClassVar[bool] = False
     """Whether the features say where two entities are."""
+    vectors: ClassVar[tuple[str, ...]] = ("first", "mean", "max")
+    """What a probe reads of an input (`blurb.models.frozen.Frozen.fill`); of token tasks it reads words."""
 
     def __init__(self, task: Task, options: Mapping[str, Any] | None = None) -> None:
         self.task = task
@@ -79,6 +81,14 @@ class Formulation(ABC):
     @abstractmethod
     def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
         """What the encoder reads, for all units."""
+
+    def frozen_features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Sequence[Features]:
+        """What a frozen encoder reads of the units: their input, or several inputs that it reads apart."""
+        return [self.features(units, tokenizer, max_length)]
+
+    def joined(self, vectors: Sequence[Array]) -> Array:
+        """One row an input from the vectors of each of `frozen_features`, (inputs, size) each."""
+        return vectors[0]
 
     @abstractmethod
     def targets(self, units: Sequence[Row]) -> Array | Ragged:

@@ -25,6 +25,7 @@ class TokenTagging(Formulation):
     kind = "tokens"
     pooled = False
     settings = ("tagging",)
+    vectors = ("word",)
 
     @property
     def scheme(self) -> str:

@@ -18,6 +18,7 @@ class Relation(Classification):
 
     settings = ("relation_input",)
     has_entities = True
+    vectors = ("first", "mean", "head", "tail")
 
     @property
     def strategy(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from blurb.data.schema import Row
 from blurb.formulations._base import Array, Formulation, Output
 from blurb.inputs.features import Features
-from blurb.inputs.texts import encode_pairs
+from blurb.inputs.texts import encode_pairs, encode_texts
 from blurb.inputs.tokenizer import Tokenizer
 
 
@@ -17,6 +17,7 @@ class Similarity(Formulation):
     """[CLS] S1 [SEP] S2 [SEP] to a number; the stored prediction is not clipped, the metric clips."""
 
     kind = "regression"
+    vectors = ("mean",)
 
     @property
     def labels(self) -> Sequence[str]:
@@ -25,6 +26,17 @@ class Similarity(Formulation):
     def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
         first, second = ([unit[part] for unit in units] for part in ("text_a", "text_b"))
         return encode_pairs(first, second, tokenizer, max_length, shorten="longer")
+
+    def frozen_features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Sequence[Features]:
+        """The two texts apart: a frozen encoder has not learned to compare what stands in one input."""
+        return [encode_texts([unit[part] for unit in units], tokenizer, max_length) for part in ("text_a", "text_b")]
+
+    def joined(self, vectors: Sequence[Array]) -> Array:
+        """Cosine, |u - v| and u * v, (pairs, 1 + 2 * size)."""
+        u, v = vectors
+        lengths = np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1)
+        cosine = (u * v).sum(1) / np.maximum(lengths, 1e-12)
+        return np.concatenate([cosine[:, None], np.abs(u - v), u * v], axis=1)
 
     def targets(self, units: Sequence[Row]) -> Array:
         return np.array([unit["score"] for unit in units], dtype=np.float32)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from blurb.heads._base import Head, Problem
+from blurb.heads._base import Head, Kind, Problem
 
 PADDING = -100
 
@@ -43,17 +43,21 @@ class Linear(Head):
                 return functional.mse_loss(logits.squeeze(-1), targets, reduction="sum")
 
     def predict(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        logits = self(features)
-        match self.problem.kind:
-            case "tokens":
-                best, tags = logits.softmax(-1).max(-1)
-                return tags, best
-            case "single":
-                return logits.argmax(-1), logits.softmax(-1)
-            case "multi":  # a probability above 0.5
-                return (logits > 0).to(torch.int64), logits.sigmoid()
-            case "regression":
-                return logits.squeeze(-1), logits.squeeze(-1)
+        return decide(self.problem.kind, self(features))
+
+
+def decide(kind: Kind, logits: Tensor) -> tuple[Tensor, Tensor]:
+    """Predictions and scores of logits (..., labels), as `Head.predict` gives them."""
+    match kind:
+        case "tokens":
+            best, tags = logits.softmax(-1).max(-1)
+            return tags, best
+        case "single":
+            return logits.argmax(-1), logits.softmax(-1)
+        case "multi":  # a probability above 0.5
+            return (logits > 0).to(torch.int64), logits.sigmoid()
+        case "regression":
+            return logits.squeeze(-1), logits.squeeze(-1)
 
 
 HEAD = Linear

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from blurb.leaderboard import published, resampling, units
 from blurb.leaderboard.rows import Result, names
 from blurb.leaderboard.score import blurb_score, members, type_means, weights
+from blurb.runs.spec import PROBE
 
 SCORE = "score"
 RESAMPLES = 2_000
@@ -25,6 +26,7 @@ class Entry:
     :param runs: numbers of runs of the datasets
     :param note: what to know before comparing it
     :param capped: scored on a part of the units: shown, and never ranked
+    :param probe: of a frozen encoder: ranked among its like
     """
 
     name: str
@@ -33,6 +35,7 @@ class Entry:
     runs: frozenset[int] = frozenset()
     note: str = ""
     capped: bool = False
+    probe: bool = False
 
 
 def of_result(
@@ -67,7 +70,8 @@ def of_result(
         if whole is not None:
             intervals[name] = whole.interval
     runs = frozenset(len(row.seeds(name)) for name in values)
-    return Entry(label or names([row])[0], _with_means(values), intervals, runs, row.note, row.capped)
+    probe = row.learner == PROBE
+    return Entry(label or names([row])[0], _with_means(values), intervals, runs, row.note, row.capped, probe)
 
 
 def of_published(row: published.PublishedRow) -> Entry:
@@ -108,8 +112,12 @@ def ranked(entries: Sequence[Entry], column: str) -> list[tuple[str, Entry]]:
     """Entries from the best down, with their ranks: `2-4` where intervals do not separate it from its neighbours.
 
     A row is surely behind another only if its interval ends where the other's begins. A number without an interval
-    counts as exact, as nothing is known of it.
+    counts as exact, as nothing is known of it. Probes come last, ranked among themselves (`probe 1`).
     """
+    probes = [entry for entry in entries if entry.probe]
+    if probes and len(probes) < len(entries):
+        rest = [entry for entry in entries if not entry.probe]
+        return ranked(rest, column) + ranked(probes, column)
 
     def bounds(entry: Entry) -> tuple[float, float]:
         return entry.intervals.get(column, (entry.values[column], entry.values[column]))
@@ -120,7 +128,8 @@ def ranked(entries: Sequence[Entry], column: str) -> list[tuple[str, Entry]]:
         low, high = bounds(entry)
         best = 1 + sum(bounds(other)[0] > high for other in there if other is not entry)
         worst = len(there) - sum(bounds(other)[1] < low for other in there if other is not entry)
-        found.append((str(best) if best == worst else f"{best}-{worst}", entry))
+        rank = str(best) if best == worst else f"{best}-{worst}"
+        found.append((f"probe {rank}" if probes else rank, entry))
     return found + [("", entry) for entry in entries if entry not in there]
 
 

@@ -5,7 +5,8 @@ One function, `judge`, is behind `blurb compare` and `blurb check`; both only sh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from blurb import tasks
@@ -14,9 +15,16 @@ from blurb.leaderboard.score import members, weights
 from blurb.leaderboard.sides import Side
 from blurb.leaderboard.significance import Comparison, combined, compare, holm
 from blurb.leaderboard.wording import probability
+from blurb.runs.spec import PROBE
 from blurb.tasks import Split
 
 SCORE = "score"
+OTHER_LEARNER = "other learner: a probe and a fine-tuned encoder are not measured alike"
+PAIRED = (
+    "Probes have no runs: p is of a paired randomisation of test units, the interval of a paired bootstrap. Both speak "
+    "of these two checkpoints, and neither says which would be better once fine-tuned."
+)
+"""What every table of two probes says."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,8 @@ def _dataset(name: str, first: Side, other: Side, split: Split, with_units: bool
     plain = Line(name, before, after, runs, Comparison(after - before))
     if reason := differing(name, first, other, split):
         return replace(plain, reason=reason)
+    if PROBE in (first.learner, other.learner):
+        return _paired(plain, first, other, split)
     if 0 in runs:
         return replace(plain, reason="a number without runs")
     if runs == (1, 1):
@@ -97,8 +107,23 @@ def _dataset(name: str, first: Side, other: Side, split: Split, with_units: bool
     return replace(plain, comparison=found, reason=reason)
 
 
+def _paired(line: Line, first: Side, other: Side, split: Split) -> Line:
+    """The line of two rows without runs: a paired test over test units, of these checkpoints and no others."""
+    both = _units(line.name, first, other, split)
+    if both is None or both[0].runs != 1 or both[1].runs != 1:
+        return replace(line, reason="probes are compared unit by unit, and predictions on the same units are not there")
+    error = math.sqrt(resampling.difference_variance(*both, line.name))
+    draws = resampling.swapped(*both, line.name)
+    clusters = len(both[0].names)
+    freedom = clusters - 1 if error and clusters > 1 else None
+    return replace(line, comparison=Comparison(line.difference, error, freedom, draws))
+
+
 def differing(name: str, first: Side, other: Side, split: Split) -> str:
     """Why the numbers of a dataset cannot be compared: what is known of both sides and is not the same."""
+    learners = {first.learner, other.learner}
+    if PROBE in learners and learners - {PROBE, "baseline"}:
+        return OTHER_LEARNER
     if any(side.only not in ("", split) for side in (first, other)):
         return f"other split: means without runs are of {first.only or other.only}"
     data = {side.data[name] for side in (first, other) if side.data.get(name)}
@@ -174,6 +199,11 @@ def flips(first: Side, other: Side, name: str, split: Split) -> tuple[list[tuple
         [change for change in order if change[1] >= threshold],
         [change for change in order if change[1] <= -threshold],
     )
+
+
+def has_paired(lines: Iterable[Line]) -> bool:
+    """Whether any line is of a paired test."""
+    return any(line.comparison.paired for line in lines)
 
 
 def common(lines: Sequence[Line]) -> list[Line]:

@@ -149,7 +149,7 @@ def _wide(lines: Sequence[Mapping[str, str]]) -> dict[str, str]:
 def note(lines: Sequence[Mapping[str, str]]) -> str:
     """As `Result.note` says it, but for the words of a protocol, which are in no table."""
     first = {line["task"]: line for line in lines}
-    trained = lines[0]["weights"] not in ("baseline:maj", "baseline:con")
+    trained = lines[0]["learner"] == "encoder"
     seeds = {task: int(line["planned"]) for task, line in first.items()} if trained else {}
     most = [{task: int(line[column] or 0) for task, line in first.items()} for column in tables.LIMITS]
     return notes.of_row("", seeds, *most)

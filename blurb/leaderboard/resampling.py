@@ -119,14 +119,21 @@ def randomised(first: Units, second: Units, name: str, draws: int = RESAMPLES) -
     """Two-sided p of a paired randomisation of test units between two single runs (Yeh, 2000, with clusters swapped).
 
     Its null is that these two *runs* are exchangeable unit by unit. Two runs of one encoder are not, so
-    it says that two checkpoints differ, and nothing about the encoders: never a verdict, only a hint.
+    it says that two checkpoints differ, and nothing about the encoders: of runs never a verdict, only a hint.
     """
+    seen = abs(float(first.scores[0] - second.scores[0]))
+    extreme = int((np.abs(swapped(first, second, name, draws)) >= seen - 1e-9).sum())
+    return (extreme + 1) / (draws + 1)
+
+
+def swapped(first: Units, second: Units, name: str, draws: int = RESAMPLES) -> Floats:
+    """The difference of two single runs, second minus first, when each cluster is dealt to either side, (draws,)."""
     if first.runs != 1 or second.runs != 1 or first.names != second.names:
         raise ValueError("a paired randomisation takes one run a side, on the same units.")
     one, other = first.counts[0], aligned(first.metric, first.counts[0], second.counts[0])
     change, total = one - other, one.sum(0) + other.sum(0)
-    seen = abs(float(first.scores[0] - second.scores[0]))
-    random, extreme = generator(name), 0
+    random = generator(name)
+    found: list[Floats] = []
     at_once = max(1, CHUNK // len(one))
     for start in range(0, draws, at_once):
         rows = min(at_once, draws - start)
@@ -134,9 +141,8 @@ def randomised(first: Units, second: Units, name: str, draws: int = RESAMPLES) -
         swaps = bits.reshape(rows, -1)[:, : len(one)].astype(np.float32)
         # float32 holds these sums of whole numbers exactly; moments of scores lose what no p-value shows.
         mine = one.sum(0) - (swaps @ change.astype(np.float32)).astype(np.float64)
-        found = np.abs(score_of(first.metric, mine) - score_of(first.metric, total - mine)) * 100
-        extreme += int((found >= seen - 1e-9).sum())
-    return (extreme + 1) / (draws + 1)
+        found.append((score_of(first.metric, total - mine) - score_of(first.metric, mine)) * 100)
+    return np.concatenate(found)
 
 
 def resampled(units: Units, random: np.random.Generator, resamples: int) -> Floats:

@@ -13,7 +13,7 @@ from blurb.leaderboard.score import blurb_score, spread, type_means
 from blurb.leaderboard.wording import distinct
 from blurb.runs import rows as row_files
 from blurb.runs.rows import Row
-from blurb.runs.spec import Configuration
+from blurb.runs.spec import Configuration, kind_of
 from blurb.runs.store import Record, Store, left_out
 from blurb.tasks import TaskType
 
@@ -93,9 +93,15 @@ class Result:
         return "; ".join(f"{name} {verdict}" for name, verdict in sorted(doubtful.items())) or "verified"
 
     @property
+    def learner(self) -> str:
+        """What learned, a key of `blurb.runs.spec.RECIPES`: rows of a probe and fine-tuned ones are never compared."""
+        records = (record for seeds in self.records.values() for record in seeds.values())
+        return next((record.trial.kind for record in records), kind_of(self.weights))
+
+    @property
     def note(self) -> str:
         """What to know before comparing this row with others (`blurb.leaderboard.notes`)."""
-        trained = {} if self.weights.startswith("baseline:") else {t: len(seeds) for t, seeds in self.planned.items()}
+        trained = {t: len(seeds) for t, seeds in self.planned.items()} if self.learner == "encoder" else {}
         most_train, most_eval = self.limits("max_train"), self.limits("max_eval")
         return notes.of_row(self.configuration.note, trained, most_train, most_eval)
 

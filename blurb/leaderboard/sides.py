@@ -12,6 +12,7 @@ from blurb.errors import DataError, SettingsError, Tell, UnknownName, tell_damag
 from blurb.leaderboard import cells, published, tables
 from blurb.leaderboard.rows import Result, extras, gather, learned
 from blurb.leaderboard.wording import distinct
+from blurb.runs.spec import kind_of
 from blurb.runs.store import Record, Store
 from blurb.tasks import TYPES, Split
 
@@ -33,6 +34,7 @@ class Side:
     :param most_eval: dataset -> the most units that were scored, 0 for all; nothing where it is not known
     :param only: the split that means without runs are of; "" if all splits are there
     :param records: dataset -> seed -> trial, where there are predictions
+    :param learner: what learned (`blurb.runs.spec.RECIPES`); published rows are of fine-tuned encoders
     """
 
     name: str
@@ -44,6 +46,7 @@ class Side:
     most_eval: Mapping[str, int] = field(default_factory=dict)
     only: str = ""
     records: Mapping[str, Mapping[int, Record]] = field(default_factory=dict)
+    learner: str = "encoder"
 
     def runs(self, task: str) -> list[float]:
         """The score of each run, in the order of the seeds."""
@@ -145,6 +148,7 @@ def of_result(row: Result, split: Split) -> Side:
         versions=versions,
         most_eval=row.limits("max_eval"),
         records=row.records,
+        learner=row.learner,
     )
 
 
@@ -189,7 +193,10 @@ def read_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
     if version not in tables.READ:
         read = " and ".join(tables.READ)
         raise DataError(f"schema version {version}; this version of blurb reads {read}.", path, 2)
-    missing = [column for column in expected if column not in (*columns, *tables.READ[version])]
+    unknown = dict.fromkeys(tables.READ[version], "")
+    if version != str(tables.SCHEMA):
+        unknown["learner"] = ""
+    missing = [column for column in expected if column not in (*columns, *unknown)]
     if missing:
         raise DataError(f"the columns {', '.join(missing)} are missing.", path, 1)
     if not found:
@@ -199,9 +206,8 @@ def read_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
             raise DataError(f"expected {len(columns)} cells.", path, number)
         if line["schema"] != version:
             raise DataError(f"schema version {line['schema'] or 'none'} among rows of {version}.", path, number)
-    unknown = dict.fromkeys(tables.READ[version], "")
     lines = [
-        (number, {**unknown, **{key: cells.original(cell) for key, cell in line.items()}})
+        (number, _with_learner({**unknown, **{key: cells.original(cell) for key, cell in line.items()}}))
         for number, line in enumerate(found, 2)
     ]
     if version == "3":
@@ -210,6 +216,11 @@ def read_lines(path: Path) -> list[tuple[int, dict[str, str]]]:
         _check_runs(lines, path)
         check_alike([(path, number, line) for number, line in lines], MADE)
     return lines
+
+
+def _with_learner(line: dict[str, str]) -> dict[str, str]:
+    """The learner of lines before schema 5, and of published rows, which are of fine-tuned encoders."""
+    return {**line, "learner": line["learner"] or kind_of(line["weights"])}
 
 
 MADE = (*tables.AXES, *tables.LIMITS, "family")
@@ -307,6 +318,7 @@ def _of_lines(lines: Sequence[dict[str, str]]) -> Side:
         data={name: ",".join(sorted({line["data_hash"] for line in mine})) for name, mine in of.items()},
         versions={name: ",".join(sorted({line["metrics_version"] for line in mine})) for name, mine in of.items()},
         most_eval={name: int(mine[0]["max_eval"] or 0) for name, mine in of.items() if mine[0]["schema"] != "3"},
+        learner=lines[0]["learner"],
     )
 
 
@@ -326,7 +338,7 @@ def _of_wide(lines: Sequence[tuple[int, dict[str, str]]], path: Path) -> list[tu
         numbers = [column for column in NUMBERS if line[column]]
         values = {column: _number(line[column], column, path, number) for column in numbers}
         means = {name: value for name, value in values.items() if name in tables.NAMES}
-        found.append((line["model"], Side(_name(line), means, only="test")))
+        found.append((line["model"], Side(_name(line), means, only="test", learner=line["learner"])))
     return _told_apart(found, [_told_by(line) for _, line in lines])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -19,6 +19,8 @@ NOISE = 1e-9
 """Variances of scores, in squared points, below this are rounding: no test set has a unit that is worth so little."""
 
 
+SAME = 1e-9
+"""Points: differences that are nearer than this are one but for rounding."""
 POWER = 0.8
 """With this probability a difference of the size called `detectable` is found."""
 
@@ -30,15 +32,25 @@ class Comparison:
     :param difference: of the means, None if one side has no run
     :param error: its standard error, 0 where no run differs from another
     :param freedom: degrees of freedom of that error; None if it is 0
+    :param swapped: (draws,) of the difference when the answers of the two sides are swapped unit by unit: the null of
+        two deterministic rows, which have no runs; None for rows with runs
     """
 
     difference: float | None
     error: float | None = None
     freedom: float | None = None
+    swapped: npt.NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def paired(self) -> bool:
+        """Whether the unit of the test is a test unit, and not a run."""
+        return self.swapped is not None
 
     @property
     def p(self) -> float | None:
-        """Two-sided: how often runs of one encoder would differ by as much."""
+        """Two-sided: how often runs of one encoder (if `paired`: exchanged answers) would differ by as much."""
+        if self.swapped is not None and self.difference is not None:
+            return _share(np.abs(self.swapped) >= abs(self.difference) - SAME)
         if self.difference is None or not self.error or self.freedom is None:
             return None
         return two_sided(self.difference / self.error, self.freedom)
@@ -46,6 +58,8 @@ class Comparison:
     @property
     def p_drop(self) -> float | None:
         """One-sided: how often runs of one encoder would fall by as much or more."""
+        if self.swapped is not None and self.difference is not None:
+            return _share(self.swapped <= self.difference + SAME)
         if self.p is None or self.difference is None:
             return None
         return self.p / 2 if self.difference < 0 else 1 - self.p / 2
@@ -69,6 +83,11 @@ class Comparison:
     def verdict(self) -> str:
         """`significant`, `not significant` or `cannot judge`."""
         return verdict(self.p)
+
+
+def _share(as_far: npt.NDArray[np.bool_]) -> float:
+    """The share of draws, what was seen among them: it is one of the exchanges."""
+    return (int(as_far.sum()) + 1) / (len(as_far) + 1)
 
 
 def verdict(p: float | None) -> str:
@@ -132,10 +151,13 @@ def combined(parts: Sequence[tuple[float, Comparison]]) -> Comparison:
         return Comparison(difference)
     errors = [((weight * (part.error or 0.0)) ** 2, part.freedom) for weight, part in parts]
     variance = sum(error for error, _ in errors)
+    swapped = None
+    if all(part.swapped is not None for _, part in parts):  # draws of different datasets are independent
+        swapped = np.sum([weight * part.swapped for weight, part in parts if part.swapped is not None], axis=0)
     if not variance:
-        return Comparison(difference, 0.0)
+        return Comparison(difference, 0.0, swapped=swapped)
     freedom = variance**2 / sum(error**2 / degrees for error, degrees in errors if degrees is not None)
-    return Comparison(difference, math.sqrt(variance), freedom)
+    return Comparison(difference, math.sqrt(variance), freedom, swapped)
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:

@@ -23,14 +23,15 @@ from blurb.leaderboard.score import blurb_score, type_means
 from blurb.runs.store import Record, Store, task_of
 from blurb.tasks import TYPES
 
-SCHEMA = 4
-READ = {"3": ("tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family"), "4": ()}
-"""The schemas that are read, and the columns that each lacks: what they would say is not known then."""
+SCHEMA = 5
+READ = {"3": ("tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family"), "4": (), "5": ()}
+"""The schemas that are read, and the columns that each lacks: what they would say is not known then. `learner` came
+with 5 and is known of all: before, there were baselines and fine-tuned encoders."""
 AXES = ("head", "pooling", "word_pooling", "tagging", "relation_input")
 """What stands around the encoder; empty where it does not concern a trial."""
 LIMITS = ("max_train", "max_eval")
 """Most units of a split; empty where there is no limit."""
-MODEL = ("model", "weights", "tokenizer", "recipe")
+MODEL = ("model", "weights", "tokenizer", "learner", "recipe")
 ASKED = ("protocol", "protocol_hash", "overrides", "precision")
 KEY = ("suite", *MODEL, *ASKED)
 """What makes a row in a `results.csv`."""
@@ -143,6 +144,7 @@ def model(row: Result) -> dict[str, str]:
         "model": row.model,
         "weights": row.weights[:12],
         "tokenizer": row.tokenizer[:12],
+        "learner": row.learner,
         "recipe": str(row.recipe),
     }
 

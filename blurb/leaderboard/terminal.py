@@ -17,6 +17,7 @@ from blurb import tasks
 from blurb.leaderboard import published
 from blurb.leaderboard.rows import Result
 from blurb.leaderboard.score import type_means
+from blurb.runs.spec import PROBE
 from blurb.tasks import TYPES, TaskType
 
 SHORT = {"ner": "NER", "pico": "PICO", "relation": "RE", "similarity": "STS", "document": "Doc", "qa": "QA"}
@@ -41,8 +42,8 @@ def comparison(rows: Sequence[Result]) -> RenderableType:
     for row in rows:
         counts = {len(row.seeds(name)) for name in row.records}
         table.add_row(Text(row.model), *_cells(row.type_means(), row.score), _runs(counts), style="bold")
-    if all(row.data == "synthetic" for row in rows):
-        return table
+    if all(row.data == "synthetic" or row.learner == PROBE for row in rows):
+        return table  # published rows are of real data and of fine-tuned encoders
     notes: list[str] = []
     for other in published.shipped():
         notes += [note for note in other.notes if note not in notes]
@@ -55,7 +56,7 @@ def comparison(rows: Sequence[Result]) -> RenderableType:
 
 def _datasets(row: Result) -> Table:
     title = Text(f"{row.model}   {row.configuration.text}   {row.configuration.precision}", style="bold")
-    best = {} if row.data == "synthetic" else published.best_of_paper()
+    best = {} if row.data == "synthetic" or row.learner == PROBE else published.best_of_paper()
     table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD,
                   padding=(0, 1, 0, 0), pad_edge=False)  # fmt: skip
     table.add_column("dataset")

@@ -9,12 +9,19 @@ from blurb.models.source import Source, resolve
 __all__ = ["Learner", "Source", "Units", "learner", "resolve"]
 
 
-def learner(source: Source, formulation: Formulation, device: str, precision: str) -> Learner:
-    """The learner of a source, bound to a task."""
+def learner(source: Source, formulation: Formulation, device: str, precision: str, kind: str = "") -> Learner:
+    """The learner of a source, bound to a task.
+
+    :param kind: "probe" leaves an encoder as it is; "" fine-tunes it
+    """
     if source.kind == "baseline":
         from blurb.models.baseline import BASELINES
 
         return BASELINES[source.location](formulation)
+    if kind == "probe":
+        from blurb.models.probe import ProbeLearner
+
+        return ProbeLearner(source, formulation, device, precision)  # type: ignore[arg-type]
     from blurb.models.encoder import EncoderLearner
 
     return EncoderLearner(source, formulation, device, precision)  # type: ignore[arg-type]

@@ -19,14 +19,14 @@ from blurb.runs import plugins, rows
 from blurb.runs.corpora import Origin, data_hash
 from blurb.runs.engine import Engine, Hear, Watch
 from blurb.runs.rows import Row
-from blurb.runs.spec import RECIPES, Configuration, Trial
+from blurb.runs.spec import PROBE, RECIPES, Configuration, Trial
 from blurb.runs.store import Store
 from blurb.runs.worker import Job, Outcome
 from blurb.tasks import Task
 from blurb.training import protocol
 from blurb.training import settings as settings_
 from blurb.training.protocol import Protocol
-from blurb.training.settings import Settings
+from blurb.training.settings import PROBE_FIELDS, Settings
 
 BASELINE_SETTINGS = ("max_train", "max_eval", "document_unit")
 """The settings that can change what a baseline answers."""
@@ -65,9 +65,13 @@ class Request:
             precision = ""
         return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, protocol.note)
 
+    def learner(self, source: Source) -> str:
+        """The kind of learner, a key of `RECIPES`: a baseline is one under every protocol."""
+        return source.kind if source.kind == "baseline" else self.protocol.learner
+
     def row(self, source: Source) -> Row:
         """The row of a model, without trials yet."""
-        recipe = RECIPES[source.kind]
+        recipe = RECIPES[self.learner(source)]
         return Row(source.name, source.weights, source.tokenizer, recipe, self.configuration(source), {}, {})
 
     def row_key(self, source: Source) -> str:
@@ -83,10 +87,16 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     overrides = {**(point or {}), **request.overrides}
     settings = request.protocol.settings(task, overrides, source.parameters)
     formulation = formulations.bind(task, asdict(settings))
-    if source.kind == "encoder":
+    learner = request.learner(source)
+    if learner == "encoder":
         from blurb.models.encoder import check
 
         check(source, formulation, settings)
+    elif learner == PROBE:
+        from blurb.models import probe
+
+        protocol.check_probe(request.overrides, "--set")
+        probe.check(formulation, settings)
     origin = Origin(task.file or task.name, request.data)
     if formulation.needs_original:
         if request.raw is None:
@@ -95,7 +105,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
                 f"'{settings.relation_input}' needs their names: give the folder of the original release with --raw."
             )
         origin = Origin(task.name, request.raw, original=True)
-    concerning = relevant(settings, formulation, source)
+    concerning = relevant(settings, formulation, learner)
     trial = Trial(
         task=task.name,
         weights=source.weights,
@@ -104,17 +114,18 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
         settings=concerning,
         seed=seed,
         precision=request.precision if source.kind == "encoder" else "fp32",
-        recipe=RECIPES[source.kind],
+        recipe=RECIPES[learner],
         plugins=plugins.identity(task, concerning),
+        learner=PROBE if learner == PROBE else "",
     )
     asked = request.configuration(source)
     return Job(trial, source, asked, origin, request.store, request.device, request.track, plugins.files())
 
 
-def relevant(settings: Settings, formulation: formulations.Formulation, source: Source) -> dict[str, Any]:
+def relevant(settings: Settings, formulation: formulations.Formulation, learner: str) -> dict[str, Any]:
     """The settings that concern a trial: what cannot change its result is not part of its identity."""
     values = asdict(settings)
-    if source.kind == "baseline":
+    if learner == "baseline":
         return {
             name: values[name] for name in BASELINE_SETTINGS if name in ("max_train", "max_eval", *formulation.settings)
         }
@@ -123,6 +134,8 @@ def relevant(settings: Settings, formulation: formulations.Formulation, source: 
     values["pooling"] = canonical(poolings, settings.pooling)
     if formulation.pooled:
         foreign.add("word_pooling")
+    if learner == PROBE:
+        return {name: values[name] for name in PROBE_FIELDS if name not in foreign}
     if not formulation.pooled or parse(heads, settings.head)[0].reads_sequence:
         foreign.add("pooling")
     defaults = protocol.defaults()
@@ -132,6 +145,11 @@ def relevant(settings: Settings, formulation: formulations.Formulation, source: 
 
 def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:
     """The seeds to run: one for a baseline, which has no chance in it."""
+    if request.learner(source) == PROBE and (request.seeds or 1) > 1:
+        raise SettingsError(
+            f"A probe is one deterministic fit: {request.seeds} seeds would be one number {request.seeds} times. Leave "
+            "--seeds out."
+        )
     seeds = request.protocol.seeds(task, request.seeds)
     return seeds[:1] if source.kind == "baseline" else seeds
 

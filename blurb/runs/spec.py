@@ -1,4 +1,4 @@
-"""A trial: one fine-tuning of one model on one task with one seed, named by what decides its result."""
+"""A trial: one model that learned one task with one seed, named by what decides its result."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-RECIPES: Mapping[str, int] = {"encoder": 1, "baseline": 1}
+PROBE = "probe"
+RECIPES: Mapping[str, int] = {"encoder": 1, "baseline": 1, PROBE: 1}
 """By kind of learner; raised by hand when a change of ours (loop, inputs, heads) changes its results: then its trials
 are run again, and no others."""
-LATER = ("plugins",)
+LATER = ("plugins", "learner")
 """Fields that came after the first stores: not there while they are empty, so that what was done stays done."""
+
+
+def kind_of(weights: str) -> str:
+    """What learned, where nothing but the hash of the weights says so: a baseline or a fine-tuned encoder."""
+    return "baseline" if weights.startswith("baseline:") else "encoder"
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,7 @@ class Trial:
     :param precision: as resolved (fp32, bf16, fp16)
     :param recipe: of its learner
     :param plugins: setting -> hash of the code and options of what is not built in (`blurb.runs.plugins`)
+    :param learner: "probe" where the encoder stays as it is; "" for a fine-tuned encoder, or a baseline (`weights`)
     """
 
     task: str
@@ -40,6 +47,7 @@ class Trial:
     precision: str
     recipe: int = 1
     plugins: Mapping[str, str] = field(default_factory=dict)
+    learner: str = ""
 
     @property
     def content(self) -> dict[str, Any]:
@@ -51,6 +59,11 @@ class Trial:
         """16 hexadecimal digits over the content."""
         text = json.dumps(self.content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def kind(self) -> str:
+        """The kind of its learner, a key of `RECIPES`."""
+        return self.learner or kind_of(self.weights)
 
     @property
     def family(self) -> str:

@@ -127,7 +127,7 @@ def _run(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
         try:
             started = time.time()
             log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)
-            learner = models.learner(job.source, formulation, job.device, trial.precision)
+            learner = models.learner(job.source, formulation, job.device, trial.precision, trial.learner)
             learner.tracking = watch
             most = {"train": trial.settings["max_train"], "dev": trial.settings["max_eval"]}
             most["test"] = most["dev"]
@@ -215,7 +215,9 @@ def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str,
 
 
 def _write_history(path: Path, history: list[dict[str, Any]]) -> None:
+    """A row an epoch, or a row of whatever else the learner tried."""
+    columns = list(history[0]) if history else ["epoch", "loss", "learning_rate", "dev"]
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["epoch", "loss", "learning_rate", "dev"], lineterminator="\n")
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(history)

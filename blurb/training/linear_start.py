@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from blurb.heads._base import Kind
 from blurb.inputs.features import Features
+from blurb.training.linear import Design, moments, solve
 from blurb.training.loop import Targets, Trainer
 
 MOST = 50_000
@@ -20,7 +20,6 @@ MOST = 50_000
 STRENGTH = 10.0
 """Of the penalty: scikit-learn's `1 / C` of a logistic regression, and its `alpha` of a ridge. At 1 the weights are so
 large that the first steps of the encoder undo the fit (docs/results/protocol-study)."""
-STEPS = 200
 
 
 def linear_start(trainer: Trainer, features: Features, targets: Targets, seed: int) -> dict[str, float]:
@@ -48,48 +47,8 @@ def fit(x: Tensor, y: Tensor, kind: Kind, labels: int, strength: float) -> tuple
     :param y: (rows,) classes or numbers, (rows, labels) for several labels
     :param strength: of the penalty on the standardised weights; the bias has none
     """
-    mean, sd = x.mean(0), x.std(0, correction=0).clamp_min(1e-6)
-    z = (x - mean) / sd
-    if kind == "regression":
-        weight, bias = _ridge(z, y.to(z.dtype), strength)
-        loss = float(functional.mse_loss(z @ weight.T + bias, y.to(z.dtype).unsqueeze(1)))
-    else:
-        weight, bias, loss = _logistic(z, y, kind, labels, strength)
-    weight = weight / sd
-    return weight, bias - weight @ mean, loss
-
-
-def _ridge(z: Tensor, y: Tensor, strength: float) -> tuple[Tensor, Tensor]:
-    """In closed form, in float64: (size, size) is small."""
-    z, centre = z.double(), y.double().mean()
-    gram = z.T @ z + strength * torch.eye(z.shape[1], dtype=z.dtype)
-    weight = torch.linalg.solve(gram, z.T @ (y.double() - centre))
-    return weight.float().unsqueeze(0), centre.float().reshape(1)
-
-
-def _logistic(z: Tensor, y: Tensor, kind: Kind, labels: int, strength: float) -> tuple[Tensor, Tensor, float]:
-    """All labels in one L-BFGS; for several labels that is one binary fit a label, as they share no weights."""
-    weight = torch.zeros(labels, z.shape[1], requires_grad=True)
-    bias = torch.zeros(labels, requires_grad=True)
-    optimizer = torch.optim.LBFGS(
-        [weight, bias], max_iter=STEPS, history_size=20, tolerance_grad=1e-6, tolerance_change=1e-10,
-        line_search_fn="strong_wolfe",
-    )  # fmt: skip
-
-    def objective() -> Tensor:
-        logits = z @ weight.T + bias
-        if kind == "multi":
-            total = functional.binary_cross_entropy_with_logits(logits, y.to(logits.dtype), reduction="sum")
-        else:
-            total = functional.cross_entropy(logits, y, reduction="sum")
-        return (total + strength / 2 * (weight**2).sum()) / len(z)
-
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        value = objective()
-        value.backward()  # type: ignore[no-untyped-call]
-        return value
-
-    optimizer.step(closure)  # type: ignore[no-untyped-call]
-    with torch.no_grad():
-        return weight.detach(), bias.detach(), float(objective())
+    mean, sd = moments(x)
+    # Not `prepared`: it would end in the same place but for the last digits, and those belong to finished trials.
+    found = solve(Design((x - mean) / sd), y, kind, labels, strength, prepared=False)
+    weight = found.weight / sd
+    return weight, found.bias - weight @ mean, found.loss

@@ -14,13 +14,12 @@ from typing import Any
 from blurb import names as name_rules
 from blurb import tasks, toml
 from blurb.errors import SettingsError, UnknownName
-from blurb.training.settings import FIELDS, Settings, typed
+from blurb.training.settings import FIELDS, PROBE_FIELDS, Settings, typed
 
 FOLDER = files("blurb.training") / "protocols"
 DEFAULTS = "defaults"
-TOP = {"description", "note", "version", "extends", "seeds", "all", "tasks", "search", "lr_by_size"}
-VERSIONS = 10_000
-"""No version is as long as the digits in the name of a user's protocol."""
+TOP = {"description", "note", "version", "extends", "seeds", "all", "tasks", "search", "lr_by_size", "learner"}
+LEARNERS = ("encoder", "probe")
 VERSIONS = 10_000
 """A version is below this, so that `quick@2` and a user's `quick@` with eight digits of a hash are told apart."""
 OWN = ("description", "note", "version", "extends")
@@ -39,6 +38,7 @@ class Protocol:
     :param search: grid that is searched on dev with the first seed before the seeds are run
     :param lr_by_size: (parameters in millions, learning rate below, learning rate from there on), or None
     :param hash: changes with every setting in the file
+    :param learner: "encoder" is fine-tuned, "probe" stays as it is under a linear fit
     """
 
     name: str
@@ -50,6 +50,7 @@ class Protocol:
     search: Mapping[str, tuple[Any, ...]]
     lr_by_size: tuple[float, float, float] | None
     hash: str
+    learner: str = "encoder"
 
     def settings(self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int) -> Settings:
         """The settings of a task for an encoder of that many parameters."""
@@ -67,6 +68,8 @@ class Protocol:
         """The seeds of a task; `count` (`--seeds N`) means 1..N."""
         if count is not None:
             return tuple(range(1, count + 1))
+        if self.learner == "probe":
+            return (1,)
         default = tuple(range(1, task.seeds + 1))
         return self.seed_values.get(task.name, self.seed_values.get("", default))
 
@@ -162,7 +165,33 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
         search=search,
         lr_by_size=lr_by_size,
         hash=hashlib.sha256(json.dumps(relevant, sort_keys=True).encode()).hexdigest(),
+        learner=_learner(content, where),
     )
+
+
+def _learner(content: Mapping[str, Any], where: str) -> str:
+    """The learner that a file names; what does not concern a probe must not stand beside it."""
+    learner = content.get("learner", LEARNERS[0])
+    if learner not in LEARNERS:
+        raise UnknownName(f"learner (in {where})", str(learner), LEARNERS)
+    if learner == "probe":
+        if content.get("seeds", 1) != 1:
+            raise SettingsError(f"{where}: a probe is one deterministic fit; leave seeds out.")
+        for key in ("search", "lr_by_size"):
+            if key in content:
+                raise SettingsError(f"{where}: [{key}] does not concern a probe, which chooses for itself on dev.")
+        for table in (content.get("all", {}), *content.get("tasks", {}).values()):
+            check_probe(table, where)
+    return str(learner)
+
+
+def check_probe(values: Mapping[str, Any], where: str) -> None:
+    """SettingsError for a setting that only fine-tuning has: it would change nothing, and look as if it did."""
+    for key in values:
+        if key not in PROBE_FIELDS:
+            raise SettingsError(
+                f"{where}: {key} does not concern a probe, which trains no encoder; it has {', '.join(PROBE_FIELDS)}."
+            )
 
 
 def _extended(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:

@@ -94,6 +94,10 @@ class Settings:
 LATER: tuple[str, ...] = ("head_lr", "head_init", "max_updates", "dev_sample", "encoder_dropout")
 """Settings that came after the first stores: no part of a trial while they have their default, so that what was done
 stays done."""
+PROBE_FIELDS = (
+    "max_length", "max_train", "max_eval", "head", "word_pooling", "tagging", "relation_input", "document_unit",
+)  # fmt: skip
+"""The settings that concern a probe (`blurb.models.probe`)."""
 OWN = -1.0
 """An `encoder_dropout` that leaves the checkpoint's own."""
 MOST = 1e300

@@ -53,7 +53,9 @@ def _expect(found: Settings, **values: Any) -> None:
 
 
 def test_the_protocols_that_come_with_blurb() -> None:
-    assert protocol.names() == ["demo", "linkbert", "paper", "quick", "smoke", "standard", "standard-short"]
+    assert protocol.names() == [
+        "demo", "linkbert", "paper", "probe", "quick", "sketch", "smoke", "standard", "standard-short",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("task", NAMES)

@@ -11,6 +11,7 @@ from blurb.leaderboard import notes, published
 from blurb.leaderboard.exports._base import Wanted, rows
 from blurb.leaderboard.rows import DEMO, Result
 from blurb.leaderboard.score import members
+from blurb.runs.spec import PROBE
 from blurb.tasks import Task
 
 OPTIONS = frozenset({"published", "sd", "transpose"})
@@ -32,6 +33,7 @@ class Column:
     """One model. Figures are times 100; `sd` is over seeds, of datasets with two or more.
 
     :param capped: scored on a part of the units: never the best
+    :param probe: of a frozen encoder: the best among its like at most
     """
 
     name: str
@@ -39,6 +41,7 @@ class Column:
     sd: dict[str, float] = field(default_factory=dict)
     note: str = ""
     capped: bool = False
+    probe: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,12 +88,23 @@ def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool) -> str:
 
 
 def _line(columns: Sequence[Column], key: str, sd: bool) -> list[Cell]:
-    """Best is judged by what is printed: two models with equal print are both best."""
+    """Best is judged by what is printed: two models with equal print are both best; probes among themselves."""
     texts = [f"{column.figures[key]:.2f}" if key in column.figures else "" for column in columns]
-    known = [float(text) for text, column in zip(texts, columns, strict=True) if text and not column.capped]
-    best = f"{max(known):.2f}" if len(known) > 1 else None
+    best: dict[bool, str] = {}
+    for probe in (False, True):
+        known = [
+            float(text)
+            for text, column in zip(texts, columns, strict=True)
+            if text and not column.capped and column.probe == probe
+        ]
+        if len(known) > 1:
+            best[probe] = f"{max(known):.2f}"
     return [
-        Cell(text, f"{column.sd[key]:.2f}" if sd and key in column.sd else "", text == best and not column.capped)
+        Cell(
+            text,
+            f"{column.sd[key]:.2f}" if sd and key in column.sd else "",
+            text == best.get(column.probe) and not column.capped,
+        )
         for text, column in zip(texts, columns, strict=True)
     ]
 
@@ -114,7 +128,7 @@ def _of_result(row: Result, own: Sequence[Result], datasets: Sequence[Task]) -> 
     elif row.data != "verified":
         facts.append(f"data not verified as BLURB's: {row.data}")
     facts += [part for part in row.note.split("; ") if part and part != notes.ONE_SEED]  # the seeds are there already
-    return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.", row.capped)
+    return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.", row.capped, row.learner == PROBE)
 
 
 def _setting(row: Result, own: Sequence[Result]) -> str:

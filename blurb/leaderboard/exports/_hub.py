@@ -6,9 +6,10 @@ import statistics
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from blurb.errors import StoreError
+from blurb.errors import SettingsError, StoreError
 from blurb.leaderboard.exports._base import Wanted, real_row
 from blurb.leaderboard.rows import Result
+from blurb.runs.spec import PROBE
 from blurb.tasks import Task
 
 
@@ -37,6 +38,11 @@ class Figure(NamedTuple):
 def figures(wanted: Wanted) -> tuple[Result, list[Figure]]:
     """The row that is wanted and its datasets; StoreError if it has none of them."""
     row = real_row(wanted)
+    if row.learner == PROBE:
+        raise SettingsError(
+            f"{row.model}: these are figures of a probe. On the Hub they would stand among those of fine-tuned "
+            "encoders, with which they must not be compared; export a fine-tuned row."
+        )
     found = list(_figures(row, wanted))
     if not found:
         raise StoreError(f"{row.model} has no finished trial of {', '.join(task.name for task in wanted.datasets)}.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from blurb.leaderboard.comparison import SCORE, Line, flips, judge
+from blurb.leaderboard.comparison import SCORE, Line, flips, has_paired, judge
 from blurb.leaderboard.gate.rules import Limit, Rules
 from blurb.leaderboard.score import weights
 from blurb.leaderboard.sides import Side
@@ -63,6 +63,11 @@ class Decision:
     findings: tuple[Finding, ...]
 
     @property
+    def paired(self) -> bool:
+        """Whether these are probes, judged by a paired test over test units."""
+        return has_paired(finding.line for finding in self.findings)
+
+    @property
     def outcome(self) -> Outcome:
         """A regression anywhere is one; a pass needs that everything could be judged, and that there was something."""
         found = {finding.outcome for finding in self.findings}
@@ -78,7 +83,8 @@ def decide(candidate: Side, baseline: Side, rules: Rules) -> Decision:
     of one encoder do: at the level of the rules, corrected over all datasets that are required and the score (Holm), so
     that the level is that of the whole answer. (The test units are the same for both sides and no source of chance
     under that null.) It cannot be judged if it is missing or incomplete, if data, metrics or split are others, or if no
-    variance between runs is known and no `max_drop` is set. The score cannot where one of its datasets cannot.
+    variance between runs is known and no `max_drop` is set. Two probes have no runs; they are judged by a paired test
+    over test units. The score cannot where one of its datasets cannot.
     """
     required = list(dict.fromkeys([*(baseline.means if rules.required is None else rules.required), *rules.limits]))
     # A limit of the score asks for the score, whatever datasets are asked for besides.
@@ -127,7 +133,8 @@ def _finding(
     if drop is not None and limit.max_drop is not None and drop > limit.max_drop + ROUNDING:
         broken.append(f"fell by {drop:.2f} points, more than {limit.max_drop:g}")
     if drop is not None and rules.level and p_drop is not None and p_drop < rules.level:
-        broken.append(f"fell by {drop:.2f} points, more than runs of one encoder do (p {probability(p_drop)})")
+        than = "answers exchanged unit by unit" if line.comparison.paired else "runs of one encoder"
+        broken.append(f"fell by {drop:.2f} points, more than {than} do (p {probability(p_drop)})")
     if broken:
         worse, better = flips(baseline, candidate, name, rules.split)
         return Finding(line, Outcome.REGRESSION, p_drop, tuple(broken), worse, better)

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
+from blurb.leaderboard.comparison import PAIRED
 from blurb.leaderboard.gate.decide import Decision, Finding, Outcome
 from blurb.leaderboard.wording import plural, probability, signed
 
 MARKS = {Outcome.PASS: "pass", Outcome.REGRESSION: "REGRESSION", Outcome.CANNOT_JUDGE: "cannot judge"}
+TESTS = {False: "runs", True: "paired over test units"}
+"""The unit of the test, by whether it is paired."""
 SHOWN = 10
 """Units that are listed of each kind; JSON has all."""
 
@@ -23,6 +26,7 @@ def records(decision: Decision) -> dict[str, Any]:
         "baseline": decision.baseline,
         "split": decision.rules.split,
         "level": decision.rules.level,
+        "test": TESTS[decision.paired],
         "findings": [
             {
                 "name": finding.name,
@@ -68,6 +72,7 @@ def markdown(decision: Decision) -> str:
         "| " + " | ".join(COLUMNS) + " |",
         "|---" + "|---:" * 5 + "|---|---|",
         *("| " + " | ".join(_escape(cell) for cell in cells(finding)) + " |" for finding in decision.findings),
+        *(["", PAIRED] if decision.paired else []),
     ]
     for finding in decision.findings:
         if finding.worse or finding.better:
@@ -116,6 +121,8 @@ def junit(decision: Decision) -> bytes:
     }
     root = ElementTree.Element("testsuites", counts)
     suite = ElementTree.SubElement(root, "testsuite", {"name": "blurb check", **counts})
+    properties = ElementTree.SubElement(suite, "properties")
+    ElementTree.SubElement(properties, "property", {"name": "test", "value": TESTS[decision.paired]})
     for finding in decision.findings:
         case = ElementTree.SubElement(
             suite, "testcase", {"classname": _xml(decision.candidate), "name": _xml(finding.name)}

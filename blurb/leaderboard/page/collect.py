@@ -44,8 +44,11 @@ def collect(
         for row in published.shipped():
             entry = files.published(row)
             entries[entry.key] = entry
-    suites = sorted({entry.suite for entry in entries.values()})
-    boards = [board(suite, [entry for entry in entries.values() if entry.suite == suite]) for suite in suites]
+    kinds = sorted({(entry.suite, entry.probe) for entry in entries.values()})
+    boards = [
+        board(suite, [entry for entry in entries.values() if (entry.suite, entry.probe) == (suite, probe)])
+        for suite, probe in kinds
+    ]
     return Page(title, boards, files.ablations(ablations) if ablations else [])
 
 
@@ -54,7 +57,7 @@ def board(suite: str, entries: Iterable[Entry]) -> Board:
     ordered = sorted(_told_apart(list(entries)), key=_rank)
     present = {task for entry in ordered for task in entry.datasets}
     names = (*NAMES, *sorted(present - set(NAMES)))
-    return Board(suite, names, ordered, duels(ordered, names))
+    return Board(suite, names, ordered, duels(ordered, names), all(entry.probe for entry in ordered))
 
 
 def _same(key: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -131,10 +134,10 @@ def _dataset(row: Result, task: str, known: intervals.Known, scores: dict[int, f
 
 
 def _curve(record: Record) -> Curve:
-    """Score on dev after every epoch, times 100; empty where there was no training."""
+    """Score on dev after every epoch, times 100; empty where there were none."""
     try:
         with (record.path / "history.csv").open(encoding="utf-8", newline="") as file:
-            cells = [line.get("dev") or "" for line in csv.DictReader(file)]
+            cells = [line.get("dev") or "" for line in csv.DictReader(file) if "epoch" in line]
         values = [100 * float(cell) for cell in cells]
     except (OSError, ValueError, csv.Error):  # a curve is an ornament: without it the row stands
         return ()

@@ -15,6 +15,8 @@ WITH_UNITS = 28
 """Pairs up to which the test units are resampled for each: eight rows. A pair of real rows takes seconds."""
 MOST = 20
 """Rows that are set side by side: pairs grow with the square of the rows, and so would the page and its time."""
+MOST_PROBES = 8
+"""Likewise of probes, whose test always exchanges test units."""
 COARSE = 0.01
 
 
@@ -26,7 +28,7 @@ def duels(entries: Sequence[Entry], tasks: Sequence[str]) -> Duels:
     """
     names = (*tasks, *(str(kind) for kind, group in members().items() if len(group) > 1), comparison.SCORE)
     with_runs = (place for place, entry in enumerate(entries) if entry.side.scores)
-    compared = list(islice(with_runs, MOST))
+    compared = list(islice(with_runs, MOST_PROBES if all(entry.probe for entry in entries) else MOST))
     left_out = sum(1 for _ in with_runs)
     pairs = list(combinations(compared, 2))
     with_units = len(pairs) <= WITH_UNITS

@@ -60,7 +60,7 @@ def _entry(key: tuple[str, ...], rows: dict[str, list[Line]]) -> Entry:
     doubts = [f"{task} {one.data}" for task, one in datasets.items() if one.data not in ("identical", "synthetic")]
     return Entry(
         kind="file", model=model, detail=detail, suite=suite, key=key, datasets=datasets, types=types, score=score,
-        side=Side(f"{model} {detail}", means, scores, data=data, versions=versions),
+        side=Side(f"{model} {detail}", means, scores, data=data, versions=versions, learner=every[0]["learner"]),
         runs=counted([len(one.seeds) for one in datasets.values()]), complete=set(tables.NAMES) <= set(datasets),
         notes=[note for note in (merging.note(every), *doubts) if note],
         capped=any(line["max_eval"] for line in every),

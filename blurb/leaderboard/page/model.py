@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from blurb.leaderboard.sides import Side
+from blurb.runs.spec import PROBE
 
 BASES = {
     "both": "seeds and test units",
@@ -107,6 +108,11 @@ class Entry:
     capped: bool = False
 
     @property
+    def probe(self) -> bool:
+        """Of a frozen encoder."""
+        return self.side.learner == PROBE
+
+    @property
     def weights(self) -> str:
         """Hash of the weights; empty where it is not known, as of a published row."""
         return "" if self.kind == "published" else "".join(self.key[2:3])
@@ -156,12 +162,16 @@ class Ablation:
 
 @dataclass(frozen=True)
 class Board:
-    """The rows of one suite, best first; rows of two suites are never compared."""
+    """The rows of one suite, best first; rows of two suites are never compared, nor are probes and fine-tuned rows.
+
+    :param probe: all its rows are of frozen encoders
+    """
 
     suite: str
     tasks: Sequence[str]
     entries: Sequence[Entry]
     duels: Duels
+    probe: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from blurb.leaderboard.comparison import PAIRED
 from blurb.leaderboard.page import svg
 from blurb.leaderboard.page.collect import title_of
-from blurb.leaderboard.page.duels import MOST
+from blurb.leaderboard.page.duels import MOST, MOST_PROBES
 from blurb.leaderboard.page.model import BASES, Board, Entry, Page, Value
 from blurb.leaderboard.terminal import SHORT
 from blurb.leaderboard.wording import probability
@@ -36,7 +37,7 @@ def render(page: Page) -> str:
     environment.globals.update(
         svg=svg, title_of=title_of, types=[str(kind) for kind in TYPES], short=list(SHORT.values()), marks=MARKS,
         best=best, columns=columns, focus=focus, data=data, bases=bases, own=own, printed=printed,
-        breakable=breakable, most_duels=MOST, probability=probability,
+        breakable=breakable, most_duels=MOST, most_probes=MOST_PROBES, paired=PAIRED, probability=probability,
     )  # fmt: skip
     style, script = (_source(environment, name) for name in ("style.css", "script.js"))
     return environment.get_template("page.html").render(

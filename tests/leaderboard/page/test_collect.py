@@ -160,7 +160,7 @@ def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace("\n4,", "\n1,"), "schema version 1"),
+        (lambda text: text.replace("\n5,", "\n1,"), "schema version 1"),
         (lambda text: text + text.splitlines()[1] + "\n", "the same model, task, seed, split and metric as line 2"),
         (lambda text: text.replace(",data_hash,", ",hash,", 1), "data_hash"),
         (lambda text: text.splitlines()[0] + "\n", "no rows"),

@@ -1,0 +1,133 @@
+"""The forward pass of a frozen encoder: vectors of every input from two layers, without dropout or gradients."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from blurb.errors import ModelError, TrainingError
+from blurb.heads.pooling._words import word_vectors
+from blurb.heads.pooling.mention_mean import MentionMean
+from blurb.inputs.features import RAGGED, Features, Ragged
+from blurb.models.vectors import Half
+from blurb.training.batches import Batch, collate, prediction_batches
+from blurb.training.hardware import out_of_memory
+from blurb.training.loop import PIECES, TOO_LONG
+
+LAYERS = ("last", "middle")
+"""The order in which they are tried: of equals on dev, the last layer is taken."""
+DEPTH = 2 / 3
+"""Where the middle one is: below the top, which pretraining bends to its own objective, and above the layers of word
+forms; syntax and mentions are read best there (Tenney et al., arXiv 1905.05950). docs/decisions.md has figures."""
+LARGEST = 65_504.0
+"""Of float16, in which vectors are kept: its rounding is below that of bf16, in which they are computed."""
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+class Frozen:
+    """An encoder that is only read.
+
+    :param encoder: a transformers model in float32
+    :param cls: place of the classification token (0, -1), None where there is none: the first sub-token stands for it
+    :param word_pooling: one of `blurb.inputs.words.POOLINGS`
+    :raises ModelError: if it hands out no hidden states; after the first batch
+    """
+
+    def __init__(
+        self, encoder: Any, cls: int | None, pad_id: int, device: torch.device, precision: str, word_pooling: str
+    ) -> None:
+        self.encoder = encoder.to(device).eval().requires_grad_(False)
+        self.size = int(encoder.config.hidden_size)
+        self.cls = cls
+        self.pad_id = pad_id
+        self.device = device
+        self.precision = precision
+        self.word_pooling = word_pooling
+
+    def fill(self, features: Features, names: Sequence[str], into: Sequence[Half]) -> None:
+        """The vectors of all inputs, by layer.
+
+        :param names: which vectors of an input, side by side: first, mean, max, head, tail; or word, a row a word
+        :param into: for each of `LAYERS` (inputs, vectors * size), or (words, size) in the order of the inputs
+        """
+        starts = features.words.offsets if features.words is not None else np.arange(len(features) + 1)
+        batches = prediction_batches(features.ids.lengths, PIECES.get(self.device.type, 8_192))[::-1]
+        while batches:
+            rows = batches.pop()
+            try:
+                found = self._vectors(collate(features, rows, self.pad_id).to(self.device), names)
+            except RuntimeError as error:
+                if not out_of_memory(error):
+                    raise
+                if len(rows) == 1:
+                    raise TrainingError(TOO_LONG) from error
+                batches += [rows[len(rows) // 2 :], rows[: len(rows) // 2]]
+                continue
+            places = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
+            for array, vectors in zip(into, found, strict=True):
+                array[places] = vectors.clamp(-LARGEST, LARGEST).half().cpu().numpy()
+
+    @torch.inference_mode()
+    def _vectors(self, batch: Batch, names: Sequence[str]) -> list[Tensor]:
+        inputs: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask}
+        if batch.types is not None:
+            inputs["token_type_ids"] = batch.types
+        dtype = DTYPES.get(self.precision)
+        with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
+            output = self.encoder(**inputs, output_hidden_states=True)
+        states = getattr(output, "hidden_states", None)
+        if not states or len(states) < 2:
+            raise ModelError(
+                f"This encoder ({type(self.encoder).__name__}) hands out no hidden states of its layers, which a probe "
+                "reads; fine-tune it with another protocol, such as --protocol quick."
+            )
+        layers = {"last": output.last_hidden_state, "middle": states[middle(len(states) - 1)]}
+        return [self._read(layers[name].float(), batch, names) for name in LAYERS]
+
+    def _read(self, hidden: Tensor, batch: Batch, names: Sequence[str]) -> Tensor:
+        """Vectors from one layer, (batch, pieces, size)."""
+        if batch.positions is not None and batch.ends is not None and batch.word_mask is not None:
+            return word_vectors(hidden, batch.positions, batch.ends, self.word_pooling)[batch.word_mask]
+        inside = batch.mask.unsqueeze(-1).bool()  # (batch, pieces, 1)
+        found: dict[str, Tensor] = {}
+        if "first" in names:
+            last = batch.mask.sum(1) - 1  # padding is on the right
+            place = torch.zeros_like(last) if self.cls in (None, 0) else last
+            found["first"] = hidden[torch.arange(len(hidden), device=hidden.device), place]
+        if "mean" in names:
+            found["mean"] = (hidden * inside).sum(1) / inside.sum(1).clamp_min(1)
+        if "max" in names:
+            highest = hidden.masked_fill(~inside, torch.finfo(hidden.dtype).min).amax(1)
+            found["max"] = highest.masked_fill(~inside.any(1), 0)  # an empty text is all padding
+        if batch.entities is not None:
+            mentions = MentionMean(self.size, self.cls)(hidden, batch.mask, entities=batch.entities)
+            found["head"], found["tail"] = mentions.split(self.size, 1)
+        return torch.cat([found[name] for name in names], 1)
+
+
+def middle(layers: int) -> int:
+    """Which of the hidden states 0 (embeddings) to `layers` is the middle one.
+
+    >>> [middle(layers) for layers in (1, 2, 6, 12, 24)]
+    [1, 1, 4, 8, 16]
+    """
+    return max(1, round(DEPTH * layers))
+
+
+def fingerprint(features: Features) -> str:
+    """A hash of all that an encoder reads of inputs: two tasks over the same texts share their vectors."""
+    digest = hashlib.sha256()
+    parts: Mapping[str, Ragged | npt.NDArray[np.int64] | None] = {
+        **{name: getattr(features, name) for name in RAGGED if name != "words"}, "entities": features.entities,
+    }  # fmt: skip
+    for name, part in parts.items():
+        for array in (part.values, part.offsets) if isinstance(part, Ragged) else () if part is None else (part,):
+            digest.update(f"{name} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array, dtype=np.int64).data)
+    return digest.hexdigest()

@@ -1,0 +1,149 @@
+"""Vectors of frozen encoders on disk: memory-mapped, bounded, and read only where they are whole and the right ones.
+
+An entry is a folder `<cache>/vectors/<hash of its key>/` with a file `NUMBER.npy` an array and `key.json`; it is
+written aside and renamed. Whatever goes wrong with the disk costs time, never a run: vectors are then held in memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from filelock import FileLock
+
+from blurb.cache import home
+
+VERSION = 1
+"""Raised by hand whenever the same key would give other vectors."""
+KIND = "vectors"
+LIMIT = 10_000_000_000
+"""Bytes of all entries together; those whose last use is longest ago go first."""
+Half = npt.NDArray[np.float16]
+Fill = Callable[[Sequence[Half]], None]
+
+
+def stored(key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: Fill) -> tuple[list[Half], str]:
+    """The arrays of `key`, from disk if they are there, else filled and kept.
+
+    :param shapes: of the arrays, which are float16
+    :param fill: computes them in place
+    :returns: the arrays, and a note where they could not be kept on disk; else nothing
+    """
+    text = json.dumps({**key, "shapes": [list(shape) for shape in shapes], "version": VERSION}, sort_keys=True)
+    path = home() / KIND / hashlib.sha256(text.encode()).hexdigest()[:32]
+    found = _read(path, text, shapes)
+    if found is not None:
+        return found, ""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        arrays = _reserve(aside, shapes)
+    except OSError as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        return _in_memory(shapes, fill), f"held in memory, as the cache cannot keep them: {error.strerror or error}"
+    try:
+        fill(arrays)
+        for array in arrays:
+            if isinstance(array, np.memmap):
+                array.flush()
+        (aside / "key.json").write_text(text, encoding="utf-8")
+        shutil.rmtree(path, ignore_errors=True)  # what stands there is damaged, or another process was quicker
+        aside.rename(path)
+    except OSError as error:  # the arrays are whole and stay readable until they are let go
+        shutil.rmtree(aside, ignore_errors=True)
+        return arrays, f"not kept in the cache: {error.strerror or error}"
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+    return arrays, ""
+
+
+def _in_memory(shapes: Sequence[tuple[int, int]], fill: Fill) -> list[Half]:
+    arrays = [np.empty(shape, np.float16) for shape in shapes]
+    fill(arrays)
+    return arrays
+
+
+def _read(path: Path, text: str, shapes: Sequence[tuple[int, int]]) -> list[Half] | None:
+    """The arrays of an entry that is whole and of this key; None otherwise."""
+    try:
+        if (path / "key.json").read_text(encoding="utf-8") != text:
+            return None
+        arrays = [_open(path / f"{number}.npy", shape, "r") for number, shape in enumerate(shapes)]
+    except (OSError, ValueError, EOFError):  # not there, or cut short
+        return None
+    if any(array.shape != shape or array.dtype != np.float16 for array, shape in zip(arrays, shapes, strict=True)):
+        return None
+    with contextlib.suppress(OSError):  # a cache that may be read and not written
+        os.utime(path)
+    return arrays
+
+
+def _reserve(aside: Path, shapes: Sequence[tuple[int, int]]) -> list[Half]:
+    """Empty arrays on disk whose room is taken: a mapped file on a full disk would end the process in mid-write.
+
+    :raises OSError: if there is no room
+    """
+    wanted = sum(2 * rows * columns + 128 for rows, columns in shapes)
+    if wanted > LIMIT:
+        raise OSError(f"they would take {wanted / 1e9:.1f} GB of the {LIMIT / 1e9:.0f} GB that the cache may have")
+    aside.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(aside.parent / ".lock"):
+        trim(LIMIT - wanted)
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir()
+        arrays = []
+        for number, shape in enumerate(shapes):
+            file = aside / f"{number}.npy"
+            _open(file, shape, "w+")
+            _take(file)
+            arrays.append(_open(file, shape, "r+"))
+    return arrays
+
+
+def _open(file: Path, shape: tuple[int, int], mode: str) -> Half:
+    if 0 in shape:  # nothing can be mapped of an empty file
+        return np.zeros(shape, np.float16)
+    if mode == "w+":
+        return np.lib.format.open_memmap(file, mode="w+", dtype=np.float16, shape=shape)
+    return np.lib.format.open_memmap(file, mode=mode)
+
+
+def _take(file: Path) -> None:
+    """Has the disk give the whole length of a file now."""
+    if not file.exists():
+        return
+    size = file.stat().st_size
+    with file.open("r+b") as opened:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(opened.fileno(), 0, size)
+            return
+        opened.seek(128)  # behind the header
+        for start in range(128, size, 1 << 24):
+            opened.write(bytes(min(1 << 24, size - start)))
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def trim(limit: int) -> None:
+    """Removes entries, longest unused first, until the rest takes no more than `limit` bytes. Call it under the lock.
+
+    What a killed run left aside is such an entry; what another process has open stays readable for it.
+    """
+    entries = []
+    for entry in (home() / KIND).iterdir():
+        if entry.is_dir():
+            with contextlib.suppress(OSError):
+                entries.append((entry.stat().st_mtime, sum(f.stat().st_size for f in entry.iterdir()), entry))
+    total = sum(size for _, size, _ in entries)
+    for _, size, entry in sorted(entries):
+        if total <= limit:
+            return
+        shutil.rmtree(entry, ignore_errors=True)
+        total -= size

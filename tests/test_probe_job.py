@@ -1,0 +1,70 @@
+"""`blurb run --protocol probe`, whole, on the demo suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blurb.cli import cli
+from blurb.leaderboard.rows import gather
+from blurb.leaderboard.sides import read_lines
+from blurb.runs.store import Store
+
+RUN = ("run", "scratch:tiny", "--suite", "demo", "--protocol", "probe", "--device", "cpu", "--precision", "fp32")
+
+
+def blurb(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, [*RUN, *arguments])
+
+
+def test_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = blurb("--tasks", "gad,biosses,pubmedqa")
+    assert result.exit_code == 0, result.output
+    (row,) = gather(Store(tmp_path / "runs"))
+    assert (row.learner, set(row.records), row.data) == ("probe", {"gad", "biosses", "pubmedqa"}, "synthetic")
+    assert all(row.values(name)[0] > row.values(name, baseline=True)[0] for name in row.records)
+    assert row.note == "probe of the frozen encoder: no ranking of encoders, no run variance"
+    lines = [line for _, line in read_lines(tmp_path / "leaderboard.csv")]
+    assert [(line["learner"], line["protocol"], line["score_sd"]) for line in lines] == [("probe", "probe", "")]
+    before = (tmp_path / "results.csv").read_bytes()
+    assert blurb("--tasks", "gad,biosses,pubmedqa").stderr.count("already done") == 3
+    assert CliRunner().invoke(cli, ["rescore", "--output", "runs"]).exit_code == 0
+    assert (tmp_path / "results.csv").read_bytes() == before
+
+
+@pytest.mark.slow
+def test_the_demo_has_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = blurb()
+    assert result.exit_code == 0, result.output
+    (row,) = gather(Store(tmp_path / "runs"))
+    assert (row.learner, row.complete, row.data) == ("probe", True, "synthetic")
+    assert row.spread is None  # one fit has no run variance
+    below = [name for name in row.records if row.values(name)[0] < row.values(name, baseline=True)[0]]
+    assert below == []
+    assert row.score is not None
+
+
+def test_what_it_refuses_comes_before_anything_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments, message in (
+        (["--seeds", "3"], "3 seeds would be one number 3 times"),
+        (["--set", "lr=1e-4"], "lr does not concern a probe"),
+        (["--pooling", "mean"], "pooling does not concern a probe"),
+        (["--head", "bilstm"], "its head is linear or crf"),
+        (["--head", "crf"], "'crf' does not serve chemprot"),
+    ):
+        result = blurb(*arguments)
+        assert result.exit_code != 0
+        assert message in f"{result.output} {result.exception}"
+    assert not list(tmp_path.glob("runs/*/*/*/DONE.json"))
+
+
+def test_a_dry_run_lists_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = blurb("--dry-run", "--tasks", "gad,ner", "--head", "linear")
+    assert result.exit_code == 0, result.output
+    assert "6 trials. Nothing was run or written." in result.output
