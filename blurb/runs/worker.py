@@ -55,8 +55,8 @@ class Job:
 
     @property
     def learner(self) -> str:
-        """Kind of learner that it takes."""
-        return self.source.kind
+        """Kind of learner that it takes, a key of `RECIPES`."""
+        return self.trial.kind
 
     @functools.cached_property
     def path(self) -> Path:

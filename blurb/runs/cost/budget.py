@@ -26,7 +26,7 @@ class Rung:
         return f"{self.protocol} with {self.seeds} seeds" if self.seeds else self.protocol
 
 
-LADDER = (Rung("quick"), Rung("quick", 3), Rung("standard"))
+LADDER = (Rung("probe"), Rung("sketch"), Rung("quick"), Rung("quick", 3), Rung("standard"))
 """From the cheapest to the dearest: a row of a later one says more."""
 
 
