@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from scipy import stats
 
 from benchmarks.study import records
+from benchmarks.study.agreement import agreement, run_sd, separated, split_tau
 from benchmarks.study.derive import ENCODERS, last_anew, lowest, make, noise
 from blurb import models
 from blurb.models.loading import load_encoder
@@ -84,3 +87,32 @@ def test_what_is_committed_is_done(tmp_path: Path) -> None:
     )
     assert records.done(tmp_path, "quick", "gad", 2) == {"a", "b"}
     assert sorted(one["value"] for one in records.read(path)) == ["1", "1", "1", "1", "2"]
+
+
+def test_pairs_that_the_reference_separates() -> None:
+    """Oracle: scipy's test on each pair, and a count by hand."""
+    reference = {"a": [80.0, 81.0, 80.5], "b": [70.0, 71.0, 70.4], "c": [70.2, 70.9, 70.1], "d": [50.0, 50.5, 51.0]}
+    assert separated(reference) == [("a", "b"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")]
+    cheap = {"a": [3.0], "b": [2.0], "c": [2.5], "d": [2.2], "e": [9.0]}
+    found = agreement(reference, cheap)
+    assert (found.separated, found.right) == (5, 4)  # b and d are in the wrong order
+    assert found.tau == pytest.approx(stats.kendalltau([80.5, 70.4667, 70.4, 50.5], [3, 2, 2.5, 2.2]).statistic)
+    assert found.low <= found.tau <= found.high
+    assert agreement(reference, {name: [1.0] for name in reference}).right == 0  # equal is not right
+    with pytest.raises(ValueError, match="three encoders"):
+        agreement(reference, {"a": [1.0], "b": [2.0]})
+
+
+def test_runs_without_spread_are_told_apart_by_their_values() -> None:
+    assert separated({"a": [1.0, 1.0], "b": [2.0, 2.0], "c": [2.0, 2.0]}) == [("b", "a"), ("c", "a")]
+    assert separated({"a": [1.0], "b": [2.0]}) == []
+
+
+def test_the_reference_beside_itself_and_its_runs() -> None:
+    same = {"a": [3.0, 3.0], "b": [2.0, 2.0], "c": [1.0, 1.0]}
+    assert split_tau(same) == 1.0
+    assert run_sd(same) == 0.0
+    turned = {"a": [3.0, 1.0], "b": [2.0, 2.0], "c": [1.0, 3.0]}
+    assert split_tau(turned) == -1.0
+    assert run_sd(turned) == pytest.approx(math.sqrt((2 + 0 + 2) / 3))
+    assert math.isnan(run_sd({"a": [1.0]}))
