@@ -68,7 +68,7 @@ def table_of_scores(found: Mapping[tuple[str, str], Scores], task: str) -> list[
 def table_of_agreement(found: Mapping[tuple[str, str], Scores], folder: Path) -> list[str]:
     """A row a protocol and dataset, and one of all datasets together for the share of pairs."""
     lines = [
-        "| protocol | dataset | pairs told apart | ordered rightly | tau (95 %) | reference's tau | run sd | s a trial |",
+        "| protocol | dataset | pairs told apart | right | tau (95 %) | reference's tau | run sd | s a trial |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     there = sorted({task for protocol, task in found if protocol == REFERENCE})
