@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from blurb import models, tasks
+from blurb import data, models, tasks
 from blurb.errors import SettingsError
 from blurb.formulations import bind
 from blurb.models import Units
-from blurb.models.encoder import check
+from blurb.models.encoder import EncoderLearner, check
 from blurb.runs import plan
 from blurb.runs.store import Store, read_json
 from blurb.runs.worker import execute
 from blurb.training import protocol
+from blurb.training.loop import Trainer
 from blurb.training.protocol import complete
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
@@ -61,6 +62,34 @@ def test_a_linear_start_needs_the_linear_head(checkpoint: Callable[[str], Path])
     for head in ("bilstm", "bilstm,hidden=32"):
         with pytest.raises(SettingsError, match=r"head_init=linear fits the head 'linear' and no other \(got 'bilstm"):
             check(source, bind(task), complete({"max_length": 32, "head": head, "head_init": "linear"}))
+
+
+@pytest.mark.parametrize(
+    ("select", "sample", "passes"), [("best", 0, 3), ("last", 0, 1), ("best", 3, 3), ("last", 3, 1)]
+)
+def test_dev_is_not_predicted_again(
+    checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, select: str, sample: int, passes: int
+) -> None:
+    """What the chosen weights said of dev is what they say. Oracle: the same weights, asked again."""
+    calls = []
+    predict = Trainer.predict
+    monkeypatch.setattr(Trainer, "predict", lambda self, features: calls.append(features) or predict(self, features))
+    task, source = tasks.get("gad"), models.resolve(str(checkpoint("bert_uncased")))
+    settings = {"epochs": 3, "batch_size": 4, "lr": 1e-3, "select": select, "dev_sample": sample}
+    chosen = vars(protocol.load("standard").settings(task, settings, source.parameters))
+    learner = EncoderLearner(source, bind(task), "cpu", "fp32")
+    splits = data.load(task, DATA).splits
+    train, dev = (Units(list(splits[name]), name, name=name) for name in ("train", "dev"))
+    for _ in range(2):  # a second fit does not answer with what the first one knew
+        calls.clear()
+        learner.fit(train, dev, chosen, 1, lambda done, total: None)
+        assert len(calls) == passes
+        answers, scores = learner.predict(dev)
+        assert len(calls) == passes + (sample > 0)
+        again, sure = learner._predict(dev)
+        assert answers == again
+        assert scores == sure
+        chosen["lr"] = 2e-3
 
 
 @pytest.mark.parametrize("value", ["halfway", ""])

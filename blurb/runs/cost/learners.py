@@ -83,7 +83,7 @@ class Cost:
 
 
 def encoder(ask: Ask) -> Cost:
-    """Fine-tuning: the epochs with dev after each, then dev and test."""
+    """Fine-tuning: the epochs with dev after each, then test, and dev where it was chosen on a sample."""
     assert ask.rates is not None
     settings, rows = ask.settings, used(ask.lengths, ask.settings, ask.seed)
     batches = passes.training(rows["train"], settings.batch_size, ask.seed)
@@ -96,7 +96,8 @@ def encoder(ask: Ask) -> Cost:
         start = _forward(ask, passes.prediction(rows["train"], ask.device)) + _fit(ask, len(rows["train"]), 1)
     looks = epochs if settings.select == "best" else 1
     fit = ask.rates.load + SETUP + _tokenising(ask) + start + train + looks * choosing
-    return Cost(fit, dev + test, _memory(ask, batches), _stored(ask), _cached(ask))
+    again = dev if choosing < dev else 0.0
+    return Cost(fit, again + test, _memory(ask, batches), _stored(ask), _cached(ask))
 
 
 def baseline(ask: Ask) -> Cost:

@@ -89,7 +89,10 @@ def test_steps_and_padded_pieces_are_those_of_the_trial(
 def test_fitting_takes_the_epochs_and_predicting_dev_and_test(counted: None) -> None:
     found = encoder(ask({"epochs": 3, "batch_size": 10}, rates(step=1.0, pass_piece=0.1)))
     assert found.fit == pytest.approx(3 * 10 + 3 * 20)  # 20 units of 10 sub-tokens at a tenth of a second
-    assert found.predict == pytest.approx(20 + 30)
+    assert found.predict == pytest.approx(30)  # dev was predicted by the weights that were chosen
+    sample = encoder(ask({"epochs": 3, "batch_size": 10, "dev_sample": 5}, rates(step=1.0, pass_piece=0.1)))
+    assert sample.fit == pytest.approx(3 * 10 + 3 * 5)
+    assert sample.predict == pytest.approx(20 + 30)
 
 
 @pytest.mark.parametrize(
