@@ -37,7 +37,9 @@ def wait(condition: Callable[[], bool], process: subprocess.Popen[str], seconds:
     limit = time.monotonic() + seconds
     while not condition() and process.poll() is None and time.monotonic() < limit:
         time.sleep(0.05)
-    assert condition(), process.communicate()
+    if not condition():
+        process.kill()  # or nobody would ever hear of it
+        pytest.fail(str(process.communicate()))
 
 
 def half_written(folder: Path) -> list[Path]:
