@@ -28,6 +28,7 @@ from blurb.training import hardware, protocol
 
 SIZES = {"256x4": (256, 4, 4), "512x4": (512, 4, 8), "768x2": (768, 2, 12)}
 """Hidden size, layers and heads of the random encoders."""
+QUICK = Path(__file__).with_name("quick-1.toml")
 CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ("given", "ncbi-disease", "auto", {"max_train": 500, "epochs": 2}),
     ("given", "gad", "auto", {"max_train": 500, "epochs": 2}),
@@ -42,7 +43,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ("512x4", "gad", "auto", {"max_train": 600, "epochs": 1, "batch_size": 32}),
     ("768x2", "jnlpba", "auto", {"max_train": 800, "max_eval": 1500, "epochs": 1}),
 ]
-"""Encoder, task, precision and settings over those of `quick`."""
+"""Encoder, task, precision and settings over those of quick-1.toml."""
 
 
 def checkpoint(folder: Path, like: str, hidden: int, layers: int, heads: int) -> Path:
@@ -66,7 +67,7 @@ def planned(number: int, folder: str, data: Path, store: Path) -> plan.Planned:
     size, name, wanted, settings = CASES[number - 1]
     precision = hardware.choose_precision(wanted, hardware.choose_device("auto"))
     request = plan.Request(
-        sources=[models.resolve(folder, name=size)], tasks=[tasks.get(name)], protocol=protocol.load("quick"),
+        sources=[models.resolve(folder, name=size)], tasks=[tasks.get(name)], protocol=protocol.load(str(QUICK)),
         data=data, store=store, precision=precision, overrides=settings,
     )  # fmt: skip
     return plan.prepare(request)

@@ -15,6 +15,7 @@ from benchmarks.study.agreement import agreement, run_sd, separated, split_tau
 from benchmarks.study.derive import ENCODERS, last_anew, lowest, make, noise
 from blurb import models
 from blurb.models.loading import load_encoder
+from blurb.training import protocol as protocol_
 
 Checkpoint = Callable[[str], Path]
 
@@ -70,14 +71,16 @@ def test_an_encoder_is_made_once_and_can_be_run(checkpoint: Checkpoint, tmp_path
 
 def test_what_is_committed_is_done(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
-    columns = ("protocol", "task", "model", "seed", "split", "metric", "value", "trial")
+    columns = ("protocol", "protocol_hash", "task", "model", "seed", "split", "metric", "value", "trial")
 
     def line(protocol: str, model: str, seed: str, value: str = "1") -> dict[str, str]:
         made = {"protocol": protocol, "task": "gad", "model": model, "seed": seed, "split": "test", "metric": "f1"}
-        return {**made, "value": value, "trial": f"{model} {seed} {protocol}"}
+        digits = protocol_.load(protocol).hash[:12] if "@" not in protocol or protocol == "quick@2" else "0" * 12
+        return {**made, "protocol_hash": digits, "value": value, "trial": f"{model} {seed} {protocol}"}
 
     assert records.done(tmp_path, "quick", "gad", 1) == set()
     lines = [line("quick@2", "a", "1"), line("quick@2", "a", "2"), line("quick@2", "b", "1"), line("probe", "c", "1")]
+    lines.append(line("quick@1", "d", "1"))  # of another version
     records.add(path, columns, lines, ("trial", "split", "metric"))
     assert records.done(tmp_path, "quick", "gad", 2) == {"a"}
     assert records.done(tmp_path, "quick", "gad", 1) == {"a", "b"}
@@ -86,7 +89,7 @@ def test_what_is_committed_is_done(tmp_path: Path) -> None:
         path, columns, [line("quick@2", "b", "1", "2"), line("quick@2", "b", "2")], ("trial", "split", "metric")
     )
     assert records.done(tmp_path, "quick", "gad", 2) == {"a", "b"}
-    assert sorted(one["value"] for one in records.read(path)) == ["1", "1", "1", "1", "2"]
+    assert sorted(one["value"] for one in records.read(path)) == ["1", "1", "1", "1", "1", "2"]
 
 
 def test_pairs_that_the_reference_separates() -> None:

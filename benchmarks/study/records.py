@@ -10,8 +10,12 @@ from pathlib import Path
 from blurb.files import write_whole
 from blurb.leaderboard import tables
 from blurb.runs.store import Store, read_json
+from blurb.training.protocol import load
 
-TIMES = ("trial", "model", "protocol", "task", "seed", "train_seconds", "choose_seconds", "predict_seconds", "threads")
+TIMES = (
+    "trial", "model", "protocol", "protocol_hash", "task", "seed", "train_seconds", "choose_seconds", "predict_seconds",
+    "threads",
+)  # fmt: skip
 Line = dict[str, str]
 
 
@@ -23,11 +27,17 @@ def read(path: Path) -> list[Line]:
         return list(csv.DictReader(file))
 
 
+def of(lines: list[Line], protocol: str, task: str) -> list[Line]:
+    """The lines of a protocol as it is now: those of another version or with other settings say nothing here."""
+    now = load(protocol).hash[:12]
+    return [line for line in lines if line["protocol_hash"] == now and line["task"] == task]
+
+
 def done(folder: Path, protocol: str, task: str, seeds: int) -> set[str]:
     """The encoders whose trials of a protocol on a dataset are all in the folder of results."""
     found: dict[str, set[str]] = {}
-    for line in read(folder / "results.csv"):
-        if line["protocol"].partition("@")[0] == protocol and line["task"] == task and line["split"] == "test":
+    for line in of(read(folder / "results.csv"), protocol, task):
+        if line["split"] == "test":
             found.setdefault(line["model"], set()).add(line["seed"])
     return {model for model, there in found.items() if len(there) >= seeds}
 
@@ -46,10 +56,11 @@ def collect(store: Path, folder: Path) -> None:
             facts = made["facts"]
             times.append({
                 "trial": path.parent.name, "model": made["model"], "protocol": made["configuration"]["protocol"],
+                "protocol_hash": made["configuration"]["protocol_hash"][:12],
                 "task": asked["task"], "seed": str(asked["seed"]), "threads": str(made["environment"]["threads"]),
                 **{name: str(facts.get(name, "")) for name in TIMES if name.endswith("_seconds")},
             })  # fmt: skip
-    add(folder / "times.csv", TIMES, times, ("trial", "protocol"))
+    add(folder / "times.csv", TIMES, times, ("trial", "protocol_hash"))
 
 
 def add(path: Path, columns: tuple[str, ...], fresh: list[Line], key: tuple[str, ...]) -> None:

@@ -16,6 +16,7 @@ from benchmarks.study.agreement import Agreement, Scores, agreement, run_sd, spl
 from benchmarks.study.derive import ENCODERS
 
 REFERENCE = "standard-short"
+PROTOCOLS = (REFERENCE, "quick", "sketch", "probe")
 RANDOM = ("noise80",)
 """Left out of the agreement: whoever cannot tell a broken encoder from a whole one tells nothing."""
 CHEAP = {"quick with 3 seeds": ("quick", 3), "quick": ("quick", 1), "sketch": ("sketch", 1), "probe": ("probe", 1)}
@@ -23,14 +24,21 @@ CHEAP = {"quick with 3 seeds": ("quick", 3), "quick": ("quick", 1), "sketch": ("
 
 
 def scores(folder: Path) -> dict[tuple[str, str], dict[str, list[float]]]:
-    """(protocol, dataset) -> encoder -> test scores, times 100, by seed."""
+    """(protocol, dataset) -> encoder -> test scores, times 100, by seed; of the protocols as they are now."""
+    lines = sorted(records.read(folder / "results.csv"), key=lambda line: int(line["seed"]))
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
-    seen: set[str] = set()
-    for line in sorted(records.read(folder / "results.csv"), key=lambda line: int(line["seed"])):
-        if line["split"] == "test" and line["trial"] not in seen:  # the task's own metric comes first
-            seen.add(line["trial"])
-            key = line["protocol"].partition("@")[0], line["task"]
-            found.setdefault(key, {}).setdefault(line["model"], []).append(float(line["value"]))
+    for protocol, task in itertools.product(PROTOCOLS, sorted({line["task"] for line in lines})):
+        seen: dict[tuple[str, str], str] = {}
+        for line in records.of(lines, protocol, task):
+            key = line["model"], line["seed"]
+            if line["split"] != "test" or seen.get(key) == line["trial"]:
+                continue  # the task's own metric comes first
+            if key in seen:
+                raise SystemExit(
+                    f"{protocol}, {task}, {' seed '.join(key)}: two trials, {seen[key]} and {line['trial']}."
+                )
+            seen[key] = line["trial"]
+            found.setdefault((protocol, task), {}).setdefault(line["model"], []).append(float(line["value"]))
     return found
 
 
@@ -42,17 +50,14 @@ def cheap(found: Mapping[tuple[str, str], Scores], name: str, task: str) -> dict
 
 def seconds(folder: Path, protocol: str, task: str) -> float:
     """Mean seconds of a trial, all encoders together."""
-    lines = [
-        line for line in records.read(folder / "times.csv")
-        if line["protocol"].partition("@")[0] == protocol and line["task"] == task
-    ]  # fmt: skip
+    lines = records.of(records.read(folder / "times.csv"), protocol, task)
     each = [float(line["train_seconds"] or 0) + float(line["predict_seconds"] or 0) for line in lines]
     return statistics.fmean(each) if each else math.nan
 
 
 def table_of_scores(found: Mapping[tuple[str, str], Scores], task: str) -> list[str]:
     """A row an encoder, a column a protocol: mean ± sd of the seeds."""
-    protocols = [name for name in (REFERENCE, "quick", "sketch", "probe") if (name, task) in found]
+    protocols = [name for name in PROTOCOLS if (name, task) in found]
     lines = [f"| {task} | " + " | ".join(protocols) + " |", "|---|" + "---:|" * len(protocols)]
     for encoder in ENCODERS:
         cells = []

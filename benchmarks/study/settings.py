@@ -15,8 +15,9 @@ from pathlib import Path
 
 from benchmarks.study import RESULTS, records
 from benchmarks.study.derive import make
+from blurb.training.protocol import load
 
-COLUMNS = ("task", "settings", "encoder", "seed", "dev", "seconds")
+COLUMNS = ("task", "settings", "encoder", "seed", "protocol_hash", "dev", "seconds")
 FOUR = ("whole", "noise40", "low4", "low2")
 STARTS = ("head_init=linear", "head_init=random")
 DROPOUT = "encoder_dropout=-1 head_dropout=0.1"
@@ -78,19 +79,19 @@ def main() -> None:
     parser.add_argument("--work", required=True, type=Path)
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    table = options.results / "settings.csv"
+    table, now = options.results / "settings.csv", load("quick").hash[:12]
     for task, text, encoders, seeds in PLAN:
         for encoder in encoders:
             for seed in range(1, seeds + 1):
                 text = " ".join(text.split())
-                cell = {"task": task, "settings": text, "encoder": encoder, "seed": str(seed)}
+                cell = {"task": task, "settings": text, "encoder": encoder, "seed": str(seed), "protocol_hash": now}
                 if any(cell.items() <= line.items() for line in records.read(table)):
                     continue
                 checkpoint = make(options.model, options.work / "encoders", encoder)
                 dev, seconds = measure(checkpoint, task, text, seed, options.data)
                 line = {**cell, "dev": f"{100 * dev:.2f}", "seconds": f"{seconds:.0f}"}
                 print(*line.values(), flush=True)
-                records.add(table, COLUMNS, [line], COLUMNS[:4])
+                records.add(table, COLUMNS, [line], COLUMNS[:5])
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ def show(found: Estimate, store: Path, err: bool) -> None:
     from blurb.cli import _output
     from blurb.leaderboard.wording import plural
     from blurb.runs.cost.budget import duration, size
+    from blurb.runs.cost.history import ENOUGH
 
     if not found.waiting:
         click.echo(f"All {plural(len(found.trials), 'trial')} are done." if len(found.trials) > 1 else
@@ -56,7 +57,7 @@ def show(found: Estimate, store: Path, err: bool) -> None:
             for name, part in by_task.items()
         ]  # fmt: skip
         _output.show(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
-    about = "" if found.history else "about "
+    about = "" if found.history >= ENOUGH else "about "
     click.echo(
         f"{plural(len(found.waiting), 'trial')}, {found.jobs} at a time: {about}{duration(found.seconds)} "
         f"({_between(found)}), {size(found.memory)} of memory, {size(found.store)} in {store}, "
@@ -72,8 +73,10 @@ def by_budget(
 ) -> list[Planned]:
     """The plan that the budget buys, after saying so and what the other rungs would take.
 
+    A rung that the settings or the model do not go with is named and left out.
+
     :param prepare: plans the trials of a rung
-    :raises SettingsError: if nothing fits, or nothing can be predicted
+    :raises SettingsError: if nothing fits, nothing can be predicted, or no rung can be run
     """
     from blurb.errors import BlurbError, SettingsError
     from blurb.runs import cost
@@ -81,19 +84,30 @@ def by_budget(
     from blurb.runs.cost.inputs import Inputs
 
     seconds, known = budget.seconds_of(text), Inputs()
-    plans = [prepare(rung, tasks) for rung in budget.LADDER]
+    plans: list[Planned] = []
+    ladder: list[Rung] = []
+    refused: SettingsError | None = None
+    for rung in budget.LADDER:
+        try:
+            plans.append(prepare(rung, tasks))
+            ladder.append(rung)
+        except SettingsError as error:
+            refused = refused or error
+            click.echo(f"  {rung.name:20} not with this: {_reason(error)}", err=err)
+    if refused is not None and not plans:
+        raise refused
     try:
         found = [cost.estimate([plan], jobs, known) for plan in plans]
     except BlurbError:
         raise
     except Exception as error:  # an encoder that cannot be run, and nothing may be chosen blindly
         raise SettingsError(f"--budget: the time cannot be predicted ({_reason(error)}); name a --protocol.") from error
-    choice = budget.choose(found, seconds)
-    for rung, each in zip(budget.LADDER, found, strict=True):
-        chosen = rung == budget.LADDER[choice.rung]
+    choice = budget.choose(found, seconds, ladder)
+    for rung, each in zip(ladder, found, strict=True):
+        chosen = rung == ladder[choice.rung]
         words = "chosen" if chosen and choice.whole else "chosen, in part" if chosen else ""
         click.echo(f"  {rung.name:20} {duration_of(each):>12}  {words}".rstrip(), err=err)
-    rung = budget.LADDER[choice.rung]
+    rung = ladder[choice.rung]
     if choice.whole:
         click.echo(f"Budget {text}: {rung.name}.", err=err)
         return [plans[choice.rung]]

@@ -185,11 +185,13 @@ def told(news: News) -> str:
     """
     if not news.total:
         return "starting"
-    parts = [f"epoch {min(news.epoch + 1, news.epochs)} of {news.epochs}", f"{100 * news.done // news.total} %"]
+    parts = [f"{100 * news.done // news.total} %"]
+    if news.epochs:  # a probe has none
+        parts.insert(0, f"epoch {min(news.epoch + 1, news.epochs)} of {news.epochs}")
     if news.loss is not None:
         parts.append(f"loss {news.loss:.3f}")
     if news.dev is not None:
         parts.append(f"dev {100 * news.dev:.1f}")
     if news.done == news.total and news.epoch == news.epochs:
-        parts[0] = "predicting"
+        parts[: 1 if news.epochs else 0] = ["predicting"]
     return ", ".join(parts)

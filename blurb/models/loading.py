@@ -57,8 +57,8 @@ def encoder_of(source: Source) -> tuple[Any, bool]:
     import torch
 
     before = torch.get_rng_state()
+    _kept.clear()  # first, or two of them would be there
     encoder, trained_pooler = load_encoder(source.location, source.remote_code)
-    _kept.clear()
     if torch.equal(before, torch.get_rng_state()) and not source.remote_code:
         _kept[source.weights] = encoder, trained_pooler
         encoder = copy.deepcopy(encoder)

@@ -154,6 +154,7 @@ class ProbeLearner(Learner):
         history: History = []
         for layer in range(len(LAYERS)):
             history += self._path(layer, read, targets, judged, progress)
+        progress(len(LAYERS) * len(STRENGTHS), len(LAYERS) * len(STRENGTHS))
         if parse(heads, self.settings.head)[0] is heads.get("crf"):
             self._chain(read, targets)
         return history

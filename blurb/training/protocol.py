@@ -97,11 +97,11 @@ def load(name: str) -> Protocol:
         parsed = _parse(path.stem, str(path), toml.read(path))
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
-    plain, _, version = name.partition("@")
+    plain, at, version = name.partition("@")
     if plain not in names():
         raise UnknownName("protocol", name, names())
     parsed = _parse(plain, f"{plain}.toml", _shipped(plain))
-    if version and name != parsed.name and (version, parsed.name) != ("1", plain):
+    if at and name != parsed.name and (version, parsed.name) != ("1", plain):
         raise SettingsError(
             f"--protocol {name}: this version of blurb has '{parsed.name}'. A row of another version is made by the "
             "release that came with it, or with its settings in a TOML file."

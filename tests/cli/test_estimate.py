@@ -65,8 +65,9 @@ def test_a_run_says_it_first_and_its_own_trials_correct_the_next_one(asked: list
     assert "at a time" not in first.stdout
     second = run(*SMOKE, "--tasks", "gad,biosses", "--seeds", "2", "--dry-run").stdout
     assert "corrected by 1 finished trial or more" in second
-    assert re.search(r"3 trials, 1 at a time: \d+ s", second)  # a step takes milliseconds and not a minute
-    assert "about" not in second
+    assert re.search(r"3 trials, 1 at a time: about \d+ s", second)  # a step takes milliseconds and not a minute
+    assert run(*SMOKE, "--tasks", "gad", "--seeds", "3").exit_code == 0
+    assert re.search(r"2 trials, 1 at a time: \d+ s", run(*SMOKE, "--tasks", "gad", "--seeds", "5", "--dry-run").stdout)
 
 
 def test_what_is_done_needs_no_estimate(asked: list[tuple[object, ...]]) -> None:
@@ -134,6 +135,15 @@ def test_a_budget_says_what_it_chose_and_what_the_others_take(
     some = run(*COMMON, "--tasks", "biosses,gad", "--budget", "180m", "--dry-run").stdout
     assert "Budget 180m: quick, on gad; no time for biosses." in some
     assert sum(line.startswith(" run") for line in some.splitlines()) == 1
+
+
+def test_a_rung_that_does_not_go_with_the_settings_is_named_and_left_out(asked: list[tuple[object, ...]]) -> None:
+    """A probe has no learning rate: `--budget 1h --set lr=1e-3` ended with that."""
+    text = run(*COMMON, "--tasks", "gad", "--budget", "4h", "--set", "lr=1e-3", "--dry-run").stdout
+    assert re.search(r"probe\s+not with this: .*lr does not concern a probe", text)
+    assert "Budget 4h: quick." in text
+    with pytest.raises(SettingsError, match="mention"):  # no rung can
+        run(*COMMON, "--tasks", "biosses", "--budget", "4h", "--pooling", "mention", "--dry-run")
 
 
 def test_warnings_of_a_machine_that_is_too_small(

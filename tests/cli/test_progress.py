@@ -77,6 +77,8 @@ def test_without_an_estimate_nothing_is_said_of_the_time_left(capsys: pytest.Cap
         (News(5, 10, 1, 2, 0.4567), "epoch 2 of 2, 50 %, loss 0.457"),
         (News(10, 10, 1, 2, 0.4, 0.7), "epoch 2 of 2, 100 %, loss 0.400, dev 70.0"),
         (News(10, 10, 2, 2, 0.4, 0.7), "predicting, 100 %, loss 0.400, dev 70.0"),
+        (News(4, 12), "33 %"),
+        (News(12, 12), "predicting, 100 %"),
     ],
 )
 def test_how_far_a_trial_is(news: News, text: str) -> None:

@@ -55,7 +55,7 @@ def seconds_of(text: str) -> float:
     return seconds
 
 
-def choose(estimates: Sequence[Estimate], budget: float) -> Choice:
+def choose(estimates: Sequence[Estimate], budget: float, ladder: Sequence[Rung] = LADDER) -> Choice:
     """The dearest rung of which all tasks fit; else as many tasks of the cheapest as fit, cheapest first.
 
     :param estimates: of all tasks, a rung each
@@ -74,7 +74,7 @@ def choose(estimates: Sequence[Estimate], budget: float) -> Choice:
         chosen.append(name)
     if not chosen:
         raise SettingsError(
-            f"--budget: nothing fits into {duration(budget)}. The cheapest, {LADDER[0].name} on {cheapest[0]}, is "
+            f"--budget: nothing fits into {duration(budget)}. The cheapest, {ladder[0].name} on {cheapest[0]}, is "
             f"predicted to take {duration(by_task[cheapest[0]].seconds)}."
         )
     return Choice(0, chosen, False)

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-UNKNOWN, KINDRED, SINGLE, LEAST = 0.4, 0.25, 0.2, 0.1
-"""Relative spread of a prediction without history, with that of other types of task, with one trial, and at best."""
+UNKNOWN, KINDRED, LEAST = 0.4, 0.25, 0.1
+"""Relative spread of a prediction without history, with that of other types of task, and at best."""
+ENOUGH = 3
+"""Fewer trials tell a factor and no spread: the machine may have been busy just then."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,11 @@ class History:
         own = self.ratios.get((learner, type_), [])
         if own:
             mean, spread = _spread(own)
-            return Correction(mean, max(LEAST, spread) if len(own) > 1 else SINGLE, len(own))
+            return Correction(mean, max(LEAST, spread) if len(own) >= ENOUGH else UNKNOWN, len(own))
         others = [ratio for (kind, _), ratios in self.ratios.items() if kind == learner for ratio in ratios]
         if others:
             mean, spread = _spread(others)
-            return Correction(mean, max(KINDRED, spread), len(others))
+            return Correction(mean, max(KINDRED, spread) if len(others) >= ENOUGH else UNKNOWN, len(others))
         return Correction()
 
 

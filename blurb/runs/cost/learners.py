@@ -34,8 +34,14 @@ ITERATIONS = 100
 """Of a linear fit: products of features with weights, and back."""
 FIT_RATE = 5e9
 """Floating-point operations a second of a linear fit, which is bound by memory."""
-LAYERS, STRENGTHS = 2, 5
-"""Of the frozen probe: layers whose features are kept, and strengths that are tried on each."""
+LAYERS, STRENGTHS = 2, 6
+"""Of the frozen probe: layers whose vectors are kept, and strengths that are tried on each (a test holds them equal to
+the learner's, which would load torch)."""
+FEW, FOLDS = 200, 5
+"""Of the same: where dev has fewer units each strength is fitted on folds of train, too. Documents are counted as units
+here, so HoC is taken for the larger set that it is not: a fit or two more."""
+PARTS = 3
+"""Vectors that are kept of a unit, or joined for a word; relations have one more, pairs of sentences one less."""
 
 
 @dataclass(frozen=True)
@@ -112,11 +118,13 @@ def probe(ask: Ask) -> Cost:
     rows = used(ask.lengths, ask.settings, ask.seed)
     once = {split: _forward(ask, passes.prediction(rows[split], ask.device)) for split in tasks.SPLITS}
     items = _words(ask, "train") or _units(ask, "train")
-    fit = ask.rates.load + SETUP + _tokenising(ask) + sum(once.values()) + _fit(ask, items, LAYERS * STRENGTHS)
+    fits = LAYERS * STRENGTHS * (1 + FOLDS * (_units(ask, "dev") < FEW))
+    fit = ask.rates.load + SETUP + _tokenising(ask) + sum(once.values()) + _fit(ask, items, fits)
     written = sum(UNIT * _units(ask, split) + WORD * _words(ask, split) for split in ("dev", "test"))
-    size = 4.0 * LAYERS * 3 * ask.rates.shape.hidden
-    features = size * sum(_words(ask, split) or _units(ask, split) for split in tasks.SPLITS)
-    weights = 4.0 * ask.parameters
+    vector = 2.0 * LAYERS * ask.rates.shape.hidden  # half precision
+    features = sum(vector * (_words(ask, split) or PARTS * _units(ask, split)) for split in tasks.SPLITS)
+    size = 4.0 * PARTS * ask.rates.shape.hidden
+    weights = 8.0 * ask.parameters  # the one that is asked, and the one that is kept for the next trial
     return Cost(fit, written, weights + size * items, _stored(ask), _cached(ask) + features)
 
 
@@ -179,7 +187,8 @@ def _memory(ask: Ask, batches: Batches) -> float:
     learns = ask.parameters - shape.table
     rows = shape.vocabulary if ask.settings.weight_decay else min(shape.vocabulary, batches.pieces)
     learns += int(rows) * (shape.table // max(1, shape.vocabulary))
-    copies = 4 * ask.parameters * (2 if ask.settings.select == "best" else 1)
+    # One that learns, one that is kept for the next trial, the best so far.
+    copies = 4 * ask.parameters * (3 if ask.settings.select == "best" else 2)
     half = 0 if ask.precision == "fp32" else 2 * shape.body
     largest = float(np.max(ask.rates.activations(batches.sizes, batches.lengths)))
     return HELD + copies + 12 * learns + half + largest

@@ -61,14 +61,16 @@ def test_a_correction_is_the_geometric_mean_and_its_spread() -> None:
     deviation = math.sqrt(((1 + 1 / 3) ** 2 + 2 * (1 - 1 / 3) ** 2) / 2) * math.log(2)  # of -1, 1, 1 around 1/3
     assert correction.spread == pytest.approx(math.exp(deviation) - 1)
     assert correction.trials == 3
-    assert found.correction("encoder", "qa") == Correction(pytest.approx(1.5), history.SINGLE, 1)  # type: ignore[arg-type]
+    assert found.correction("encoder", "qa") == Correction(pytest.approx(1.5), history.UNKNOWN, 1)  # type: ignore[arg-type]
 
 
 def test_other_types_say_something_and_other_learners_nothing() -> None:
     found = History({("encoder", "ner"): [2.0], ("encoder", "qa"): [8.0], ("probe", "ner"): [9.0]})
     kindred = found.correction("encoder", "document")
     assert (kindred.factor, kindred.trials) == (pytest.approx(4.0), 2)
-    assert kindred.spread >= history.KINDRED
+    assert kindred.spread == history.UNKNOWN  # two trials tell no spread
+    more = History({("encoder", "ner"): [2.0], ("encoder", "qa"): [2.0, 2.0]}).correction("encoder", "document")
+    assert more == Correction(pytest.approx(2.0), history.KINDRED, 3)  # type: ignore[arg-type]
     assert found.correction("baseline", "ner") == Correction()
     assert History().correction("encoder", "ner") == Correction(1.0, history.UNKNOWN, 0)
 

@@ -119,9 +119,18 @@ def test_a_probe_passes_once_over_every_split_and_fits(counted: None, monkeypatc
     assert once.seconds == pytest.approx((100 + 20 + 30) * 10 * 0.1)
     monkeypatch.setattr(learners, "FIT_RATE", 1e3)
     fitted = probe(ask({}, rates(pass_piece=0.1)))
-    work = learners.LAYERS * learners.STRENGTHS * learners.ITERATIONS * 4 * 100 * 3 * 1 * 2
+    folds = 1 + learners.FOLDS  # 20 units of dev are few
+    work = learners.LAYERS * learners.STRENGTHS * folds * learners.ITERATIONS * 4 * 100 * 3 * 1 * 2
     assert fitted.seconds - once.seconds == pytest.approx(work / 1e3)
     assert probe(ask({"epochs": 9, "batch_size": 1}, rates(pass_piece=0.1))).seconds == fitted.seconds
+
+
+def test_what_is_known_of_the_probe_is_the_probe_s() -> None:
+    from blurb.models import frozen
+    from blurb.models import probe as learner
+
+    known = (learners.LAYERS, learners.STRENGTHS, learners.FEW, learners.FOLDS)
+    assert known == (len(frozen.LAYERS), len(learner.STRENGTHS), learner.FEW, learner.FOLDS)
 
 
 def test_a_baseline_costs_next_to_nothing() -> None:
@@ -140,7 +149,7 @@ def test_memory_is_weights_moments_and_the_largest_batch() -> None:
     found = rates(step=1.0)
     batch = 10 * (10 * 10 + 10**2)  # `rates` keeps 10 L + L^2 bytes an input; ten inputs of ten sub-tokens
     asked = ask({"batch_size": 10, "select": "last"}, found)
-    assert encoder(asked).memory == pytest.approx(learners.HELD + 4 * 1_000 + 12 * 1_000 + batch)
+    assert encoder(asked).memory == pytest.approx(learners.HELD + 2 * 4 * 1_000 + 12 * 1_000 + batch)  # one encoder is kept
     best = ask({"batch_size": 10}, found)
     assert encoder(best).memory - encoder(asked).memory == 4 * 1_000
     long = {split: dataclasses.replace(each, rows=np.full(each.units, 40)) for split, each in asked.lengths.items()}
