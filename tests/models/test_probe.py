@@ -256,3 +256,16 @@ def test_many_dev_units_choose_instead(
         best = max(float(row["dev"]) for row in csv.DictReader(file))
     record = Store(tmp_path).read(job.path)
     assert record.score("dev") == pytest.approx(best)
+
+
+def test_of_documents_that_are_scored_documents_are_counted(
+    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = read_split(tasks.get("hoc"), DATA, "dev")
+    documents = len({row["doc_id"] for row in rows})
+    assert documents < len(rows)
+    for few, by in ((documents, "dev"), (documents + 1, "folds of train")):
+        monkeypatch.setattr(probe, "FEW", few)
+        job = planned(checkpoint("bert_uncased"), tmp_path / str(few), "hoc")
+        done(job)
+        assert facts(job)["chosen_by"].endswith(by)
