@@ -269,3 +269,13 @@ def test_of_documents_that_are_scored_documents_are_counted(
         job = planned(checkpoint("bert_uncased"), tmp_path / str(few), "hoc")
         done(job)
         assert facts(job)["chosen_by"].endswith(by)
+
+
+def test_a_baseline_is_one_under_this_protocol_too(tmp_path: Path) -> None:
+    source = models.resolve("baseline:majority")
+    request = plan.Request(
+        sources=[source], tasks=[tasks.get("gad")], protocol=protocol.load("probe"), data=DATA, store=tmp_path,
+        precision="fp32",
+    )  # fmt: skip
+    (job,) = plan.final_jobs(request)
+    assert (job.trial.kind, job.trial.learner, job.configuration.note) == ("baseline", "", "")
