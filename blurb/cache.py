@@ -13,6 +13,7 @@ KINDS = {
     "vectors": "vectors of frozen encoders",
     "demo": "the synthetic suite",
     "scratch": "encoders built on the spot",
+    "rates": "how fast encoders are on this machine",
     "downloads": "releases that were fetched",
 }
 """Folders below `home()` and what they hold; all of it can be made or fetched again."""

@@ -33,7 +33,7 @@ def row(source: models.Source, tmp_path_factory: pytest.TempPathFactory) -> Resu
         sources=[source], tasks=tasks.all(), protocol=protocol.load("demo"), data=demo.prepare(),
         store=folder / "runs", precision="fp32", device="cpu", suite="demo",
     )  # fmt: skip
-    outcomes = plan.run([request], LocalEngine(), lambda outcome: None, lambda step, total: None)
+    outcomes = plan.run([plan.prepare(request)], LocalEngine(), lambda outcome: None, lambda job, news: None)
     assert [outcome.message for outcome in outcomes if outcome.status != "done"] == []
     (result,) = tables.rebuild(Store(folder / "runs"), folder / "leaderboard.csv")
     return result

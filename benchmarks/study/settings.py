@@ -22,13 +22,20 @@ STARTS = ("head_init=linear", "head_init=random")
 DROPOUT = "encoder_dropout=-1 head_dropout=0.1"
 LARGE = {"hoc": "max_train=4000", "gad": "", "chemprot": "max_train=4000", "ncbi-disease": "max_train=4000"}
 PLAN: tuple[tuple[str, str, tuple[str, ...], int], ...] = (
-    *((task, f"max_updates=150 {most} {start}", FOUR, 1) for task, most in LARGE.items() for start in STARTS),
-    *((task, start, ("whole", "low2"), 1) for task in ("pubmedqa", "biosses") for start in STARTS),
+    ("hoc", f"max_updates=150 {LARGE['hoc']} head_init=linear", FOUR, 1),
+    ("hoc", f"max_updates=150 {LARGE['hoc']} head_init=random", ("whole", "noise40"), 1),
     *(
-        (task, f"max_updates=150 {most} {DROPOUT} head_init=linear", ("whole", "low2"), 1)
-        for task, most in LARGE.items()
+        (task, f"max_updates=150 {LARGE[task]} {start}", encoders, 1)
+        for encoders in (("whole", "low2"), ("low4", "noise40"))
+        for task in ("gad", "chemprot", "ncbi-disease")
+        for start in STARTS
     ),
-    *((task, f"max_updates=150 {most} lr=3e-4", ("whole", "low2"), 1) for task, most in LARGE.items()),
+    *((task, start, ("whole",), 1) for task in ("pubmedqa", "biosses") for start in STARTS),
+    *(
+        (task, f"max_updates=150 {most} {other}", ("whole", "low2"), 1)
+        for task, most in LARGE.items()
+        for other in (f"{DROPOUT} head_init=linear", "lr=3e-4")
+    ),
     *((task, "max_updates=600", ("whole",), 1) for task in ("hoc", "ncbi-disease", "chemprot")),
 )
 """(dataset, settings over those of `quick`, encoders, seeds)"""

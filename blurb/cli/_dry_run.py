@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from blurb.runs.plan import Request
+    from blurb.runs.plan import Planned
     from blurb.runs.store import Store
 
 
-def list_trials(requests: Sequence[Request], cells: Sequence[str] = ()) -> None:
-    """Prints the trials of the requests and which of them are done.
+def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
+    """Prints the trials that were planned and which of them are done.
 
-    :param cells: names of the requests, where they are cells of one model
+    :param cells: names of the plans, where they are cells of one model
     """
     from blurb.cli._output import show
     from blurb.leaderboard.wording import plural
 
-    rows = [row for at, request in enumerate(requests) for row in _rows(request, cells[at] if cells else None)]
+    rows = [row for at, plan in enumerate(planned) for row in _rows(plan, cells[at] if cells else None)]
     columns = ("kind", "cell" if cells else "model", "task", "seed", "lr", "batch", "epochs", "max length", "state",
                "trial")  # fmt: skip
     show(columns, rows, "table", numbers=columns[3:8])
@@ -34,20 +34,18 @@ def _is_done(store: Store, path: Path) -> bool:
     return store.is_done(path) and not rescore.outdated(path)
 
 
-def _rows(request: Request, cell: str | None) -> list[tuple[object, ...]]:
-    from blurb.runs import plan
+def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:
     from blurb.runs.store import Store
 
-    store = Store(request.store)
-    searched, final = plan.search_jobs(request), plan.final_jobs(request)
+    store = Store(plan.request.store)
     rows = []
-    for kind, planned in (("search", searched), ("run", final)):
-        for job in planned:
+    for kind, jobs in (("search", plan.searched), ("run", plan.final)):
+        for job in jobs:
             settings = job.trial.settings
-            open_ = kind == "run" and searched and job.source.kind == "encoder"
+            open_ = kind == "run" and plan.searched and job.source.kind == "encoder"
             rows.append((
                 kind, cell or job.source.name, job.trial.task, job.trial.seed,
-                *("by search" if open_ and key in request.protocol.search else settings.get(key, "")
+                *("by search" if open_ and key in plan.request.protocol.search else settings.get(key, "")
                   for key in ("lr", "batch_size", "epochs", "max_length")),
                 "by search" if open_ else "done" if _is_done(store, job.path) else "to run",
                 "" if open_ else job.trial.hash,

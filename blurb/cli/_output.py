@@ -28,11 +28,18 @@ def console(width: int = 200, stderr: bool = False) -> Console:
     return Console(width=None if stream.isatty() else width, stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
-def show(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str, numbers: Sequence[str] = ()) -> None:
+def show(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    form: str,
+    numbers: Sequence[str] = (),
+    stderr: bool = False,
+) -> None:
     """Prints rows.
 
     :param form: "table", "csv" or "json" (a list of objects)
     :param numbers: columns to align on the right in the table
+    :param stderr: where a table that goes before the results belongs
     """
     if form != "table":
         click.echo(render(columns, rows, form), nl=False)
@@ -48,7 +55,7 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str, nu
         table.add_column(column, justify="right" if column in numbers else "left", no_wrap=whole)
     for row in rows:
         table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
-    console().print(table)
+    console(stderr=stderr).print(table)
 
 
 def render(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str) -> str:

@@ -6,17 +6,27 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.console import Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
 from blurb.cli._output import console
 from blurb.errors import BlurbError
+from blurb.runs.cost.budget import duration
+from blurb.runs.cost.schedule import TimeLeft
+from blurb.runs.news import News
 
 if TYPE_CHECKING:
+    from blurb.runs.cost import Estimate
+    from blurb.runs.plan import Planned
     from blurb.runs.worker import Job, Outcome
 
 
@@ -68,50 +78,118 @@ class Meanwhile:
 
 
 class Display:
-    """Shows which trial is at which step, and what each finished trial scored.
+    """Shows how far the trials are that run and when all will have ended, and what each finished trial scored.
 
-    :param stages: the jobs of each stage (search, then runs)
+    On a terminal a line a running trial and one for the whole are drawn anew; elsewhere a line is printed a trial.
+
+    :param planned: the trials, those of a search and those that make the rows
     :param name: what tells a job from others of its model, dataset and seed; nothing where there are none
+    :param expected: what the trials are predicted to take; without it no time left is shown
     """
 
-    def __init__(self, *stages: Sequence[Job], name: Callable[[Job], str] = lambda job: "") -> None:
+    def __init__(
+        self,
+        planned: Sequence[Planned],
+        name: Callable[[Job], str] = lambda job: "",
+        expected: Estimate | None = None,
+    ) -> None:
         self.name = name
-        self.total = sum(map(len, stages))
+        self.total = sum(len(plan.searched) + len(plan.final) for plan in planned)
+        self.searched = {job.path for plan in planned for job in plan.searched}
         self.count = 0
+        self.lock = threading.Lock()  # with several jobs, trials end in several threads
         self.live = sys.stderr.isatty()
-        self.progress = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TimeRemainingColumn(), console=console(stderr=True), disable=not self.live, transient=True,
+        self.running: dict[Path, tuple[str, News]] = {}
+        self.left = None
+        if expected is not None:
+            seconds = {self._key(trial.job): (trial.type, trial.seconds) for trial in expected.waiting}
+            self.left = TimeLeft(seconds, expected.jobs)
+        self.started = time.monotonic()
+        self.drawn = Live(
+            console=console(stderr=True), get_renderable=self._draw, refresh_per_second=4, transient=True,
         )  # fmt: skip
-        self.trials = self.progress.add_task("trials", total=self.total)
-        self.steps = self.progress.add_task("steps of this trial", total=None)
 
     def __enter__(self) -> Display:
-        self.progress.start()
+        if self.live:
+            self.drawn.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.progress.stop()
-
-    def step(self, done: int, total: int) -> None:
-        """A step of the trial that runs in this process."""
         if self.live:
-            self.progress.update(self.steps, completed=done, total=total)
+            self.drawn.stop()
+
+    def hear(self, job: Job, news: News) -> None:
+        """How far a trial is that runs."""
+        with self.lock:
+            self.running[job.path] = self._which(job), news
+            if self.left is not None:
+                self.left.hear(self._key(job), news)
 
     def finished(self, outcome: Outcome) -> None:
         """A trial ended."""
-        self.count += 1
-        trial = outcome.job.trial
-        which = " ".join(filter(None, (outcome.job.source.name, self.name(outcome.job), trial.task)))
-        text = f"[{self.count}/{self.total}] {which} seed {trial.seed}: {outcome.status}"
-        if outcome.status == "done":
-            text += f" in {outcome.seconds:.0f} s"
-        if outcome.message:
-            text += f" ({outcome.message})"
-        self.progress.advance(self.trials)
+        with self.lock:
+            self.count += 1
+            self.running.pop(outcome.job.path, None)
+            if self.left is not None:
+                self.left.end(self._key(outcome.job), outcome.seconds if outcome.status == "done" else None)
+            text = f"[{self.count}/{self.total}] {self._which(outcome.job)}: {outcome.status}"
+            if outcome.status == "done":
+                text += f" in {outcome.seconds:.0f} s"
+            if outcome.message:
+                text += f" ({outcome.message})"
+            if not self.live:
+                if self.count < self.total and outcome.status != "already done" and self.left is not None:
+                    text += f"; {self._left()}"
+                click.echo(text, err=True)
         if self.live:
-            self.progress.console.print(text)
-        else:
-            click.echo(text, err=True)
+            self.drawn.console.print(text)
+
+    def _key(self, job: Job) -> Hashable:
+        """What a trial is in the time left: after a search a trial has other settings than it was expected with."""
+        if job.path in self.searched:
+            return job.path
+        return job.source.name, self.name(job), job.trial.task, job.trial.seed
+
+    def _which(self, job: Job) -> str:
+        parts = (job.source.name, self.name(job), job.trial.task)
+        return f"{' '.join(filter(None, parts))} seed {job.trial.seed}"
+
+    def _left(self) -> str:
+        return "" if self.left is None else f"about {duration(self.left.left())} left"
+
+    def _draw(self) -> Group:
+        """A line a running trial, cut to the terminal, then the whole."""
+        lines = Table.grid(padding=(0, 1))
+        lines.add_column()
+        lines.add_column(no_wrap=True)  # on a narrow terminal the names give way
+        for which, news in list(self.running.values()):
+            lines.add_row(Text(which, no_wrap=True, overflow="ellipsis"), told(news))
+        whole = Table.grid(padding=(0, 1))
+        bar = ProgressBar(total=max(1, self.total), completed=self._share(), width=20)
+        gone = duration(time.monotonic() - self.started)
+        whole.add_row(f"{self.count} of {self.total} trials", bar, f"{gone} gone", self._left())
+        return Group(lines, whole)
+
+    def _share(self) -> float:
+        """Trials that ended, with the shares of those that run."""
+        return self.count + sum(news.done / news.total for _, news in list(self.running.values()) if news.total)
+
+
+def told(news: News) -> str:
+    """How far a trial is: the figures that there are.
+
+    >>> told(News(done=40, total=80, epoch=1, epochs=3, loss=0.5, dev=0.731))
+    'epoch 2 of 3, 50 %, loss 0.500, dev 73.1'
+    """
+    if not news.total:
+        return "starting"
+    parts = [f"epoch {min(news.epoch + 1, news.epochs)} of {news.epochs}", f"{100 * news.done // news.total} %"]
+    if news.loss is not None:
+        parts.append(f"loss {news.loss:.3f}")
+    if news.dev is not None:
+        parts.append(f"dev {100 * news.dev:.1f}")
+    if news.done == news.total and news.epoch == news.epochs:
+        parts[0] = "predicting"
+    return ", ".join(parts)

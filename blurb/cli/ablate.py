@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,7 @@ def command(
     """
     from blurb import tasks
     from blurb.cli._dry_run import list_trials
+    from blurb.cli._estimate import announce
     from blurb.cli._output import show
     from blurb.cli._progress import Display, Meanwhile
     from blurb.cli._request import changes, check_files, check_writable, folders, load_protocol, source
@@ -103,10 +105,12 @@ def command(
         )
         for cell in grid.cells
     ]  # fmt: skip
-    finals = [plan.final_jobs(request) for request in requests]  # refuses an impossible cell before any training
-    _check_cells_differ(grid, finals)
+    planned = [plan.prepare(request) for request in requests]  # refuses an impossible cell before any training
+    _check_cells_differ(grid, [cell.final for cell in planned])
     if dry_run:
-        list_trials(requests, [cell.text for cell in grid.cells])
+        list_trials(planned, [cell.text for cell in grid.cells])
+    planned, expected = announce(planned, jobs, dry_run)
+    if dry_run:
         return
     title = f"{learner.name}, protocol {loaded.name}{_settings(common)}{', synthetic data' * (suite == 'demo')}"
 
@@ -115,7 +119,7 @@ def command(
 
     with (
         Meanwhile(lambda: _write_tables(grid, requests, out, title, lambda text: None)) as write,
-        Display(*map(plan.search_jobs, requests), *finals, name=cell) as display,
+        Display(planned, name=cell, expected=expected) as display,
     ):
 
         def finished(outcome: Outcome) -> None:
@@ -123,7 +127,7 @@ def command(
             if outcome.status == "done":
                 write()
 
-        outcomes = plan.run(requests, ENGINES["local"](jobs), finished, display.step)
+        outcomes = plan.run(planned, ENGINES["local"](jobs), finished, display.hear)
     lines, files = _write_tables(grid, requests, out, title)
     titles = ablation_tables.titles()
     numbers = [column.replace("_", " ") for column in ablation_tables.NUMBERS]
@@ -157,7 +161,7 @@ def _check_axis(grid: Grid, chosen: list[Task]) -> None:
             raise SettingsError(f"The axis '{grid.axis}' has cells that do not differ on {task.name}.")
 
 
-def _check_cells_differ(grid: Grid, finals: list[list[Job]]) -> None:
+def _check_cells_differ(grid: Grid, finals: list[Sequence[Job]]) -> None:
     """SettingsError if the axis is nothing to a task: its cells would be the same trials."""
     from blurb.errors import SettingsError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,10 @@ from blurb.cli._request import data_options, machine_options
 
 if TYPE_CHECKING:
     from blurb.leaderboard.rows import Result
-    from blurb.runs.plan import Request
+    from blurb.runs.cost.budget import Rung
+    from blurb.runs.plan import Planned, Request
     from blurb.runs.worker import Outcome
+    from blurb.tasks import Task
 
 
 @click.command(name="run")
@@ -51,13 +54,18 @@ if TYPE_CHECKING:
 @click.option("--check", "baseline", metavar="ROW", help="Then check the row against a baseline, as blurb check does.")
 @click.option("--rules", type=click.Path(path_type=Path), help="Rules of that check.  [default: blurb-check.toml]")
 @click.option("--engine", default="local", show_default=True, help="What runs the trials.")
-@click.option("--dry-run", is_flag=True, help="List the trials and stop.")
+@click.option(
+    "--budget",
+    metavar="TIME",
+    help="As 10m or 2h: run the dearest protocol that is predicted to fit, not --protocol.",
+)
+@click.option("--dry-run", is_flag=True, help="List the trials, say what they will take, and stop.")
 def command(
     models: tuple[str, ...], data: Path | None, selection: str, suite: str, protocol: str | None, seeds: int | None,
     head: str | None, pooling: str | None, tagging: str | None, overrides: tuple[str, ...], output: Path,
     relation_input: str | None, dummy_tokens: bool, raw: Path | None, leaderboard: Path, name: str | None,
     revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int, engine: str, dry_run: bool,
-    track: str | None, baseline: str | None, rules: Path | None, casing: str | None,
+    budget: str | None, track: str | None, baseline: str | None, rules: Path | None, casing: str | None,
 ) -> None:  # fmt: skip
     """Fine-tune MODEL... on the tasks and write the rows of the leaderboard.
 
@@ -68,6 +76,7 @@ def command(
     """
     from blurb import tasks
     from blurb.cli._dry_run import list_trials
+    from blurb.cli._estimate import announce, by_budget
     from blurb.cli._progress import Display, Meanwhile
     from blurb.cli._request import changes, check_files, check_writable, folders, load_protocol, source
     from blurb.cli.check import answer, read_rules
@@ -75,6 +84,7 @@ def command(
     from blurb.leaderboard import tables
     from blurb.leaderboard.sides import of_result, resolve
     from blurb.runs import plan
+    from blurb.runs.cost.budget import seconds_of
     from blurb.runs.engine import ENGINES
     from blurb.runs.store import Store
     from blurb.training import hardware, tracking
@@ -83,6 +93,11 @@ def command(
     if baseline:
         gate()
     chosen = tasks.select(selection)
+    if budget is not None:
+        for option, given in (("--protocol", protocol), ("--seeds", seeds)):
+            if given is not None:
+                raise SettingsError(f"--budget chooses the protocol and its seeds; leave {option} out, or --budget.")
+        seconds_of(budget)
     loaded = load_protocol(protocol, suite)
     if dummy_tokens:
         if relation_input not in (None, "dummify", "dummy-tokens"):
@@ -114,12 +129,22 @@ def command(
         precision=resolved, seeds=seeds, suite=suite,
         raw=raw, track=track or "",
     )  # fmt: skip
+
+    def rung(step: Rung, some: Sequence[Task]) -> Planned:
+        picked = load_protocol(step.protocol, suite)
+        return plan.prepare(dataclasses.replace(request, protocol=picked, seeds=step.seeds, tasks=some))
+
+    plans = [plan.prepare(request)] if budget is None else by_budget(budget, chosen, jobs, rung, err=not dry_run)
     if dry_run:
-        list_trials([request])
+        list_trials(plans)
+    plans, expected = announce(plans, jobs, dry_run)
+    if dry_run:
         return
+    (planned,) = plans
+    request = planned.request
     with (
         Meanwhile(lambda: tables.rebuild(Store(output), leaderboard, _unheard)) as rebuild,
-        Display(plan.search_jobs(request), plan.final_jobs(request)) as display,
+        Display([planned], expected=expected) as display,
     ):
 
         def finished(outcome: Outcome) -> None:
@@ -127,7 +152,7 @@ def command(
             if outcome.status == "done":
                 rebuild()
 
-        outcomes = plan.run([request], ENGINES[engine](jobs), finished, display.step)
+        outcomes = plan.run([planned], ENGINES[engine](jobs), finished, display.hear)
     asked = _asked(request, tables.rebuild(Store(output), leaderboard))
     _show_rows(request, asked, leaderboard)
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]

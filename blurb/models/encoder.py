@@ -13,7 +13,7 @@ from blurb.heads import heads, poolings
 from blurb.heads._base import Head, Problem
 from blurb.heads._spec import parse
 from blurb.heads.pooling._base import Pooling
-from blurb.inputs.cache import cached
+from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Units
 from blurb.models.loading import capacity, encoder_of, is_causal, tokenizer_of
@@ -125,7 +125,7 @@ class EncoderLearner(Learner):
         known = (units.key, tuple(units.chosen) if units.chosen is not None else None)
         if known in self.features:
             return self.features[known]
-        key = {"units": units.key, "tokenizer": self.tokenizer.hash, "max_length": self.limit}
+        key = features_key(units.key, self.tokenizer.hash, self.limit)
         whole = cached(key, lambda: self.formulation.features(units.rows, self.tokenizer, self.limit))
         self.facts[f"{units.name}_inputs"] = {
             "units": len(units.rows), "rows": len(whole), "truncated": whole.truncated, "windowed": whole.windowed,

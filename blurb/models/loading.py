@@ -178,6 +178,12 @@ def describe(folder: Path, remote_code: bool, casing: str = "") -> tuple[str, in
     return tokenizer.hash, parameters
 
 
+def outline(folder: str, remote_code: bool = False) -> Any:
+    """The encoder of a checkpoint without its weights, as a module on torch's `meta` device: sizes, and no memory."""
+    quiet()
+    return _skeleton(folder, _config(folder, remote_code), remote_code)
+
+
 def _skeleton(folder: Path | str, config: Any, remote_code: bool) -> Any:
     """The encoder without weights; it takes no memory."""
     import torch

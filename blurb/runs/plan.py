@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -16,11 +16,12 @@ from blurb.heads import heads, poolings
 from blurb.heads._spec import canonical, parse
 from blurb.models import Source
 from blurb.runs import plugins, rows
-from blurb.runs.engine import Engine
+from blurb.runs.corpora import Origin, data_hash
+from blurb.runs.engine import Engine, Hear, Watch
 from blurb.runs.rows import Row
 from blurb.runs.spec import PROBE, RECIPES, Configuration, Trial
 from blurb.runs.store import Store
-from blurb.runs.worker import Job, Origin, Outcome, Progress, data_hash
+from blurb.runs.worker import Job, Outcome
 from blurb.tasks import Task
 from blurb.training import protocol
 from blurb.training import settings as settings_
@@ -154,7 +155,34 @@ def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:
     return seeds[:1] if source.kind == "baseline" else seeds
 
 
-def search_jobs(request: Request) -> list[Job]:
+@dataclass(frozen=True)
+class Planned:
+    """A request with its trials.
+
+    :param searched: trials of the search, if the protocol has one
+    :param final: trials that make the rows; where there is a search, as long as its winners are not known, with the
+        settings that the protocol has without it
+    """
+
+    request: Request
+    searched: Sequence[Job]
+    final: Sequence[Job]
+
+    @property
+    def jobs(self) -> list[Job]:
+        """All trials, those of the search first."""
+        return [*self.searched, *self.final]
+
+
+def prepare(request: Request) -> Planned:
+    """Plans the trials of a request, once; reads and hashes its data.
+
+    :raises SettingsError: if model, head, inputs and task cannot work together
+    """
+    return Planned(request, _search_jobs(request), _final_jobs(request))
+
+
+def _search_jobs(request: Request) -> list[Job]:
     """The trials of the search, if the protocol has one: every point of the grid with the first seed."""
     grid = request.protocol.grid(request.overrides)
     return [
@@ -166,7 +194,7 @@ def search_jobs(request: Request) -> list[Job]:
     ]
 
 
-def final_jobs(request: Request, winners: Mapping[tuple[str, str], Mapping[str, Any]] | None = None) -> list[Job]:
+def _final_jobs(request: Request, winners: Mapping[tuple[str, str], Mapping[str, Any]] | None = None) -> list[Job]:
     """The trials that make the rows; `winners` are the searched settings by (model, task)."""
     return [
         job(request, source, task, seed, (winners or {}).get((source.name, task.name)))
@@ -177,26 +205,36 @@ def final_jobs(request: Request, winners: Mapping[tuple[str, str], Mapping[str, 
     ]
 
 
-def run(
-    requests: Sequence[Request], engine: Engine, watch: Callable[[Outcome], None], progress: Progress
-) -> list[Outcome]:
+def run(planned: Sequence[Planned], engine: Engine, watch: Watch, hear: Hear) -> list[Outcome]:
     """Searches where a protocol says so, runs all trials, and notes in the store which make a row.
 
     The trials of all requests go to the engine together, so that its workers have something to do until the last one.
+
+    :param watch: is told of every trial that ends
+    :param hear: is told how far a trial is that runs
     """
-    for request in requests:
-        with _locked(request):
-            for source in request.sources:
-                Store(request.store).claim(source.name)
-    searched = [search_jobs(request) for request in requests]
-    outcomes = engine.run([one for jobs in searched for one in jobs], watch, progress) if any(searched) else []
+    for plan in planned:
+        with _locked(plan.request):
+            for source in plan.request.sources:
+                Store(plan.request.store).claim(source.name)
+    searched = [one for plan in planned for one in plan.searched]
+    outcomes = engine.run(searched, watch, hear) if searched else []
     jobs: list[Job] = []
-    for request, candidates in zip(requests, searched, strict=True):
-        winners = _winners(request, candidates) if candidates else {}
-        final = final_jobs(request, winners) if not candidates or winners else []
-        _note_rows(request, final)
+    for plan in planned:
+        final = _after_search(plan) if plan.searched else plan.final
+        _note_rows(plan.request, final)
         jobs += final
-    return outcomes + engine.run(jobs, watch, progress)
+    return outcomes + engine.run(jobs, watch, hear)
+
+
+def _after_search(plan: Planned) -> list[Job]:
+    """The final trials at the settings that won, with the times that were predicted for them."""
+    winners = _winners(plan.request, plan.searched)
+    predicted = {(one.source.name, one.trial.task, one.trial.seed): one.predicted for one in plan.final}
+    final = _final_jobs(plan.request, winners) if winners else []
+    return [
+        replace(one, predicted=predicted.get((one.source.name, one.trial.task, one.trial.seed), 0.0)) for one in final
+    ]
 
 
 def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Mapping[str, Any]]:

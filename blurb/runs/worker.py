@@ -17,33 +17,22 @@ from typing import Any, Literal
 
 from filelock import FileLock
 
-from blurb import data, formulations, models, tasks
+from blurb import formulations, models, tasks
 from blurb.data import TaskData
 from blurb.errors import BlurbError, DataError, SettingsError
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
 from blurb.models import Source, Units
 from blurb.runs import plugins, rescore
+from blurb.runs.corpora import Origin, load_data
 from blurb.runs.environment import environment
+from blurb.runs.news import News, Reporter
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store, write_json, write_predictions
 from blurb.training import memory, tracking
 
 log = logging.getLogger("blurb")
 SCORED: tuple[tasks.Split, ...] = ("dev", "test")
-Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where the examples of a task come from: a folder in the BLURB layout, or of the original releases.
-
-    :param task: its name, or the file that declares it: a worker process knows no task file by name
-    """
-
-    task: str
-    folder: Path
-    original: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,6 +40,7 @@ class Job:
     """A trial with all that is needed to run it on this machine.
 
     :param plugins: where the files of plug-ins are (`blurb.runs.plugins.files`)
+    :param predicted: seconds that it was predicted to take (`blurb.runs.cost`), 0 where nobody asked
     """
 
     trial: Trial
@@ -61,6 +51,12 @@ class Job:
     device: str
     track: str = ""
     plugins: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
+    predicted: float = 0.0
+
+    @property
+    def learner(self) -> str:
+        """Kind of learner that it takes, a key of `RECIPES`."""
+        return self.trial.kind
 
     @functools.cached_property
     def path(self) -> Path:
@@ -78,8 +74,11 @@ class Outcome:
     message: str = ""
 
 
-def execute(job: Job, progress: Progress = lambda done, total: None) -> Outcome:
-    """Runs a trial unless it is done. Two processes that are given the same trial run it once."""
+def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> Outcome:
+    """Runs a trial unless it is done. Two processes that are given the same trial run it once.
+
+    :param tell: is told how far it is
+    """
     plugins.remember(job.plugins)
     store = Store(job.store)
     path = job.path
@@ -91,7 +90,7 @@ def execute(job: Job, progress: Progress = lambda done, total: None) -> Outcome:
             if rescore.is_done(store, path):
                 return Outcome(job, "already done")
             try:
-                _run(job, store, path, progress)
+                _run(job, store, path, Reporter(tell, job.trial.settings.get("epochs", 0)))
             finally:
                 gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
                 memory.give_back()
@@ -105,25 +104,13 @@ def execute(job: Job, progress: Progress = lambda done, total: None) -> Outcome:
     return Outcome(job, "done", time.perf_counter() - start)
 
 
-@functools.lru_cache(maxsize=1)
-def load_data(origin: Origin) -> TaskData:
-    """The data of a task; kept, as the seeds of a task follow one another."""
-    load = data.load_original if origin.original else data.load
-    return load(tasks.get(origin.task), origin.folder)
-
-
-@functools.cache
-def data_hash(origin: Origin) -> str:
-    """The data hash of a task, for planning; all of them fit into memory, all the data may not."""
-    return load_data(origin).hash
-
-
 def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) -> tuple[list[dict[str, Any]], str]:
     """The units of a split and what identifies them in the cache of features."""
-    return formulation.units(content.splits[split]), f"{content.hash} {split} {sorted(formulation.options.items())}"
+    rows = content.splits[split].to_list()  # ten times as fast as row by row
+    return formulation.units(rows), f"{content.hash} {split} {sorted(formulation.options.items())}"
 
 
-def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
+def _run(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
     trial = job.trial
     content = load_data(job.data)
     if content.hash != trial.data:
@@ -131,7 +118,7 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
     if plugins.identity(content.task, trial.settings) != trial.plugins:
         raise SettingsError("the code of a plug-in changed since the trials were planned; run the command again.")
     formulation = formulations.bind(content.task, trial.settings)
-    watch = _tracking(job)
+    watch = _tracking(job, reporter)
     with store.writing(path) as aside:
         handler = _Log(aside / "log.txt", encoding="utf-8")
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
@@ -149,7 +136,7 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
                 for split in tasks.SPLITS
             }
             clock = time.perf_counter()
-            history = learner.fit(units["train"], units["dev"], trial.settings, trial.seed, progress)
+            history = learner.fit(units["train"], units["dev"], trial.settings, trial.seed, reporter.step)
             fitted = time.perf_counter()
             columns = _predictions(formulation, learner, units)
             facts = {
@@ -157,6 +144,7 @@ def _run(job: Job, store: Store, path: Path, progress: Progress) -> None:
                 "predict_seconds": round(time.perf_counter() - fitted, 2),
                 "train_units": len(units["train"].used),
                 "features_version": cache.VERSION,
+                **({"predicted": _predicted(job, content.task)} if job.predicted else {}),
                 **learner.facts,
             }
             log.info("trained in %.1f s", fitted - clock)
@@ -178,11 +166,11 @@ class _Log(logging.FileHandler):
         """Nothing: on a full disk the trial fails by its own files, without a traceback for every line of its log."""
 
 
-def _tracking(job: Job) -> tracking.Tracking:
+def _tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
     trial = job.trial
     settings = {**trial.settings, "seed": trial.seed, "precision": trial.precision}
     run = f"{job.path.parent.parent.name}/{trial.task}/{trial.seed}"
-    return tracking.Tracking(job.track, run, trial.hash, job.store / tracking.FOLDER, settings)
+    return tracking.Tracking(job.track, run, trial.hash, job.store / tracking.FOLDER, settings, reporter.epoch)
 
 
 def _predictions(
@@ -204,6 +192,11 @@ def _predictions(
         columns["majority"] += [formulation.constant(majority, row) for row in rows]
         columns["scores"] += scores if scores is not None else [None] * len(rows)
     return columns
+
+
+def _predicted(job: Job, task: tasks.Task) -> dict[str, Any]:
+    """For the estimates of later runs (`blurb.runs.cost.history`)."""
+    return {"learner": job.learner, "type": task.type, "seconds": round(job.predicted, 2)}
 
 
 def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str, Any]) -> dict[str, Any]:

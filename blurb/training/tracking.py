@@ -39,13 +39,14 @@ def check(tracker: str) -> None:
 
 @dataclass
 class Tracking:
-    """One trial in one tracker; without a tracker every call does nothing.
+    """One trial in one tracker; without a tracker `listen` alone is told.
 
     :param tracker: one of `TRACKERS`, or "" for none
     :param run: name of the run: model/task/seed
     :param trial: its hash, as a sweep has several trials of one name
     :param folder: where tensorboard writes
     :param settings: what the tracker shows as the hyperparameters
+    :param listen: is told what the tracker is told, with a tracker or without
     """
 
     tracker: str = ""
@@ -53,6 +54,7 @@ class Tracking:
     trial: str = ""
     folder: Path = Path()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    listen: Callable[[Mapping[str, float | None], int], None] = lambda values, step: None
     accelerator: Accelerator | None = field(default=None, init=False)
 
     def options(self) -> dict[str, Any]:
@@ -76,6 +78,7 @@ class Tracking:
 
     def log(self, values: Mapping[str, float | None], step: int) -> None:
         """Figures of an epoch; None is left out."""
+        self.listen(values, step)
         if (accelerator := self.accelerator) is not None:
             known = {name: value for name, value in values.items() if value is not None}
             self._call(lambda: accelerator.log(known, step=step))

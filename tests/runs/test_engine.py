@@ -7,13 +7,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from blurb.runs import engine
+from blurb.runs.corpora import Origin
+from blurb.runs.news import News
 from blurb.runs.worker import Job, Outcome
 
 
-def dies(job: Job) -> Outcome:
+def dies(job: Job, tell: Callable[[News], None]) -> Outcome:
     """Stands for `execute`: the job called 2 kills its process."""
     if job.trial == 2:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -21,10 +24,10 @@ def dies(job: Job) -> Outcome:
 
 
 def test_a_dead_worker_fails_its_trial_only(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    jobs = [Job(number, None, None, Path(), Path(), "cpu") for number in range(5)]  # type: ignore[arg-type]
+    jobs = [Job(number, None, None, Origin("gad", Path()), Path(), "cpu") for number in range(5)]  # type: ignore[arg-type]
     monkeypatch.setattr(engine, "execute", dies)
     seen: list[Outcome] = []
-    outcomes = engine.LocalEngine(2).run(jobs, seen.append, lambda done, total: None)
+    outcomes = engine.LocalEngine(2).run(jobs, seen.append, lambda job, news: None)
     assert [outcome.status for outcome in outcomes] == ["done", "done", "failed", "done", "done"]
     assert "worker process died" in outcomes[2].message
     assert len(seen) == 5
@@ -51,3 +54,41 @@ def test_workers_do_not_outlive_a_killed_command(tmp_path: Path) -> None:
     while Path(f"/proc/{worker}").exists() and time.time() < limit:
         time.sleep(0.2)
     assert not Path(f"/proc/{worker}").exists()
+
+
+def tells(job: Job, tell: Callable[[News], None]) -> Outcome:
+    """Stands for `execute`: says how far it is, and when it began."""
+    tell(News(done=int(job.trial), total=9))  # type: ignore[call-overload]
+    return Outcome(job, "done", message=str(time.monotonic()))
+
+
+def jobs_of(times: list[float]) -> list[Job]:
+    origin = Origin("gad", Path())
+    return [Job(number, None, None, origin, Path(), "cpu", predicted=each) for number, each in enumerate(times)]  # type: ignore[arg-type]
+
+
+def test_news_of_workers_arrive_and_belong_to_their_job(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(engine, "execute", tells)
+    heard: list[tuple[object, int]] = []
+    engine.LocalEngine(2).run(
+        jobs_of([0.0] * 4), lambda outcome: None, lambda job, news: heard.append((job.trial, news.done))
+    )
+    assert sorted(heard) == [(number, number) for number in range(4)]  # type: ignore[type-var]
+
+
+def test_the_longest_start_first_and_outcomes_keep_their_order(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(engine, "execute", tells)
+    times = [1.0, 5.0, 0.0, 9.0, 5.0]
+    assert engine.longest_first(jobs_of(times)) == [3, 1, 4, 0, 2]
+    jobs = jobs_of(times)
+    several = engine.LocalEngine(2)
+    several.workers = 1  # of several jobs at a time, one lane: then the order can be seen
+    outcomes = several._run_lanes(jobs, lambda outcome: None, lambda job, news: None, None)
+    assert [outcome.job for outcome in outcomes] == jobs
+    assert sorted(range(5), key=lambda number: float(outcomes[number].message)) == [3, 1, 4, 0, 2]
+
+
+def test_one_at_a_time_they_run_as_they_were_given(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(engine, "execute", tells)
+    outcomes = engine.LocalEngine(1).run(jobs_of([1.0, 5.0, 0.0]), lambda outcome: None, lambda job, news: None)
+    assert sorted(range(3), key=lambda number: float(outcomes[number].message)) == [0, 1, 2]

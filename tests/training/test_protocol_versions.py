@@ -104,3 +104,34 @@ def test_standard_short_is_standard_but_for_three_lengths(task: tasks.Task) -> N
     assert short.settings(task, {}, 0) == standard.settings(task, changed, 0)
     assert short.seeds(task) == (1, 2, 3)
     assert short.hash != standard.hash
+
+
+SMALL = {"biosses": 60, "pubmedqa": 4, "bioasq": 4}
+LARGE = ("bc5-chem", "bc5-disease", "bc2gm", "jnlpba", "ebm-pico", "chemprot", "ddi")
+
+
+@pytest.mark.parametrize("task", tasks.all(), ids=lambda task: task.name)
+@pytest.mark.parametrize(("millions", "lr"), [(22, 1e-4), (59.9, 1e-4), (60, 5e-5), (335, 5e-5)])
+def test_quick(task: tasks.Task, millions: float, lr: float) -> None:
+    """Written out: what is not named here is the default."""
+    parameters = int(millions * 1e6)
+    own: dict[str, object] = {"lr": lr, "head_lr": 1e-3, "batch_size": 16, "max_updates": 600, "select": "last"}
+    own |= {"epochs": SMALL.get(task.name, 4), "head_dropout": 0.0, "encoder_dropout": 0.0}
+    own |= {"pooling": "cls-mean-mentions" if task.type == "relation" else "cls-mean", "max_length": task.max_length}
+    if task.name == "hoc":
+        own["head_init"] = "linear"
+    found = protocol.load("quick")
+    assert vars(found.settings(task, {}, parameters)) == {**protocol.defaults(), **own}
+    assert found.seeds(task) == (1,)
+    assert found.grid({}) == []
+
+
+@pytest.mark.parametrize("task", tasks.all(), ids=lambda task: task.name)
+def test_sketch_is_quick_with_a_quarter_of_its_updates(task: tasks.Task) -> None:
+    sketch, quick = (vars(protocol.load(name).settings(task, {}, 10**8)) for name in ("sketch", "quick"))
+    changed = {name: (quick[name], sketch[name]) for name in quick if quick[name] != sketch[name]}
+    assert changed.pop("max_updates") == (600, 150)
+    if task.name in SMALL:
+        before, after = changed.pop("epochs")
+        assert before == 4 * after
+    assert changed == ({"max_eval": (0, 2000)} if task.name in LARGE else {})

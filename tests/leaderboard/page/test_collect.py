@@ -227,7 +227,7 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
         protocol=protocol.load("smoke"), data=demo.prepare(), store=tmp_path, precision="fp32", device="cpu",
         overrides=small, seeds=1, suite="demo",
     )  # fmt: skip
-    (outcome,) = plan.run([request], LocalEngine(), lambda outcome: None, lambda step, total: None)
+    (outcome,) = plan.run([plan.prepare(request)], LocalEngine(), lambda outcome: None, lambda job, news: None)
     assert outcome.message == ""
     (row,) = gather(Store(tmp_path))
     (part,) = made(row).parts

@@ -1,0 +1,140 @@
+"""The tables and the picture of the study, from what stands in its folder of results.
+
+python -m benchmarks.study.report
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.study import RESULTS, records
+from benchmarks.study.agreement import Agreement, Scores, agreement, run_sd, split_tau
+from benchmarks.study.derive import ENCODERS
+
+REFERENCE = "standard-short"
+RANDOM = ("noise80",)
+"""Left out of the agreement: whoever cannot tell a broken encoder from a whole one tells nothing."""
+CHEAP = {"quick with 3 seeds": ("quick", 3), "quick": ("quick", 1), "sketch": ("sketch", 1), "probe": ("probe", 1)}
+"""Name -> (protocol, seeds)."""
+
+
+def scores(folder: Path) -> dict[tuple[str, str], dict[str, list[float]]]:
+    """(protocol, dataset) -> encoder -> test scores, times 100, by seed."""
+    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    seen: set[str] = set()
+    for line in sorted(records.read(folder / "results.csv"), key=lambda line: int(line["seed"])):
+        if line["split"] == "test" and line["trial"] not in seen:  # the task's own metric comes first
+            seen.add(line["trial"])
+            key = line["protocol"].partition("@")[0], line["task"]
+            found.setdefault(key, {}).setdefault(line["model"], []).append(float(line["value"]))
+    return found
+
+
+def cheap(found: Mapping[tuple[str, str], Scores], name: str, task: str) -> dict[str, list[float]]:
+    """The scores of a cheap protocol: with fewer seeds than were run, of the first of them."""
+    protocol, seeds = CHEAP[name]
+    return {model: list(runs[:seeds]) for model, runs in found.get((protocol, task), {}).items() if len(runs) >= seeds}
+
+
+def seconds(folder: Path, protocol: str, task: str) -> float:
+    """Mean seconds of a trial, all encoders together."""
+    lines = [
+        line for line in records.read(folder / "times.csv")
+        if line["protocol"].partition("@")[0] == protocol and line["task"] == task
+    ]  # fmt: skip
+    each = [float(line["train_seconds"] or 0) + float(line["predict_seconds"] or 0) for line in lines]
+    return statistics.fmean(each) if each else math.nan
+
+
+def table_of_scores(found: Mapping[tuple[str, str], Scores], task: str) -> list[str]:
+    """A row an encoder, a column a protocol: mean ± sd of the seeds."""
+    protocols = [name for name in (REFERENCE, "quick", "sketch", "probe") if (name, task) in found]
+    lines = [f"| {task} | " + " | ".join(protocols) + " |", "|---|" + "---:|" * len(protocols)]
+    for encoder in ENCODERS:
+        cells = []
+        for protocol in protocols:
+            runs = found[protocol, task].get(encoder, [])
+            spread = f" ± {statistics.stdev(runs):.2f}" if len(runs) > 1 else ""
+            cells.append(f"{statistics.fmean(runs):.2f}{spread}" if runs else "")
+        if any(cells):
+            lines.append(f"| {encoder} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def table_of_agreement(found: Mapping[tuple[str, str], Scores], folder: Path) -> list[str]:
+    """A row a protocol and dataset, and one of all datasets together for the share of pairs."""
+    lines = [
+        "| protocol | dataset | pairs told apart | right | tau (95 %) | reference's tau | run sd | s a trial |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    there = sorted({task for protocol, task in found if protocol == REFERENCE})
+    for name in CHEAP:
+        all_: list[Agreement] = []
+        for task in there:
+            reference, other = (
+                {model: runs for model, runs in one.items() if model not in RANDOM}
+                for one in (found[REFERENCE, task], cheap(found, name, task))
+            )
+            if len(reference.keys() & other.keys()) < 3:
+                continue
+            one = agreement(reference, other)
+            all_.append(one)
+            lines.append(
+                f"| {name} | {task} | {one.separated} | {one.right} | {one.tau:.2f} ({one.low:.2f} to {one.high:.2f}) "
+                f"| {split_tau(reference):.2f} | {_said(run_sd(other))} | {seconds(folder, CHEAP[name][0], task):.0f} |"
+            )
+        if len(all_) > 1:
+            pairs, right = sum(one.separated for one in all_), sum(one.right for one in all_)
+            lines.append(f"| {name} | all | {pairs} | {right} ({right / max(1, pairs):.0%}) | | | | |")
+    return lines
+
+
+def _said(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.2f}"
+
+
+def picture(found: Mapping[tuple[str, str], Scores], path: Path) -> None:
+    """A panel a dataset: each cheap protocol's mean against the reference's."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    there = sorted({task for protocol, task in found if protocol == REFERENCE})
+    figure, places = plt.subplots(1, len(there), figsize=(3.4 * len(there), 3.4), layout="constrained", squeeze=False)
+    marks = itertools.cycle("os^D")
+    for name, mark, colour in zip(CHEAP, marks, ("#1b4965", "#2a9d8f", "#e9a23b", "#9b9b9b"), strict=False):
+        for place, task in zip(places[0], there, strict=True):
+            reference, other = found[REFERENCE, task], cheap(found, name, task)
+            common = [model for model in reference if model in other]
+            place.plot(
+                [statistics.fmean(reference[model]) for model in common],
+                [statistics.fmean(other[model]) for model in common],
+                mark, color=colour, label=name, markersize=5, alpha=0.85,
+            )  # fmt: skip
+    for place, task in zip(places[0], there, strict=True):
+        place.set_title(task, fontsize=10)
+        place.set_xlabel(f"test, {REFERENCE}")
+        place.spines[["top", "right"]].set_visible(False)
+        place.grid(alpha=0.3)
+    places[0][0].set_ylabel("test, cheap protocol")
+    places[0][-1].legend(fontsize=8, frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def main() -> None:
+    found = scores(RESULTS)
+    for task in sorted({task for _, task in found}):
+        print("\n".join([*table_of_scores(found, task), ""]))
+    print("\n".join(table_of_agreement(found, RESULTS)))
+    picture(found, RESULTS / "agreement.png")
+
+
+if __name__ == "__main__":
+    main()

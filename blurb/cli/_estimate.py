@@ -1,0 +1,151 @@
+"""What is said before anything trains: time, memory and disk, and what a budget buys."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from blurb.runs.cost import Estimate
+    from blurb.runs.cost.budget import Rung
+    from blurb.runs.plan import Planned
+    from blurb.tasks import Task
+
+COLUMNS = ("task", "trials", "time", "between", "memory", "disk")
+
+
+def announce(planned: Sequence[Planned], jobs: int, dry_run: bool) -> tuple[list[Planned], Estimate | None]:
+    """Says what the trials will take, on stderr or with a dry run on stdout; the plans with the times in them.
+
+    An estimate is a service: whatever breaks it breaks the trial too, which then says so, or it is a mistake of the
+    estimate, and no reason not to train.
+    """
+    from blurb.runs import cost
+
+    try:
+        found = cost.estimate(planned, jobs)
+    except Exception as error:  # noqa: BLE001
+        click.secho(f"No estimate: {_reason(error)}", fg="yellow", err=True)
+        return list(planned), None
+    if found.waiting or dry_run:  # otherwise the lines of the trials say at once that all are done
+        show(found, planned[0].request.store, err=not dry_run)
+    return cost.predicted(planned, found), found
+
+
+def show(found: Estimate, store: Path, err: bool) -> None:
+    """The table by dataset, and the whole in a sentence."""
+    from blurb.cli import _output
+    from blurb.leaderboard.wording import plural
+    from blurb.runs.cost.budget import duration, size
+
+    if not found.waiting:
+        click.echo(f"All {plural(len(found.trials), 'trial')} are done." if len(found.trials) > 1 else
+                   "The trial is done.", err=err)  # fmt: skip
+        return
+    by_task = {name: part for name, part in found.tasks.items() if part.waiting}
+    if len(by_task) > 1:
+        rows = [
+            (name, len(part.waiting), duration(part.seconds), _between(part), size(part.memory),
+             size(part.store + part.cache))
+            for name, part in by_task.items()
+        ]  # fmt: skip
+        _output.show(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
+    about = "" if found.history else "about "
+    click.echo(
+        f"{plural(len(found.waiting), 'trial')}, {found.jobs} at a time: {about}{duration(found.seconds)} "
+        f"({_between(found)}), {size(found.memory)} of memory, {size(found.store)} in {store}, "
+        f"{size(found.cache)} in the cache.", err=err,
+    )  # fmt: skip
+    click.echo(_basis(found), err=err)
+    for warning in _warnings(found, store):
+        click.secho(warning, fg="yellow", err=True)
+
+
+def by_budget(
+    text: str, tasks: Sequence[Task], jobs: int, prepare: Callable[[Rung, Sequence[Task]], Planned], err: bool
+) -> list[Planned]:
+    """The plan that the budget buys, after saying so and what the other rungs would take.
+
+    :param prepare: plans the trials of a rung
+    :raises SettingsError: if nothing fits, or nothing can be predicted
+    """
+    from blurb.errors import BlurbError, SettingsError
+    from blurb.runs import cost
+    from blurb.runs.cost import budget
+    from blurb.runs.cost.inputs import Inputs
+
+    seconds, known = budget.seconds_of(text), Inputs()
+    plans = [prepare(rung, tasks) for rung in budget.LADDER]
+    try:
+        found = [cost.estimate([plan], jobs, known) for plan in plans]
+    except BlurbError:
+        raise
+    except Exception as error:  # an encoder that cannot be run, and nothing may be chosen blindly
+        raise SettingsError(f"--budget: the time cannot be predicted ({_reason(error)}); name a --protocol.") from error
+    choice = budget.choose(found, seconds)
+    for rung, each in zip(budget.LADDER, found, strict=True):
+        chosen = rung == budget.LADDER[choice.rung]
+        words = "chosen" if chosen and choice.whole else "chosen, in part" if chosen else ""
+        click.echo(f"  {rung.name:20} {duration_of(each):>12}  {words}".rstrip(), err=err)
+    rung = budget.LADDER[choice.rung]
+    if choice.whole:
+        click.echo(f"Budget {text}: {rung.name}.", err=err)
+        return [plans[choice.rung]]
+    left = [task.name for task in tasks if task.name not in choice.tasks]
+    click.echo(f"Budget {text}: {rung.name}, on {','.join(choice.tasks)}; no time for {','.join(left)}.", err=err)
+    inside = {task.name: task for task in tasks}
+    return [prepare(rung, [inside[name] for name in choice.tasks])]
+
+
+def duration_of(found: Estimate) -> str:
+    """The time of an estimate, which may be none."""
+    from blurb.runs.cost.budget import duration
+
+    return duration(found.seconds) if found.waiting else "done"
+
+
+def _between(found: Estimate) -> str:
+    from blurb.runs.cost.budget import duration
+
+    low, high = map(duration, found.range)
+    if low == high:
+        return low
+    number, _, unit = low.partition(" ")
+    return f"{number if high.endswith(f' {unit}') else low} to {high}"
+
+
+def _basis(found: Estimate) -> str:
+    from blurb.leaderboard.wording import plural
+
+    if found.history:
+        return f"From a calibration of this machine, corrected by {plural(found.history, 'finished trial')} or more."
+    return "From a calibration of this machine; no finished trial of this store tells yet how right it is."
+
+
+def _warnings(found: Estimate, store: Path) -> list[str]:
+    """What the machine lacks, as far as it says."""
+    from blurb.runs.cost.budget import size
+
+    said = []
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # not every system tells
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if found.memory > there:
+            said.append(f"This machine has {size(there)} of memory; lower --jobs or the batch size.")
+    with contextlib.suppress(OSError):
+        place = next(folder for folder in (store.absolute(), *store.absolute().parents) if folder.exists())
+        free = shutil.disk_usage(place).free
+        if found.store + found.cache > free:
+            said.append(f"{place} has {size(free)} left on its disk.")
+    return said
+
+
+def _reason(error: Exception) -> str:
+    from blurb.errors import BlurbError
+
+    return str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"

@@ -1,0 +1,109 @@
+"""What fits into a budget of time: the rungs from the cheapest row to the dearest, and the choice among them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from blurb.errors import SettingsError
+from blurb.runs.cost import Estimate
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0}
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A protocol, with its own seeds or with seeds 1..`seeds`."""
+
+    protocol: str
+    seeds: int | None = None
+
+    @property
+    def name(self) -> str:
+        """As people read it."""
+        return f"{self.protocol} with {self.seeds} seeds" if self.seeds else self.protocol
+
+
+LADDER = (Rung("probe"), Rung("sketch"), Rung("quick"), Rung("quick", 3), Rung("standard"))
+"""From the cheapest to the dearest: a row of a later one says more."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a budget buys.
+
+    :param rung: its place in the ladder
+    :param tasks: names of the tasks, of the cheapest first where not all of them fit
+    :param whole: all tasks fit
+    """
+
+    rung: int
+    tasks: Sequence[str]
+    whole: bool
+
+
+def seconds_of(text: str) -> float:
+    """The seconds of `90s`, `10m`, `2h` or `1h30m`; SettingsError for anything else, and for no time at all."""
+    parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)([hms])", text.strip().lower())
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
+        raise SettingsError(f"--budget must be a time such as 90s, 10m, 2h or 1h30m (got '{text}').")
+    seconds = sum(float(number) * UNITS[unit] for number, unit in parts)
+    if not 0 < seconds < float("inf"):
+        raise SettingsError(f"--budget {text}: a budget must be more than nothing, and it must end.")
+    return seconds
+
+
+def choose(estimates: Sequence[Estimate], budget: float) -> Choice:
+    """The dearest rung of which all tasks fit; else as many tasks of the cheapest as fit, cheapest first.
+
+    :param estimates: of all tasks, a rung each
+    :param budget: seconds
+    :raises SettingsError: if not even the cheapest task fits
+    """
+    for place in reversed(range(len(estimates))):
+        if estimates[place].seconds <= budget:
+            return Choice(place, list(estimates[place].tasks), True)
+    by_task = estimates[0].tasks
+    cheapest = sorted(by_task, key=lambda name: by_task[name].seconds)
+    chosen: list[str] = []
+    for name in cheapest:
+        if _only(estimates[0], [*chosen, name]).seconds > budget:
+            break
+        chosen.append(name)
+    if not chosen:
+        raise SettingsError(
+            f"--budget: nothing fits into {duration(budget)}. The cheapest, {LADDER[0].name} on {cheapest[0]}, is "
+            f"predicted to take {duration(by_task[cheapest[0]].seconds)}."
+        )
+    return Choice(0, chosen, False)
+
+
+def _only(found: Estimate, names: Sequence[str]) -> Estimate:
+    return dataclasses.replace(found, trials=[one for one in found.trials if one.job.trial.task in names])
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> duration(0.2), duration(89.6), duration(600), duration(5_000), duration(400_000)
+    ('1 s', '90 s', '10 min', '1 h 23 min', '111 h')
+    """
+    if seconds < 99.5:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes < 24 * 60 else f"{round(minutes / 60)} h"
+
+
+def size(count: float) -> str:
+    """Bytes as people say them.
+
+    >>> size(300), size(2_500_000), size(12_300_000_000)
+    ('0.0 MB', '2.5 MB', '12.3 GB')
+    """
+    if count >= 1e9:
+        return f"{count / 1e9:.1f} GB"
+    return f"{count / 1e6:.0f} MB" if count >= 1e7 else f"{count / 1e6:.1f} MB"

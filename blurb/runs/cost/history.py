@@ -1,0 +1,92 @@
+"""What finished trials of a store took beside what was predicted for them, by kind of learner and type of task."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import statistics
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+UNKNOWN, KINDRED, SINGLE, LEAST = 0.4, 0.25, 0.2, 0.1
+"""Relative spread of a prediction without history, with that of other types of task, with one trial, and at best."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What a predicted time is multiplied with.
+
+    :param spread: the time is likely between `seconds / (1 + spread)` and `seconds * (1 + spread)`
+    :param trials: number of finished trials that it rests on
+    """
+
+    factor: float = 1.0
+    spread: float = UNKNOWN
+    trials: int = 0
+
+
+@dataclass(frozen=True)
+class History:
+    """Measured to predicted seconds of finished trials.
+
+    :param ratios: by kind of learner and type of task
+    """
+
+    ratios: Mapping[tuple[str, str], list[float]] = field(default_factory=dict)
+
+    def correction(self, learner: str, type_: str) -> Correction:
+        """From trials of that type; where there are none, from the learner's trials of others."""
+        own = self.ratios.get((learner, type_), [])
+        if own:
+            mean, spread = _spread(own)
+            return Correction(mean, max(LEAST, spread) if len(own) > 1 else SINGLE, len(own))
+        others = [ratio for (kind, _), ratios in self.ratios.items() if kind == learner for ratio in ratios]
+        if others:
+            mean, spread = _spread(others)
+            return Correction(mean, max(KINDRED, spread), len(others))
+        return Correction()
+
+
+def _spread(ratios: list[float]) -> tuple[float, float]:
+    """Geometric mean, and standard deviation in relation to it."""
+    logs = [math.log(ratio) for ratio in ratios]
+    return math.exp(statistics.mean(logs)), math.expm1(statistics.stdev(logs)) if len(logs) > 1 else 0.0
+
+
+def read(root: Path, predicted: Mapping[Path, tuple[str, str, float]], environment: Mapping[str, Any]) -> History:
+    """The history of a store, of trials that ran on a device like this one with as many threads.
+
+    :param predicted: kind, type and predicted seconds of trials that are known now, by their folder; what a trial's
+        provenance says of itself is used for the others
+    """
+    found: dict[tuple[str, str], list[float]] = {}
+    for path, facts in _finished(root, environment):
+        kind, type_, seconds = predicted.get(path) or _told(facts)
+        taken = _number(facts.get("train_seconds")) + _number(facts.get("predict_seconds"))
+        if seconds > 0 and taken > 0:
+            found.setdefault((kind, type_), []).append(taken / seconds)
+    return History(found)
+
+
+def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    for done in sorted(root.glob("*/*/*/DONE.json")):
+        with contextlib.suppress(OSError, ValueError, RecursionError, AttributeError):  # damage is told by others
+            content = json.loads((done.parent / "provenance.json").read_text(encoding="utf-8"))
+            ran = content["environment"] if isinstance(content.get("environment"), dict) else {}
+            if all(ran.get(name) == environment[name] for name in ("device", "threads", "cpus")):
+                facts = content.get("facts")
+                yield done.parent, facts if isinstance(facts, dict) else {}
+
+
+def _told(facts: Mapping[str, Any]) -> tuple[str, str, float]:
+    predicted = facts.get("predicted")
+    if not isinstance(predicted, dict):
+        return "", "", 0.0
+    return str(predicted.get("learner")), str(predicted.get("type")), _number(predicted.get("seconds"))
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0

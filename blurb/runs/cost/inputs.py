@@ -1,0 +1,117 @@
+"""The lengths of the inputs of a trial: from the features that are kept, else from a sample that is tokenised now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+
+import numpy as np
+
+from blurb import formulations, tasks
+from blurb.data.schema import Row
+from blurb.formulations._base import Formulation
+from blurb.inputs.cache import features_key, stored_lengths
+from blurb.inputs.features import RAGGED, Features
+from blurb.models import Units
+from blurb.models.loading import tokenizer_of
+from blurb.models.shape import Shape
+from blurb.runs.corpora import load_data
+from blurb.runs.cost.passes import Ints, Lengths
+from blurb.runs.worker import Job, units_of
+from blurb.training.protocol import complete
+from blurb.training.settings import Settings
+
+SAMPLE = 256
+"""Units of a split that are tokenised where its features are not kept: the mean length is then known to some 3 %."""
+
+
+class Inputs:
+    """What a trial reads: settings, and the lengths of its splits, found out once for all trials of a kind."""
+
+    def __init__(self) -> None:
+        self._lengths: dict[tuple[object, ...], dict[tasks.Split, Lengths]] = {}
+
+    def of(self, job: Job, shape: Shape) -> dict[tasks.Split, Lengths]:
+        """The lengths of train, dev and test, whole."""
+        settings = complete(job.trial.settings)
+        formulation = formulations.bind(load_data(job.data).task, asdict(settings))
+        limit = min(settings.max_length, shape.most or settings.max_length)
+        known = (job.data, job.source.location, job.source.casing, limit, str(sorted(formulation.options.items())))
+        if known not in self._lengths:
+            self._lengths[known] = _lengths(job, formulation, limit)
+        return self._lengths[known]
+
+    def units(self, job: Job) -> dict[tasks.Split, Lengths]:
+        """The same for what reads no sub-tokens: a row a unit, of no length."""
+        known = (job.data, "", str(job.trial.settings.get("document_unit")))
+        if known not in self._lengths:
+            content = load_data(job.data)
+            formulation = formulations.bind(content.task, job.trial.settings)
+            found: dict[tasks.Split, Lengths] = {}
+            for split in tasks.SPLITS:
+                rows, _ = units_of(formulation, content, split)
+                numbers = np.arange(len(rows))
+                found[split] = Lengths(np.zeros_like(numbers), numbers, len(rows), words=_words(rows))
+            self._lengths[known] = found
+        return self._lengths[known]
+
+
+def _words(rows: list[Row]) -> int:
+    return sum(len(row["tokens"]) for row in rows if "tokens" in row)
+
+
+def _lengths(job: Job, formulation: Formulation, limit: int) -> dict[tasks.Split, Lengths]:
+    content = load_data(job.data)
+    units = {split: units_of(formulation, content, split) for split in tasks.SPLITS}
+    tokenizer = tokenizer_of(job.source).extended(formulation.special_tokens(units["train"][0]))
+    found: dict[tasks.Split, Lengths] = {}
+    for split, (rows, key) in units.items():
+        words = _words(rows)
+        stored = stored_lengths(features_key(key, tokenizer.hash, limit))
+        if stored is not None:
+            found[split] = Lengths(*stored, len(rows), words=words)
+            continue
+        start = time.perf_counter()
+        picked = np.linspace(0, len(rows), min(SAMPLE, len(rows)), endpoint=False).astype(np.int64)
+        features = formulation.features([rows[i] for i in picked], tokenizer, limit)
+        times = len(rows) / len(picked)
+        found[split] = replicate(
+            features, len(rows), words, seconds=(time.perf_counter() - start) * times, disk=int(disk(features) * times)
+        )
+    return found
+
+
+def replicate(features: Features, units: int, words: int, seconds: float, disk: int) -> Lengths:
+    """The lengths of a sample in the place of all units: it is repeated until there are enough.
+
+    :param features: of the sample; the sample has `features.unit.max() + 1` units
+    """
+    sample = int(features.unit.max()) + 1
+    rounds = [features.unit + start for start in range(0, units, sample)]
+    unit = np.concatenate(rounds)
+    rows = np.resize(features.ids.lengths, len(unit))
+    inside = unit < units
+    return Lengths(rows[inside], unit[inside], units, units <= sample, words, seconds, disk)
+
+
+def disk(features: Features) -> int:
+    """Bytes of features in the cache, its few hundred of headers left out."""
+    total = int(features.unit.nbytes)
+    for name in RAGGED:
+        ragged = getattr(features, name)
+        if ragged is not None:
+            total += 4 * len(ragged.values) + int(ragged.offsets.nbytes)
+    return total + (0 if features.entities is None else int(features.entities.nbytes))
+
+
+def drawn(lengths: Lengths, most: int, seed: int) -> Ints | None:
+    """The units that a trial draws, as it draws them itself; None for all."""
+    chosen = Units.draw(range(lengths.units), "", most, seed).chosen  # type: ignore[arg-type]
+    return None if chosen is None else np.array(chosen)
+
+
+def used(lengths: Mapping[tasks.Split, Lengths], settings: Settings, seed: int) -> dict[tasks.Split, Ints]:
+    """The lengths of the rows that a trial reads of each split."""
+    most = {"train": settings.max_train, "dev": settings.max_eval, "test": settings.max_eval}
+    return {split: each.of(drawn(each, most[split], seed)) for split, each in lengths.items()}

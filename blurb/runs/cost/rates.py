@@ -1,0 +1,112 @@
+"""How fast one encoder is on this machine: a few real steps of the loop, at the lengths that a run needs."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blurb.cache import home
+from blurb.errors import BlurbError
+from blurb.files import write_whole
+from blurb.models.shape import Shape
+
+GRID = (32, 128, 512)
+"""Lengths at which it is measured; between two of them the rate is interpolated, beyond them it is that of the last."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What was measured.
+
+    :param load: seconds to load the encoder
+    :param fixed: seconds of an optimizer step whatever the batch: the optimizer, and reading the weights
+    :param train: length -> floating-point operations a second of forward, backward and update
+    :param predict: length -> floating-point operations a second of a pass without gradients
+    :param kept: length -> bytes that the backward pass of one input needs
+    """
+
+    shape: Shape
+    load: float
+    fixed: float
+    train: Mapping[int, float] = field(default_factory=dict)
+    predict: Mapping[int, float] = field(default_factory=dict)
+    kept: Mapping[int, float] = field(default_factory=dict)
+
+    def step(self, inputs: Any, length: Any) -> Any:
+        """Seconds of an optimizer step; arrays of batches are as good as one."""
+        return self.fixed + 3 * self.shape.forward(inputs, length) / _between(self.train, length)
+
+    def forward(self, inputs: Any, length: Any) -> Any:
+        """Seconds of a pass without gradients."""
+        return self.shape.forward(inputs, length) / _between(self.predict, length)
+
+    def activations(self, inputs: Any, length: Any) -> Any:
+        """Bytes that a training batch keeps for its backward pass: a part by sub-tokens, a part by their squares."""
+        (short, low), (long, high) = min(self.kept.items()), max(self.kept.items())
+        square = (high / long - low / short) / (long - short) if long > short else 0.0  # one where no more fit
+        return inputs * length * (low / short + square * (length - short))
+
+
+def _between(rates: Mapping[int, float], length: Any) -> Any:
+    lengths = sorted(rates)
+    return np.interp(np.log(length), np.log(lengths), [rates[at] for at in lengths])
+
+
+def needed(lengths: Iterable[int]) -> tuple[int, ...]:
+    """The lengths of the grid to measure at: those around what occurs, at least two.
+
+    >>> needed([20, 60]), needed([100]), needed([300, 500]), needed([8, 12])
+    ((32, 128), (32, 128), (128, 512), (32, 128))
+    """
+    found = list(lengths) or [GRID[0]]
+    first = max((place for place, at in enumerate(GRID) if at <= min(found)), default=0)
+    last = min((place for place, at in enumerate(GRID) if at >= max(found)), default=len(GRID) - 1)
+    first = min(first, len(GRID) - 2)
+    return GRID[first : max(last, first + 1) + 1]
+
+
+def key(location: str, shape: Shape, device: str, precision: str, threads: int) -> str:
+    """What a measurement is good for: machine, shape of the weights, precision, threads, and the code that trains."""
+    import torch
+
+    training = Path(__file__).parents[2] / "training"
+    code = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(training.glob("*.py")))).hexdigest()
+    kind = json.loads((Path(location) / "config.json").read_text(encoding="utf-8")).get("model_type", "")
+    known = {
+        "machine": [platform.node(), platform.machine(), _processor()], "device": device, "precision": precision,
+        "threads": threads, "torch": torch.__version__, "code": code, "kind": kind, "shape": asdict(shape),
+    }  # fmt: skip
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def read(name: str, shape: Shape) -> Rates | None:
+    """What was measured before; None if nothing was, or the file is damaged."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        stored = json.loads((home() / "rates" / f"{name}.json").read_text(encoding="utf-8"))
+        tables = ({int(at): float(rate) for at, rate in stored[part].items()} for part in ("train", "predict", "kept"))
+        return Rates(shape, float(stored["load"]), float(stored["fixed"]), *tables)
+    return None
+
+
+def write(name: str, rates: Rates) -> None:
+    """Keeps what was measured; a cache that cannot be written costs ten seconds, never a run."""
+    content = {part: getattr(rates, part) for part in ("load", "fixed", "train", "predict", "kept")}
+    with contextlib.suppress(OSError, BlurbError):
+        path = home() / "rates" / f"{name}.json"
+        write_whole(path, json.dumps(content).encode())

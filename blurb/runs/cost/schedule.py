@@ -1,0 +1,102 @@
+"""When trials that run beside one another end: before they start, and while they run."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from blurb.runs.news import News
+
+
+def wall(waiting: Iterable[float], lanes: int, busy: Iterable[float] = ()) -> float:
+    """Seconds until the last trial ends; whichever lane is free takes the next one.
+
+    :param waiting: seconds of the trials, in the order in which they start
+    :param lanes: trials at a time
+    :param busy: seconds until each lane is free that is not free now
+    """
+    free = sorted(busy)
+    free += [0.0] * (lanes - len(free))
+    heapq.heapify(free)
+    for seconds in waiting:
+        heapq.heappush(free, heapq.heappop(free) + seconds)
+    return max(free)
+
+
+@dataclass
+class _Running:
+    since: float
+    news: News
+
+
+@dataclass
+class TimeLeft:
+    """The time left of trials, corrected by what those that ended took. Safe to be told by several threads.
+
+    :param expected: type of task and predicted seconds by what a trial is called; those that are done are not in it
+    :param lanes: trials at a time
+    """
+
+    expected: Mapping[Hashable, tuple[str, float]]
+    lanes: int = 1
+    clock: Callable[[], float] = time.monotonic
+    _running: dict[Hashable, _Running] = field(default_factory=dict, init=False)
+    _ended: dict[Hashable, float | None] = field(default_factory=dict, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def hear(self, trial: Hashable, news: News) -> None:
+        """How far a trial is."""
+        with self._lock:
+            if trial in self._ended:  # told late, by another thread
+                return
+            if trial not in self._running:
+                self._running[trial] = _Running(self.clock(), news)
+            self._running[trial].news = news
+
+    def end(self, trial: Hashable, seconds: float | None) -> None:
+        """A trial ended.
+
+        :param seconds: None if it did not take what such a trial takes: it was done already, or failed
+        """
+        with self._lock:
+            self._running.pop(trial, None)
+            self._ended.setdefault(trial, seconds)  # the winner of a search ends again, as done already
+
+    def left(self) -> float:
+        """Seconds until all have ended."""
+        with self._lock:
+            now = self.clock()
+            busy = [
+                max(0.0, self._whole(trial, now) - (now - running.since)) for trial, running in self._running.items()
+            ]
+            waiting = [
+                seconds * self._factor(type_)
+                for trial, (type_, seconds) in self.expected.items()
+                if trial not in self._running and trial not in self._ended
+            ]
+        return wall(sorted(waiting, reverse=True), max(self.lanes, len(busy)), busy)
+
+    def _factor(self, type_: str) -> float:
+        """Measured to predicted seconds of the trials that ended: of that type, else of all, else 1."""
+        known = [(trial, seconds) for trial, seconds in self._ended.items() if seconds and trial in self.expected]
+        own = [(trial, seconds) for trial, seconds in known if self.expected[trial][0] == type_]
+        predicted = sum(self.expected[trial][1] for trial, _ in own or known)
+        return sum(seconds for _, seconds in own or known) / predicted if predicted > 0 else 1.0
+
+    def _whole(self, trial: Hashable, now: float) -> float:
+        """Seconds that a trial that runs takes in all: as predicted at its start, as its own steps say near their end.
+
+        Its steps take the share of it that they take of a typical one; what comes after them is not counted.
+        """
+        type_, seconds = self.expected.get(trial, ("", 0.0))
+        seconds *= self._factor(type_)
+        news, gone = self._running[trial].news, now - self._running[trial].since
+        share = news.done / news.total if news.total else 0.0
+        if share <= 0:
+            return max(seconds, gone)
+        if seconds <= 0:
+            return gone / share
+        return max(gone, (1 - share) * seconds + share * gone / share)

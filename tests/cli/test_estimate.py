@@ -1,0 +1,147 @@
+"""What `blurb run` says before anything trains, and what a budget buys; encoders are timed by made-up rates."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blurb.cli import cli
+from blurb.cli._estimate import show
+from blurb.errors import SettingsError
+from blurb.runs.cost import budget, calibration
+from blurb.runs.engine import threads_of
+from tests.runs.cost.settings import estimate, rates
+
+COMMON = ["run", "scratch:tiny", "--suite", "demo", "--device", "cpu", "--precision", "fp32"]
+SMOKE = [*COMMON, "--protocol", "smoke"]
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+    """A step takes a minute, and a pass nothing; the calibrations that were asked for."""
+    monkeypatch.chdir(tmp_path)
+    found: list[tuple[object, ...]] = []
+
+    def made_up(*given: object) -> object:
+        found.append(given)
+        return rates(step=60.0)
+
+    monkeypatch.setattr(calibration, "rates_of", made_up)
+    return found
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments, catch_exceptions=False)
+
+
+def test_a_dry_run_says_time_memory_and_disk(asked: list[tuple[object, ...]], tmp_path: Path) -> None:
+    result = run(*SMOKE, "--tasks", "gad,biosses", "--seeds", "2", "--dry-run")
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["task", "trials", "time", "between", "memory", "disk"] in lines
+    gad = next(line for line in lines if line[:2] == ["gad", "2"])
+    assert gad[2:8] == ["8", "min", "6", "to", "11", "min"]  # 64 units are 4 steps, two seeds are 8; spread 0.4
+    text = " ".join(result.stdout.split())
+    assert "Nothing was run or written" in text
+    assert "4 trials, 1 at a time: about 16 min (11 to 22 min), " in text
+    assert re.search(r"\d+ MB of memory, [\d.]+ MB in runs, [\d.]+ MB in the cache\.", text)
+    assert "no finished trial of this store tells yet how right it is" in text
+    assert len(asked) == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_with_jobs_it_is_the_time_of_the_schedule(asked: list[tuple[object, ...]]) -> None:
+    result = run(*SMOKE, "--tasks", "gad,biosses,hoc", "--dry-run", "--jobs", "2")
+    assert "3 trials, 2 at a time: about 8 min" in result.stdout
+    assert asked[0][3] == threads_of(2)
+
+
+def test_a_run_says_it_first_and_its_own_trials_correct_the_next_one(asked: list[tuple[object, ...]]) -> None:
+    first = run(*SMOKE, "--tasks", "gad")
+    assert first.exit_code == 0
+    assert first.stderr.index("1 trial, 1 at a time: about 4 min") < first.stderr.index("[1/1]")
+    assert "at a time" not in first.stdout
+    second = run(*SMOKE, "--tasks", "gad,biosses", "--seeds", "2", "--dry-run").stdout
+    assert "corrected by 1 finished trial or more" in second
+    assert re.search(r"3 trials, 1 at a time: \d+ s", second)  # a step takes milliseconds and not a minute
+    assert "about" not in second
+
+
+def test_what_is_done_needs_no_estimate(asked: list[tuple[object, ...]]) -> None:
+    command = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
+    assert run(*command).exit_code == 0
+    assert "The trial is done." in run(*command, "--dry-run").stdout
+    assert asked == []  # nor does a baseline need a calibration
+
+
+def test_an_encoder_that_cannot_be_timed_is_no_reason_not_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*given: object) -> object:
+        raise RuntimeError("shapes cannot be multiplied")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(calibration, "rates_of", broken)
+    result = run(*SMOKE, "--tasks", "gad")
+    assert result.exit_code == 0
+    assert "No estimate: RuntimeError: shapes cannot be multiplied" in result.stderr
+    with pytest.raises(SettingsError, match=r"the time cannot be predicted .*; name a --protocol"):
+        run(*COMMON, "--tasks", "gad", "--budget", "1h")
+
+
+def test_the_search_counts_and_its_winner_is_not_run_twice(asked: list[tuple[object, ...]], tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        "seeds = 3\n[all]\nbatch_size = 16\nepochs = 1\nmax_train = 64\nmax_eval = 64\n[search]\nlr = [1e-4, 1e-3]\n"
+    )
+    result = run(*COMMON, "--protocol", "mine.toml", "--tasks", "gad", "--dry-run")
+    assert "4 trials, 1 at a time: about 16 min" in result.stdout  # two rates, then seeds 2 and 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--budget", "0m"], "more than nothing"),
+        (["--budget", "soon"], r"such as 90s, 10m, 2h or 1h30m \(got 'soon'\)"),
+        (["--budget", "10m", "--protocol", "quick"], "leave --protocol out"),
+        (["--budget", "10m", "--seeds", "3"], "leave --seeds out"),
+        (["--budget", "0.1s"], r"nothing fits into 1 s. The cheapest, probe on"),
+    ],
+)
+def test_a_budget_that_makes_no_sense_is_refused(
+    asked: list[tuple[object, ...]], tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        run(*COMMON, "--tasks", "gad,biosses", *arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_budget_says_what_it_chose_and_what_the_others_take(
+    asked: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """22 minutes an epoch of the demo's GAD in `standard`, which has 10 with 5 seeds; 176 updates in `quick`."""
+    whole = run(*COMMON, "--tasks", "gad", "--budget", "10000h", "--dry-run").stdout
+    told = [" ".join(line.split()) for line in whole.splitlines()]
+    expected = ["sketch 2 h 30 min", "quick 2 h 56 min", "quick with 3 seeds 8 h 48 min", "standard 18 h 20 min chosen"]
+    assert told[0].startswith("probe ")
+    assert told[1:6] == [*expected, "Budget 10000h: standard."]
+    assert sum(line.startswith("run ") for line in told) == 5
+    cheap = run(*COMMON, "--tasks", "biosses,gad", "--budget", "4h", "--dry-run").stdout
+    assert "Budget 4h: probe." in cheap
+    assert len({given[0] for given in asked}) == 1
+    monkeypatch.setattr(budget, "LADDER", budget.LADDER[2:])
+    some = run(*COMMON, "--tasks", "biosses,gad", "--budget", "180m", "--dry-run").stdout
+    assert "Budget 180m: quick, on gad; no time for biosses." in some
+    assert sum(line.startswith(" run") for line in some.splitlines()) == 1
+
+
+def test_warnings_of_a_machine_that_is_too_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("blurb.cli._estimate.os.sysconf", lambda name: 1_000)
+    monkeypatch.setattr("blurb.cli._estimate.shutil.disk_usage", lambda place: type("Usage", (), {"free": -1})())
+    show(estimate({"gad": 60.0}), tmp_path, err=True)
+    told = capsys.readouterr().err
+    assert "This machine has 1.0 MB of memory; lower --jobs or the batch size." in told
+    assert "left on its disk" in told

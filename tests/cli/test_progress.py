@@ -1,0 +1,132 @@
+"""What whoever waits sees: a line a trial in a pipe; in a terminal of 80 columns what runs, how far, and until when."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from blurb.cli import _progress
+from blurb.cli._progress import Display, told
+from blurb.runs.news import News
+from blurb.runs.worker import Outcome
+from tests.runs.cost.settings import estimate
+
+NAMES = {"gad": 100.0, "biosses": 50.0}
+
+
+def jobs() -> list[Any]:
+    return [
+        SimpleNamespace(
+            path=Path(f"m/{name}/1"), source=SimpleNamespace(name="m"), trial=SimpleNamespace(task=name, seed=1)
+        )
+        for name in NAMES
+    ]
+
+
+def plans(final: list[Any], searched: list[Any] | None = None) -> list[Any]:
+    return [SimpleNamespace(searched=searched or [], final=final)]
+
+
+def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(capsys: pytest.CaptureFixture[str]) -> None:
+    found = estimate({"gad": [100.0, 100.0, 100.0, 100.0]})  # two of the search, two seeds that make the row
+    expected = [trial.job for trial in found.trials]
+    for job, seed in zip(expected, (1, 1, 2, 3), strict=True):
+        job.trial.seed = seed
+    with Display(plans(expected[2:], expected[:2]), expected=found) as display:
+        for job in expected[:2]:
+            display.finished(Outcome(job, "done", 100.0))
+        winner = SimpleNamespace(**{**vars(expected[2]), "path": Path("m/gad/other")})
+        display.finished(Outcome(winner, "done", 100.0))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition("; about ")[2] for line in lines] == ["5 min left", "3 min left", "2 min left"]
+
+
+def test_in_a_pipe_a_line_a_trial_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    planned = jobs()
+    with Display(plans(planned), expected=estimate(NAMES)) as display:
+        display.hear(planned[0], News(5, 10, 1, 2, 0.5, 0.7))
+        display.finished(Outcome(planned[0], "done", 200.0))
+        display.finished(Outcome(planned[1], "failed", 1.0, "no memory"))
+    assert capsys.readouterr().err.splitlines() == [
+        "[1/2] m gad seed 1: done in 200 s; about 2 min left",
+        "[2/2] m biosses seed 1: failed (no memory)",
+    ]
+
+
+def test_without_an_estimate_nothing_is_said_of_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    planned = jobs()
+    with Display(plans(planned)) as display:
+        display.hear(planned[0], News())
+        display.finished(Outcome(planned[0], "done", 2.0))
+    assert capsys.readouterr().err == "[1/2] m gad seed 1: done in 2 s\n"
+
+
+@pytest.mark.parametrize(
+    ("news", "text"),
+    [
+        (News(), "starting"),
+        (News(1, 10, 0, 2), "epoch 1 of 2, 10 %"),
+        (News(5, 10, 1, 2, 0.4567, 0.7), "epoch 2 of 2, 50 %, loss 0.457, dev 70.0"),
+        (News(5, 10, 1, 2, 0.4567), "epoch 2 of 2, 50 %, loss 0.457"),
+        (News(10, 10, 1, 2, 0.4, 0.7), "epoch 2 of 2, 100 %, loss 0.400, dev 70.0"),
+        (News(10, 10, 2, 2, 0.4, 0.7), "predicting, 100 %, loss 0.400, dev 70.0"),
+    ],
+)
+def test_how_far_a_trial_is(news: News, text: str) -> None:
+    assert told(news) == text
+
+
+def test_the_example_is_right() -> None:
+    assert doctest.testmod(_progress).failed == 0
+
+
+def read(terminal: int, until: str) -> str:
+    """What a pseudo-terminal shows, up to a text; it comes in pieces where the machine is busy."""
+    seen = b""
+    while not re.search(until, " ".join(seen.decode(errors="replace").split())):
+        seen += os.read(terminal, 65_536)
+    return seen.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawn into a pseudo-terminal and read back; the name of the model alone would fill the line."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    stream = os.fdopen(theirs, "w", encoding="utf-8")
+    for name, value in (("TERM", "xterm"), ("COLUMNS", "80"), ("LINES", "24")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys, "stderr", stream)
+    planned = jobs()
+    planned[1].source.name = "a-very-long-name-" * 6
+    with Display(plans(planned), expected=estimate(NAMES, jobs=2)) as display:
+        display.hear(planned[0], News(25, 100, 1, 4, 0.5, 0.731))
+        display.hear(planned[1], News())
+        display.drawn.refresh()
+        stream.flush()
+        seen = read(ours, r"about \d+ s left")
+        display.finished(Outcome(planned[0], "done", 3.0))
+    stream.flush()
+    after = read(ours, "done in 3 s")
+    stream.close()
+    os.close(ours)
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen).replace("\r", "")
+    lines = plain.rstrip("\n").splitlines()
+    assert max(map(len, lines)) <= 80
+    figures = "m gad seed 1 epoch 2 of 4, 25 %, loss 0.500, dev 73.1"
+    assert figures in [" ".join(line.split()) for line in lines]
+    cut = next(line for line in lines if line.startswith("a-very-long-name"))
+    assert cut.rstrip().endswith("starting")  # the name gives way, not what is told
+    assert "…" in cut
+    assert "0 of 2 trials" in lines[-1]
+    assert re.search(r"1 s gone about \d+ s left", " ".join(lines[-1].split()))
+    assert "[1/2] m gad seed 1: done in 3 s" in after

@@ -1,0 +1,118 @@
+"""The protocol study's encoders and its records. Oracle: the checkpoint's own tensors, and a table read back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from scipy import stats
+
+from benchmarks.study import records
+from benchmarks.study.agreement import agreement, run_sd, separated, split_tau
+from benchmarks.study.derive import ENCODERS, last_anew, lowest, make, noise
+from blurb import models
+from blurb.models.loading import load_encoder
+
+Checkpoint = Callable[[str], Path]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.8])
+def test_noise_is_that_share_of_every_tensor(checkpoint: Checkpoint, share: float) -> None:
+    folder = str(checkpoint("bert_uncased"))
+    plain, _ = load_encoder(folder)
+    noisy, again = load_encoder(folder)[0], load_encoder(folder)[0]
+    noise(noisy, share)
+    noise(again, share)
+    for (name, before), after, same in zip(
+        plain.named_parameters(), noisy.parameters(), again.parameters(), strict=True
+    ):
+        added = (after - before).detach()
+        assert torch.equal(after, same), name
+        if before.numel() > 300:  # the sd of a sample is near that of its distribution
+            assert float(added.std() / before.detach().std()) == pytest.approx(share, rel=0.15), name
+
+
+def test_layers_anew_and_lowest_layers(checkpoint: Checkpoint) -> None:
+    folder = str(checkpoint("bert_uncased"))
+    plain, anew, low = (load_encoder(folder)[0] for _ in range(3))
+    layers = len(plain.encoder.layer)
+    last_anew(anew, 1)
+    lowest(low, 1)
+    ids = torch.arange(5, 12).unsqueeze(0)
+
+    def states(encoder: torch.nn.Module) -> list[torch.Tensor]:
+        return list(encoder.eval()(input_ids=ids, output_hidden_states=True).hidden_states)
+
+    before, after = states(plain), states(anew)
+    assert all(torch.equal(one, two) for one, two in zip(before[:-1], after[:-1], strict=True))
+    assert not torch.allclose(before[-1], after[-1], atol=1e-2)
+    assert layers > 1
+    assert len(states(low)) == 2
+    assert torch.equal(states(low)[1], before[1])
+    assert low.config.num_hidden_layers == 1
+
+
+def test_an_encoder_is_made_once_and_can_be_run(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    plain = checkpoint("bert_uncased")
+    first, *others = ENCODERS
+    assert make(plain, tmp_path, first) == plain
+    folder = make(plain, tmp_path, others[0])
+    stamp = (folder / "model.safetensors").stat().st_mtime_ns
+    assert make(plain, tmp_path, others[0]) == folder
+    assert (folder / "model.safetensors").stat().st_mtime_ns == stamp
+    one, other = models.resolve(str(plain)), models.resolve(str(folder))
+    assert one.tokenizer == other.tokenizer
+    assert one.weights != other.weights
+
+
+def test_what_is_committed_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    columns = ("protocol", "task", "model", "seed", "split", "metric", "value", "trial")
+
+    def line(protocol: str, model: str, seed: str, value: str = "1") -> dict[str, str]:
+        made = {"protocol": protocol, "task": "gad", "model": model, "seed": seed, "split": "test", "metric": "f1"}
+        return {**made, "value": value, "trial": f"{model} {seed} {protocol}"}
+
+    assert records.done(tmp_path, "quick", "gad", 1) == set()
+    lines = [line("quick@2", "a", "1"), line("quick@2", "a", "2"), line("quick@2", "b", "1"), line("probe", "c", "1")]
+    records.add(path, columns, lines, ("trial", "split", "metric"))
+    assert records.done(tmp_path, "quick", "gad", 2) == {"a"}
+    assert records.done(tmp_path, "quick", "gad", 1) == {"a", "b"}
+    assert records.done(tmp_path, "quick", "hoc", 1) == set()
+    records.add(
+        path, columns, [line("quick@2", "b", "1", "2"), line("quick@2", "b", "2")], ("trial", "split", "metric")
+    )
+    assert records.done(tmp_path, "quick", "gad", 2) == {"a", "b"}
+    assert sorted(one["value"] for one in records.read(path)) == ["1", "1", "1", "1", "2"]
+
+
+def test_pairs_that_the_reference_separates() -> None:
+    """Oracle: scipy's test on each pair, and a count by hand."""
+    reference = {"a": [80.0, 81.0, 80.5], "b": [70.0, 71.0, 70.4], "c": [70.2, 70.9, 70.1], "d": [50.0, 50.5, 51.0]}
+    assert separated(reference) == [("a", "b"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")]
+    cheap = {"a": [3.0], "b": [2.0], "c": [2.5], "d": [2.2], "e": [9.0]}
+    found = agreement(reference, cheap)
+    assert (found.separated, found.right) == (5, 4)  # b and d are in the wrong order
+    assert found.tau == pytest.approx(stats.kendalltau([80.5, 70.4667, 70.4, 50.5], [3, 2, 2.5, 2.2]).statistic)
+    assert found.low <= found.tau <= found.high
+    assert agreement(reference, {name: [1.0] for name in reference}).right == 0  # equal is not right
+    with pytest.raises(ValueError, match="three encoders"):
+        agreement(reference, {"a": [1.0], "b": [2.0]})
+
+
+def test_runs_without_spread_are_told_apart_by_their_values() -> None:
+    assert separated({"a": [1.0, 1.0], "b": [2.0, 2.0], "c": [2.0, 2.0]}) == [("b", "a"), ("c", "a")]
+    assert separated({"a": [1.0], "b": [2.0]}) == []
+
+
+def test_the_reference_beside_itself_and_its_runs() -> None:
+    same = {"a": [3.0, 3.0], "b": [2.0, 2.0], "c": [1.0, 1.0]}
+    assert split_tau(same) == 1.0
+    assert run_sd(same) == 0.0
+    turned = {"a": [3.0, 1.0], "b": [2.0, 2.0], "c": [1.0, 3.0]}
+    assert split_tau(turned) == -1.0
+    assert run_sd(turned) == pytest.approx(math.sqrt((2 + 0 + 2) / 3))
+    assert math.isnan(run_sd({"a": [1.0]}))
