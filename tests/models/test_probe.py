@@ -43,7 +43,7 @@ def planned(checkpoint: Path, store: Path, task: str, seeds: int | None = None, 
         sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("probe"), data=DATA, store=store,
         precision="fp32", device="cpu", overrides=overrides, raw=DATA, seeds=seeds,
     )  # fmt: skip
-    (job,) = plan.final_jobs(request)
+    (job,) = plan.prepare(request).final
     return job
 
 
@@ -277,5 +277,5 @@ def test_a_baseline_is_one_under_this_protocol_too(tmp_path: Path) -> None:
         sources=[source], tasks=[tasks.get("gad")], protocol=protocol.load("probe"), data=DATA, store=tmp_path,
         precision="fp32",
     )  # fmt: skip
-    (job,) = plan.final_jobs(request)
+    (job,) = plan.prepare(request).final
     assert (job.trial.kind, job.trial.learner, job.configuration.note) == ("baseline", "", "")
