@@ -63,7 +63,8 @@ class Request:
         if source.kind == "baseline":  # nothing is trained: only what changes the data tells rows apart
             overrides = {name: value for name, value in overrides.items() if name in BASELINE_SETTINGS}
             precision = ""
-        return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, protocol.note)
+        note = "" if self.learner(source) != protocol.learner == PROBE else protocol.note  # a baseline is no probe
+        return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, note)
 
     def learner(self, source: Source) -> str:
         """The kind of learner, a key of `RECIPES`: a baseline is one under every protocol."""

@@ -43,7 +43,7 @@ def planned(checkpoint: Path, store: Path, task: str, seeds: int | None = None, 
         sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("probe"), data=DATA, store=store,
         precision="fp32", device="cpu", overrides=overrides, raw=DATA, seeds=seeds,
     )  # fmt: skip
-    (job,) = plan.final_jobs(request)
+    (job,) = plan.prepare(request).final
     return job
 
 
@@ -256,3 +256,26 @@ def test_many_dev_units_choose_instead(
         best = max(float(row["dev"]) for row in csv.DictReader(file))
     record = Store(tmp_path).read(job.path)
     assert record.score("dev") == pytest.approx(best)
+
+
+def test_of_documents_that_are_scored_documents_are_counted(
+    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = read_split(tasks.get("hoc"), DATA, "dev")
+    documents = len({row["doc_id"] for row in rows})
+    assert documents < len(rows)
+    for few, by in ((documents, "dev"), (documents + 1, "folds of train")):
+        monkeypatch.setattr(probe, "FEW", few)
+        job = planned(checkpoint("bert_uncased"), tmp_path / str(few), "hoc")
+        done(job)
+        assert facts(job)["chosen_by"].endswith(by)
+
+
+def test_a_baseline_is_one_under_this_protocol_too(tmp_path: Path) -> None:
+    source = models.resolve("baseline:majority")
+    request = plan.Request(
+        sources=[source], tasks=[tasks.get("gad")], protocol=protocol.load("probe"), data=DATA, store=tmp_path,
+        precision="fp32",
+    )  # fmt: skip
+    (job,) = plan.prepare(request).final
+    assert (job.trial.kind, job.trial.learner, job.configuration.note) == ("baseline", "", "")
