@@ -149,7 +149,9 @@ def test_memory_is_weights_moments_and_the_largest_batch() -> None:
     found = rates(step=1.0)
     batch = 10 * (10 * 10 + 10**2)  # `rates` keeps 10 L + L^2 bytes an input; ten inputs of ten sub-tokens
     asked = ask({"batch_size": 10, "select": "last"}, found)
-    assert encoder(asked).memory == pytest.approx(learners.HELD + 2 * 4 * 1_000 + 12 * 1_000 + batch)  # one encoder is kept
+    assert encoder(asked).memory == pytest.approx(
+        learners.HELD + 2 * 4 * 1_000 + 12 * 1_000 + batch
+    )  # one encoder is kept
     best = ask({"batch_size": 10}, found)
     assert encoder(best).memory - encoder(asked).memory == 4 * 1_000
     long = {split: dataclasses.replace(each, rows=np.full(each.units, 40)) for split, each in asked.lengths.items()}
