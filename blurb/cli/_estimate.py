@@ -92,7 +92,7 @@ def by_budget(
             plans.append(prepare(rung, tasks))
             ladder.append(rung)
         except SettingsError as error:
-            refused = refused or error
+            refused = error
             click.echo(f"  {rung.name:20} not with this: {_reason(error)}", err=err)
     if refused is not None and not plans:
         raise refused

@@ -28,7 +28,7 @@ from blurb.training import settings as settings_
 from blurb.training.protocol import Protocol
 from blurb.training.settings import PROBE_FIELDS, Settings
 
-BASELINE_SETTINGS = ("max_train", "max_eval", "document_unit")
+BASELINE_SETTINGS = ("max_train", "max_eval", "eval_seed", "document_unit")
 """The settings that can change what a baseline answers."""
 
 
@@ -125,12 +125,13 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
 
 def relevant(settings: Settings, formulation: formulations.Formulation, learner: str) -> dict[str, Any]:
     """The settings that concern a trial: what cannot change its result is not part of its identity."""
-    values = asdict(settings)
-    if learner == "baseline":
-        return {
-            name: values[name] for name in BASELINE_SETTINGS if name in ("max_train", "max_eval", *formulation.settings)
-        }
+    values, defaults = asdict(settings), protocol.defaults()
     foreign = {"document_unit", "tagging", "relation_input"} - set(formulation.settings)
+    foreign |= {name for name in settings_.LATER if values[name] == defaults[name]}
+    if not settings.max_eval:
+        foreign.add("eval_seed")
+    if learner == "baseline":
+        return {name: values[name] for name in BASELINE_SETTINGS if name not in foreign}
     values["head"] = canonical(heads, settings.head)
     values["pooling"] = canonical(poolings, settings.pooling)
     if formulation.pooled:
@@ -139,8 +140,6 @@ def relevant(settings: Settings, formulation: formulations.Formulation, learner:
         return {name: values[name] for name in PROBE_FIELDS if name not in foreign}
     if not formulation.pooled or parse(heads, settings.head)[0].reads_sequence:
         foreign.add("pooling")
-    defaults = protocol.defaults()
-    foreign |= {name for name in settings_.LATER if values[name] == defaults[name]}
     return {name: value for name, value in values.items() if name not in foreign}
 
 

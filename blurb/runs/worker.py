@@ -30,6 +30,7 @@ from blurb.runs.news import News, Reporter
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store, write_json, write_predictions
 from blurb.training import memory, tracking
+from blurb.training.settings import limits
 
 log = logging.getLogger("blurb")
 SCORED: tuple[tasks.Split, ...] = ("dev", "test")
@@ -129,10 +130,10 @@ def _run(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
             log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)
             learner = models.learner(job.source, formulation, job.device, trial.precision, trial.learner)
             learner.tracking = watch
-            most = {"train": trial.settings["max_train"], "dev": trial.settings["max_eval"]}
-            most["test"] = most["dev"]
             units = {
-                split: Units.draw(*units_of(formulation, content, split), most[split], trial.seed, split)
+                split: Units.draw(
+                    *units_of(formulation, content, split), *limits(trial.settings, split, trial.seed), split
+                )
                 for split in tasks.SPLITS
             }
             clock = time.perf_counter()

@@ -44,6 +44,7 @@ class Settings:
     max_updates: int
     dev_sample: int
     encoder_dropout: float
+    eval_seed: int
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "epochs", "max_length"):
@@ -61,6 +62,7 @@ class Settings:
             "head_lr",
             "max_updates",
             "dev_sample",
+            "eval_seed",
         ):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise SettingsError(f"{name} must be 0 or more, not {getattr(self, name)}.")
@@ -91,11 +93,12 @@ class Settings:
             raise UnknownName("tagging scheme", self.tagging, tagging.SCHEMES)
 
 
-LATER: tuple[str, ...] = ("head_lr", "head_init", "max_updates", "dev_sample", "encoder_dropout")
+LATER: tuple[str, ...] = ("head_lr", "head_init", "max_updates", "dev_sample", "encoder_dropout", "eval_seed")
 """Settings that came after the first stores: no part of a trial while they have their default, so that what was done
 stays done."""
 PROBE_FIELDS = (
-    "max_length", "max_train", "max_eval", "head", "word_pooling", "tagging", "relation_input", "document_unit",
+    "max_length", "max_train", "max_eval", "eval_seed", "head", "word_pooling", "tagging", "relation_input",
+    "document_unit",
 )  # fmt: skip
 """The settings that concern a probe (`blurb.models.probe`)."""
 OWN = -1.0
@@ -103,6 +106,13 @@ OWN = -1.0
 MOST = 1e300
 """No setting is larger; a whole number of hundreds of digits is no float, and neither is infinity or NaN."""
 FIELDS = {field.name: field.type for field in dataclasses.fields(Settings)}
+
+
+def limits(settings: Mapping[str, Any], split: str, seed: int) -> tuple[int, int]:
+    """The most units of a split (0: all), and what draws them in a trial of that seed and those settings."""
+    if split == "train":
+        return settings["max_train"], seed
+    return settings["max_eval"], settings.get("eval_seed", 0) or seed
 
 
 def typed(name: str, value: Any, where: str) -> Any:

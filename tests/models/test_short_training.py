@@ -14,7 +14,7 @@ from blurb.formulations import bind
 from blurb.models import Units
 from blurb.models.encoder import EncoderLearner, check
 from blurb.runs import plan
-from blurb.runs.store import Store, read_json
+from blurb.runs.store import Store, read_json, read_predictions
 from blurb.runs.worker import execute
 from blurb.training import protocol
 from blurb.training.loop import Trainer
@@ -116,3 +116,26 @@ def test_a_sample_of_dev() -> None:
     part = Units(rows, "dev", list(range(0, 30, 2)), "dev").sample(5, 1)
     assert part.chosen is not None
     assert set(part.chosen) <= set(range(0, 30, 2))
+
+
+@pytest.mark.parametrize("model", ["encoder", "baseline"])
+def test_the_units_that_are_scored_may_be_the_same_for_all_seeds(
+    checkpoint: Callable[[str], Path], tmp_path: Path, model: str
+) -> None:
+    source = models.resolve("baseline:majority" if model == "baseline" else str(checkpoint("bert_uncased")))
+
+    def ids(seed: int, **overrides: int) -> tuple[str, list[str]]:
+        short = {"epochs": 1, "max_train": 8, **overrides} if model == "encoder" else {"max_train": 8, **overrides}
+        request = plan.Request(
+            sources=[source], tasks=[tasks.get("gad")], protocol=protocol.load("standard"), data=DATA, store=tmp_path,
+            precision="fp32", device="cpu", overrides=short,
+        )  # fmt: skip
+        job = plan.job(request, source, tasks.get("gad"), seed)
+        assert execute(job).status in ("done", "already done")
+        return job.trial.hash, read_predictions(job.path / "predictions.parquet")["id"]
+
+    assert ids(1, max_eval=4, eval_seed=7)[1] == ids(2, max_eval=4, eval_seed=7)[1]
+    assert ids(1, max_eval=4)[1] != ids(2, max_eval=4)[1]
+    assert ids(1, max_eval=4, eval_seed=2)[1] == ids(2, max_eval=4)[1]
+    assert ids(1, eval_seed=7)[0] == ids(1)[0]  # it draws nothing: no other trial
+    assert ids(1, max_eval=4, eval_seed=7)[0] != ids(1, max_eval=4)[0]

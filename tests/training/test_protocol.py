@@ -16,7 +16,7 @@ from blurb.training.settings import Settings, parse_overrides
 
 NAMES = [task.name for task in tasks.all()]
 COMMON = {
-    "head_lr": 0.0, "head_init": "random", "max_updates": 0, "dev_sample": 0, "encoder_dropout": -1.0,
+    "head_lr": 0.0, "head_init": "random", "max_updates": 0, "dev_sample": 0, "encoder_dropout": -1.0, "eval_seed": 0,
     "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.0, "clip_norm": 1.0, "head_dropout": 0.1,
     "warmup": 0.1, "select": "best", "max_train": 0, "max_eval": 0, "head": "linear", "pooling": "cls",
     "tagging": "bio", "layer_decay": 1.0, "freeze_layers": 0, "reinit_layers": 0,

@@ -131,6 +131,7 @@ def test_sketch_is_quick_with_a_quarter_of_its_updates(task: tasks.Task) -> None
     sketch, quick = (vars(protocol.load(name).settings(task, {}, 10**8)) for name in ("sketch", "quick"))
     changed = {name: (quick[name], sketch[name]) for name in quick if quick[name] != sketch[name]}
     assert changed.pop("max_updates") == (600, 150)
+    assert changed.pop("eval_seed") == (0, 1)
     if task.name in SMALL:
         before, after = changed.pop("epochs")
         assert before == 4 * after

@@ -20,7 +20,7 @@ from blurb.runs.corpora import load_data
 from blurb.runs.cost.passes import Ints, Lengths
 from blurb.runs.worker import Job, units_of
 from blurb.training.protocol import complete
-from blurb.training.settings import Settings
+from blurb.training.settings import Settings, limits
 
 SAMPLE = 256
 """Units of a split that are tokenised where its features are not kept: the mean length is then known to some 3 %."""
@@ -113,5 +113,4 @@ def drawn(lengths: Lengths, most: int, seed: int) -> Ints | None:
 
 def used(lengths: Mapping[tasks.Split, Lengths], settings: Settings, seed: int) -> dict[tasks.Split, Ints]:
     """The lengths of the rows that a trial reads of each split."""
-    most = {"train": settings.max_train, "dev": settings.max_eval, "test": settings.max_eval}
-    return {split: each.of(drawn(each, most[split], seed)) for split, each in lengths.items()}
+    return {split: each.of(drawn(each, *limits(vars(settings), split, seed))) for split, each in lengths.items()}
