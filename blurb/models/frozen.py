@@ -88,6 +88,12 @@ class Frozen:
                 "reads; fine-tune it with another protocol, such as --protocol quick."
             )
         layers = {"last": output.last_hidden_state, "middle": states[middle(len(states) - 1)]}
+        if layers["middle"].shape != layers["last"].shape:
+            raise ModelError(
+                f"The layers of this encoder ({type(self.encoder).__name__}) differ in length or size "
+                f"({tuple(layers['middle'].shape[1:])} and {tuple(layers['last'].shape[1:])}), and a probe reads both; "
+                "fine-tune it with another protocol, such as --protocol quick."
+            )
         return [self._read(layers[name].float(), batch, names) for name in LAYERS]
 
     def _read(self, hidden: Tensor, batch: Batch, names: Sequence[str]) -> Tensor:

@@ -243,7 +243,8 @@ class ProbeLearner(Learner):
         return Read(parts[0], list(zip(*by_part, strict=True)))
 
     def _inputs(self, units: Units) -> Sequence[Features]:
-        found = []
+        found: list[Features] = []
+        wholes: list[Features] = []
         count = len(self.formulation.frozen_features(units.rows[:1], self.tokenizer, self.limit))
         for part in range(count):
             key = {"units": units.key, "tokenizer": self.tokenizer.hash, "max_length": self.limit}
@@ -254,10 +255,12 @@ class ProbeLearner(Learner):
                 return self.formulation.frozen_features(units.rows, self.tokenizer, self.limit)[part]
 
             whole = cached(key, build)
-            self.facts[f"{units.name}_inputs"] = {
-                "units": len(units.rows), "rows": len(whole), "truncated": whole.truncated, "windowed": whole.windowed,
-            }  # fmt: skip
+            wholes.append(whole)
             found.append(whole if units.chosen is None else whole.of_units(units.chosen))
+        self.facts[f"{units.name}_inputs"] = {
+            "units": len(units.rows), "rows": sum(map(len, wholes)),
+            "truncated": sum(whole.truncated for whole in wholes), "windowed": sum(whole.windowed for whole in wholes),
+        }  # fmt: skip
         return found
 
     def _joined(self, read: Read, layer: int) -> Tensor:

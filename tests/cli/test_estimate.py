@@ -45,7 +45,9 @@ def test_a_dry_run_says_time_memory_and_disk(asked: list[tuple[object, ...]], tm
     assert gad[2:8] == ["8", "min", "6", "to", "11", "min"]  # 64 units are 4 steps, two seeds are 8; spread 0.4
     text = " ".join(result.stdout.split())
     assert "Nothing was run or written" in text
-    assert re.search(r"4 trials, 1 at a time: about 1[67] min \(1[12] to 2[234] min\), ", text)  # tokenising counts, too
+    assert re.search(
+        r"4 trials, 1 at a time: about 1[67] min \(1[12] to 2[234] min\), ", text
+    )  # tokenising counts, too
     assert re.search(r"\d+ MB of memory, [\d.]+ MB in runs, [\d.]+ MB in the cache\.", text)
     assert "no finished trial of this store tells yet how right it is" in text
     assert len(asked) == 1

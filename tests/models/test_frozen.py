@@ -99,6 +99,21 @@ def test_they_are_what_fine_tuning_starts_from(checkpoint: Callable[[str], Path]
     assert found[0] == pytest.approx(expected.numpy(), abs=4e-3, rel=2e-3)
 
 
+def test_layers_of_other_lengths_are_named(checkpoint: Callable[[str], Path]) -> None:
+    """As in a funnel, whose inner layers are shorter than its input."""
+    features, into, frozen = read(checkpoint("bert_uncased"), "gad")
+    inner = frozen.encoder
+
+    def shorter(**inputs: object) -> SimpleNamespace:
+        output = inner(**inputs)
+        states = [state[:, ::2] for state in output.hidden_states]
+        return SimpleNamespace(last_hidden_state=output.last_hidden_state, hidden_states=states)
+
+    frozen.encoder = shorter
+    with pytest.raises(ModelError, match=r"layers of this encoder \(function\) differ in length or size"):
+        frozen.fill(features, ("first",), into)
+
+
 def test_an_encoder_without_hidden_states_is_named(checkpoint: Callable[[str], Path]) -> None:
     features, into, frozen = read(checkpoint("bert_uncased"), "gad")
     inner = frozen.encoder

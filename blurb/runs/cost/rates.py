@@ -81,10 +81,17 @@ def key(location: str, shape: Shape, device: str, precision: str, threads: int) 
     code = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(training.glob("*.py")))).hexdigest()
     kind = json.loads((Path(location) / "config.json").read_text(encoding="utf-8")).get("model_type", "")
     known = {
-        "machine": [platform.node(), platform.machine(), _processor()], "device": device, "precision": precision,
+        "machine": [platform.node(), platform.machine(), _processor(), *_gpu(device)], "device": device,
+        "precision": precision,
         "threads": threads, "torch": torch.__version__, "code": code, "kind": kind, "shape": asdict(shape),
     }  # fmt: skip
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _gpu(device: str) -> list[str]:
+    import torch
+
+    return [torch.cuda.get_device_name(device)] if device.startswith("cuda") else []
 
 
 def _processor() -> str:
