@@ -91,7 +91,8 @@ def key(location: str, shape: Shape, device: str, precision: str, threads: int) 
 def _gpu(device: str) -> list[str]:
     import torch
 
-    return [torch.cuda.get_device_name(device)] if device.startswith("cuda") else []
+    there = device.startswith("cuda") and torch.cuda.is_available()
+    return [torch.cuda.get_device_name(device)] if there else []
 
 
 def _processor() -> str:
