@@ -11,14 +11,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from blurb.errors import ModelError, TrainingError
+from blurb.errors import ModelError
 from blurb.heads.pooling._words import word_vectors
 from blurb.heads.pooling.mention_mean import MentionMean
 from blurb.inputs.features import RAGGED, Features, Ragged
 from blurb.models.vectors import Half
-from blurb.training.batches import Batch, collate, prediction_batches
-from blurb.training.hardware import out_of_memory
-from blurb.training.loop import PIECES, TOO_LONG
+from blurb.training.batches import Batch
+from blurb.training.loop import asked
 
 LAYERS = ("last", "middle")
 """The order in which they are tried: of equals on dev, the last layer is taken."""
@@ -57,18 +56,7 @@ class Frozen:
         :param into: for each of `LAYERS` (inputs, vectors * size), or (words, size) in the order of the inputs
         """
         starts = features.words.offsets if features.words is not None else np.arange(len(features) + 1)
-        batches = prediction_batches(features.ids.lengths, PIECES.get(self.device.type, 8_192))[::-1]
-        while batches:
-            rows = batches.pop()
-            try:
-                found = self._vectors(collate(features, rows, self.pad_id).to(self.device), names)
-            except RuntimeError as error:
-                if not out_of_memory(error):
-                    raise
-                if len(rows) == 1:
-                    raise TrainingError(TOO_LONG) from error
-                batches += [rows[len(rows) // 2 :], rows[: len(rows) // 2]]
-                continue
+        for rows, found in asked(features, self.pad_id, self.device, lambda batch: self._vectors(batch, names)):
             places = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
             for array, vectors in zip(into, found, strict=True):
                 array[places] = vectors.clamp(-LARGEST, LARGEST).half().cpu().numpy()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from blurb.training.tracking import Tracking
 
 log = logging.getLogger(__name__)
 Targets = npt.NDArray[np.generic] | Ragged
+T = TypeVar("T")
 CHECK_EVERY = 10
 """Steps between looks at the loss: reading it makes a GPU wait."""
 PIECES = {"cpu": 4_096, "cuda": 65_536}
@@ -198,22 +199,32 @@ class Trainer:
         self.network.eval()
         predicted: list[npt.NDArray[np.generic]] = [np.zeros(0)] * len(features)
         scores = list(predicted)
-        pieces = PIECES.get(self.device.type, 8_192)
-        batches = prediction_batches(features.ids.lengths, pieces)[::-1]
-        while batches:
-            rows = batches.pop()
-            try:
-                best, probabilities = self.network.predict(collate(features, rows, self.pad_id).to(self.device))
-            except RuntimeError as error:
-                if not out_of_memory(error):
-                    raise
-                if len(rows) == 1:
-                    raise TrainingError(TOO_LONG) from error
-                batches += [rows[len(rows) // 2 :], rows[: len(rows) // 2]]
-                continue
+        for rows, (best, probabilities) in asked(features, self.pad_id, self.device, self.network.predict):
             for row, value, score in zip(rows, best.cpu().numpy(), probabilities.cpu().numpy(), strict=True):
                 predicted[row], scores[row] = value, score
         return predicted, scores
+
+
+def asked(
+    features: Features, pad_id: int, device: torch.device, ask: Callable[[Batch], T]
+) -> Iterator[tuple[npt.NDArray[np.int64], T]]:
+    """Rows and what `ask` says of their batch, the longest first; a batch is halved where memory runs out.
+
+    :raises TrainingError: if one input alone does not fit into memory
+    """
+    batches = prediction_batches(features.ids.lengths, PIECES.get(device.type, 8_192))[::-1]
+    while batches:
+        rows = batches.pop()
+        try:
+            found = ask(collate(features, rows, pad_id).to(device))
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
+            if len(rows) == 1:
+                raise TrainingError(TOO_LONG) from error
+            batches += [rows[len(rows) // 2 :], rows[: len(rows) // 2]]
+            continue
+        yield rows, found
 
 
 def _answers(batch: Batch) -> torch.Tensor:
