@@ -16,32 +16,34 @@ import time
 
 import numpy as np
 
-from blurb.leaderboard.resampling import difference_variance, spread
-from blurb.leaderboard.significance import compare
-from blurb.leaderboard.units import Units
+from blurb.statistics.bootstrap import difference_variance, spread
+from blurb.statistics.clusters import Clusters
+from blurb.statistics.welch import compare
 
 STEADY = 0.7
 LEVEL = 0.8
 
 
-def world(random: np.random.Generator, runs: int, units: int, run_sd: float, drop: float = 0.0) -> Units:
+def world(random: np.random.Generator, runs: int, units: int, run_sd: float, drop: float = 0.0) -> Clusters:
     """Runs of one encoder; the second half of them lower by `drop` points."""
     alike = random.random(units) < LEVEL
     shift = random.normal(0, run_sd / 100 / (1 - STEADY), (runs, 1))
     shift[runs // 2 :] -= drop / 100 / (1 - STEADY)
     own = random.random((runs, units)) < LEVEL + shift
     right = np.where(random.random(units) < STEADY, alike, own)
-    return Units(
+    return Clusters(
         "accuracy", np.stack([right, np.ones_like(right)], -1).astype(float), tuple(map(str, range(units))), "questions"
     )
 
 
-def halves(both: Units) -> tuple[Units, Units]:
+def halves(both: Clusters) -> tuple[Clusters, Clusters]:
     half = both.runs // 2
-    return tuple(Units(both.metric, part, both.names, both.kind) for part in (both.counts[:half], both.counts[half:]))  # type: ignore[return-value]
+    return tuple(
+        Clusters(both.metric, part, both.names, both.kind) for part in (both.counts[:half], both.counts[half:])
+    )  # type: ignore[return-value]
 
 
-def randomised(first: Units, second: Units, random: np.random.Generator, draws: int = 1_000) -> float:
+def randomised(first: Clusters, second: Clusters, random: np.random.Generator, draws: int = 1_000) -> float:
     """p of swapping the answers of two single runs, unit by unit."""
     changes = second.counts[0, :, 0] - first.counts[0, :, 0]
     signs = random.choice([-1.0, 1.0], (draws, len(changes)))

@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from blurb import models, tasks
+from blurb.protocols import protocol
 from blurb.runs import cost, plan
 from blurb.runs.cost import calibration
 from blurb.runs.worker import execute
-from blurb.training import hardware, protocol
+from blurb.training import hardware
 
 SIZES = {"256x4": (256, 4, 4), "512x4": (512, 4, 8), "768x2": (768, 2, 12)}
 """Hidden size, layers and heads of the random encoders."""

@@ -21,7 +21,7 @@ from blurb import data, formulations, models, tasks
 from blurb.data.schema import Row
 from blurb.models import Units
 from blurb.models.encoder import EncoderLearner
-from blurb.training import protocol
+from blurb.protocols import protocol
 
 HEADS = ("linear", "crf", "bilstm", "bilstm-crf")
 EPOCHS = 3

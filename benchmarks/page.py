@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 
 from blurb import tasks
-from blurb.leaderboard.page import render
-from blurb.leaderboard.page.collect import TITLE, board
-from blurb.leaderboard.page.intervals import averages, of_runs
-from blurb.leaderboard.page.model import Dataset, Entry, Made, Page, Part
-from blurb.leaderboard.sides import Side
+from blurb.leaderboard.html import render
+from blurb.leaderboard.html.collect import TITLE, board
+from blurb.leaderboard.html.intervals import averages, of_runs
+from blurb.leaderboard.html.model import Dataset, Entry, Made, Page, Part
+from blurb.results.sides import Side
 
 SEEDS = (1, 2, 3, 4, 5)
 EPOCHS = 20

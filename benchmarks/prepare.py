@@ -18,8 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from blurb.data.prepare._lists import listed
-from blurb.data.prepare.ebm_pico import ELEMENTS, _names
+from blurb.corpora.build._lists import listed
+from blurb.corpora.build.ebm_pico import ELEMENTS, _names
 from blurb.tasks import SPLITS
 
 

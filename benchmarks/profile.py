@@ -26,7 +26,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from blurb import data, formulations, models, tasks
 from blurb.models import Units
 from blurb.models.encoder import EncoderLearner
-from blurb.training import loop, protocol
+from blurb.protocols import protocol
+from blurb.training import loop
 from blurb.training.batches import training_batches
 
 KINDS = {

@@ -12,9 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from blurb.leaderboard.resampling import averaged, difference_variance, randomised, spread
-from blurb.leaderboard.score import weights
-from blurb.leaderboard.units import Units
+from blurb.metrics.counts import summed
+from blurb.results.score import weights
+from blurb.statistics.bootstrap import averaged, difference_variance, spread
+from blurb.statistics.clusters import Clusters
+from blurb.statistics.permutation import randomised
 
 SIZES = {
     "bc5-chem": (5, 4_797), "bc5-disease": (5, 4_797), "ncbi-disease": (5, 940), "bc2gm": (5, 5_038),
@@ -24,11 +26,11 @@ SIZES = {
 """Runs, and documents or units of the test set."""
 
 
-def units(name: str, random: np.random.Generator) -> Units:
+def units(name: str, random: np.random.Generator) -> Clusters:
     runs, clusters = SIZES[name]
     right = random.integers(0, 4, (runs, clusters, 1)).astype(float)
     counts = np.concatenate([right, right + random.integers(0, 2, right.shape), right + 1], -1)
-    return Units("entity_f1", counts, tuple(map(str, range(clusters))), "units")
+    return Clusters(summed("entity_f1"), counts, tuple(map(str, range(clusters))), "units")
 
 
 def measure() -> dict[str, float]:
@@ -36,7 +38,7 @@ def measure() -> dict[str, float]:
     random = np.random.default_rng(1)
     row = {name: units(name, random) for name in SIZES}
     one, other = (
-        Units(runs.metric, runs.counts[:1], runs.names, runs.kind) for runs in (row["bc2gm"], units("bc2gm", random))
+        Clusters(runs.metric, runs.counts[:1], runs.names, runs.kind) for runs in (row["bc2gm"], units("bc2gm", random))
     )
     return {
         "a complete row": seconds(

@@ -21,7 +21,7 @@ import torch
 from blurb import data, formulations, models, tasks
 from blurb.models import Units
 from blurb.models.encoder import EncoderLearner
-from blurb.training import protocol
+from blurb.protocols import protocol
 from blurb.training.hardware import has_bf16
 
 EPOCHS = 2

@@ -1,9 +1,10 @@
-"""Writing files so that a reader never sees half of one, and a full disk or a kill leaves nothing lying about."""
+"""Writing files so that a reader never sees half of one, and a full disk or a kill leaves nothing; and file hashes."""
 
 from __future__ import annotations
 
 import contextlib
 import glob
+import hashlib
 import os
 import time
 from pathlib import Path
@@ -36,6 +37,12 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         with contextlib.suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file, as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _told(path: Path, error: OSError) -> DataError:

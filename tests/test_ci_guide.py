@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.data import demo
+from blurb.corpora import demo
 from tests.conftest import ROOT
 
 yaml = pytest.importorskip("yaml")

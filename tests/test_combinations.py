@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 
 from blurb import models, tasks
-from blurb.data import demo
+from blurb.corpora import demo
 from blurb.errors import SettingsError
 from blurb.heads import heads, poolings
 from blurb.inputs.relations import STRATEGIES
 from blurb.inputs.tagging import SCHEMES
 from blurb.inputs.words import POOLINGS
+from blurb.protocols import protocol
 from blurb.runs import plan
 from blurb.runs.worker import Job, execute
-from blurb.training import protocol
 
 AXES = {
     "head": heads.names(),

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from blurb import data, formulations, models, tasks
-from blurb.data import demo
-from blurb.leaderboard import tables
-from blurb.leaderboard.rows import Result
+from blurb.corpora import demo
 from blurb.models import Units, scratch
+from blurb.protocols import protocol
+from blurb.results import tables
+from blurb.results.rows import Result
 from blurb.runs import plan
 from blurb.runs.engine import LocalEngine
 from blurb.runs.store import Store
-from blurb.training import protocol
 
 NAMES = [task.name for task in tasks.all() if task.row]
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from blurb import names
 from blurb.cli import cli
 from blurb.errors import SettingsError
-from blurb.leaderboard.sides import of_file
+from blurb.protocols import protocol
+from blurb.results.sides import of_file
 from blurb.runs import rows
 from blurb.runs.store import Store
-from blurb.training import protocol
 from tests.runs.fakes import finish, row, trial
 
 SMOKE = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.leaderboard.rows import gather
-from blurb.leaderboard.sides import read_lines
+from blurb.results.rows import gather
+from blurb.results.sides import read_lines
 from blurb.runs.store import Store
 
 RUN = ("run", "scratch:tiny", "--suite", "demo", "--protocol", "probe", "--device", "cpu", "--precision", "fp32")

@@ -15,7 +15,7 @@ from benchmarks.study.agreement import agreement, run_sd, separated, split_tau
 from benchmarks.study.derive import ENCODERS, last_anew, lowest, make, noise
 from blurb import models
 from blurb.models.loading import load_encoder
-from blurb.training import protocol as protocol_
+from blurb.protocols import protocol as protocol_
 
 Checkpoint = Callable[[str], Path]
 

@@ -10,8 +10,8 @@ import pytest
 
 from blurb import tasks, toml
 from blurb.errors import SettingsError
-from blurb.leaderboard.gate import rules
-from blurb.training import protocol, settings
+from blurb.protocols import protocol, settings
+from blurb.regression import rules
 
 READERS: dict[str, Callable[[str], Any]] = {
     "task file": tasks.get, "protocol": protocol.load, "rules": lambda name: rules.load(Path(name)),

@@ -76,9 +76,9 @@ def milliseconds(model: torch.nn.Module, batch: int, length: int) -> float:
 
 def tables(count: int) -> float:
     """Seconds to read a store of so many finished trials and to write its tables."""
-    from blurb.leaderboard import tables as views
+    from blurb.results import tables as views
     from blurb.runs.store import Store
-    from tests.leaderboard.played import play
+    from tests.results.played import play
 
     with tempfile.TemporaryDirectory() as name:
         store = Store(Path(name) / "runs")

@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 
 from blurb.files import write_whole
-from blurb.leaderboard import tables
+from blurb.protocols.protocol import load
+from blurb.results import tables
 from blurb.runs.store import Store, read_json
-from blurb.training.protocol import load
 
 TIMES = (
     "trial", "model", "protocol", "protocol_hash", "task", "seed", "train_seconds", "choose_seconds", "predict_seconds",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.study import RESULTS, records
 from benchmarks.study.derive import make
-from blurb.training.protocol import load
+from blurb.protocols.protocol import load
 
 COLUMNS = ("task", "settings", "encoder", "seed", "protocol_hash", "dev", "seconds")
 FOUR = ("whole", "noise40", "low4", "low2")
@@ -50,9 +50,9 @@ def measure(checkpoint: Path, task_name: str, text: str, seed: int, folder: Path
     from blurb import data, formulations, models, tasks
     from blurb.models import Units
     from blurb.models.encoder import EncoderLearner
-    from blurb.training import protocol
+    from blurb.protocols import protocol
+    from blurb.protocols.settings import parse_overrides
     from blurb.training.hardware import choose_precision
-    from blurb.training.settings import parse_overrides
 
     task, source = tasks.get(task_name), models.resolve(str(checkpoint))
     overrides = parse_overrides(dict(pair.split("=") for pair in text.split()))

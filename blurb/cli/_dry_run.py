@@ -19,7 +19,7 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
     :param cells: names of the plans, where they are cells of one model
     """
     from blurb.cli._output import show
-    from blurb.leaderboard.wording import plural
+    from blurb.wording import plural
 
     rows = [row for at, plan in enumerate(planned) for row in _rows(plan, cells[at] if cells else None)]
     columns = ("kind", "cell" if cells else "model", "task", "seed", "lr", "batch", "epochs", "max length", "state",

@@ -41,9 +41,9 @@ def announce(planned: Sequence[Planned], jobs: int, dry_run: bool) -> tuple[list
 def show(found: Estimate, store: Path, err: bool) -> None:
     """The table by dataset, and the whole in a sentence."""
     from blurb.cli import _output
-    from blurb.leaderboard.wording import plural
     from blurb.runs.cost.budget import duration, size
     from blurb.runs.cost.history import ENOUGH
+    from blurb.wording import plural
 
     if not found.waiting:
         click.echo(f"All {plural(len(found.trials), 'trial')} are done." if len(found.trials) > 1 else
@@ -135,7 +135,7 @@ def _between(found: Estimate) -> str:
 
 
 def _basis(found: Estimate) -> str:
-    from blurb.leaderboard.wording import plural
+    from blurb.wording import plural
 
     if found.history:
         return f"From a calibration of this machine, corrected by {plural(found.history, 'finished trial')} or more."

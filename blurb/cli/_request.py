@@ -11,8 +11,8 @@ import click
 
 if TYPE_CHECKING:
     from blurb.models import Source
+    from blurb.protocols.protocol import Protocol
     from blurb.tasks import Task
-    from blurb.training.protocol import Protocol
 
 F = TypeVar("F", bound=Callable[..., Any])
 DATA = (
@@ -71,7 +71,7 @@ def changes(overrides: tuple[str, ...], **given: str | None) -> dict[str, Any]:
     """`--set KEY=VALUE` and its shorthands as typed settings, heads and poolings in their one spelling."""
     from blurb import heads
     from blurb.heads._spec import canonical
-    from blurb.training import settings
+    from blurb.protocols import settings
 
     named = {key: value for key, value in given.items() if value is not None}
     found = settings.parse_overrides({**_pairs(overrides), **named})
@@ -105,7 +105,7 @@ def folders(
     from blurb.errors import SettingsError
 
     if suite == "demo":
-        from blurb.data import demo
+        from blurb.corpora import demo
 
         if data is not None:
             raise SettingsError("--suite demo makes its own data; leave --data out.")
@@ -125,14 +125,14 @@ def folders(
 
 def load_protocol(protocol: str | None, suite: str) -> Protocol:
     """The protocol that was named, else the suite's."""
-    from blurb.training.protocol import load
+    from blurb.protocols.protocol import load
 
     return load(protocol or ("demo" if suite == "demo" else "standard"))
 
 
 def check_files(chosen: list[Task], folder: Path) -> None:
     """DataError that lists every dataset that is not there, before anything is trained."""
-    from blurb.data.read import elsewhere, path_of
+    from blurb.data.splits import elsewhere, path_of
     from blurb.errors import DataError
     from blurb.tasks import SPLITS
 

@@ -13,8 +13,8 @@ from blurb.cli._request import data_options, machine_options
 from blurb.errors import Tell, tell_damage
 
 if TYPE_CHECKING:
-    from blurb.leaderboard.ablations import Grid
-    from blurb.leaderboard.rows import Result
+    from blurb.analysis.ablations import Grid
+    from blurb.results.rows import Result
     from blurb.runs.plan import Request
     from blurb.runs.worker import Job, Outcome
     from blurb.tasks import Task
@@ -65,17 +65,18 @@ def command(
     resumes, and with --plot it draws what is there. Exit codes as of run.
     """
     from blurb import tasks
+    from blurb.analysis import ablation_tables, ablations
     from blurb.cli._dry_run import list_trials
     from blurb.cli._estimate import announce
     from blurb.cli._output import show
     from blurb.cli._progress import Display, Meanwhile
     from blurb.cli._request import changes, check_files, check_writable, folders, load_protocol, source
     from blurb.errors import SettingsError
-    from blurb.leaderboard import ablation_plot, ablation_tables, ablations
+    from blurb.plots import ablation
 
     goes_on()
     if plot is not None:
-        ablation_plot.check(plot)
+        ablation.check(plot)
     check_writable(output=output, out=out)
     grid = ablations.grid(axis)
     chosen = tasks.select(grid.datasets if selection is None else selection)
@@ -136,7 +137,7 @@ def command(
     if plot is not None:
         names = [task.name for task in chosen]
         scores = [{name: found.values(name) for name in names} if found else {} for found in _results(requests)]
-        ablation_plot.write(grid, scores, names, plot, title)
+        ablation.write(grid, scores, names, plot, title)
         drawn = f"   plot: {plot}"
     click.echo(f"Tables: {', '.join(map(str, files))}{drawn}   trials: {output}")
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]
@@ -177,7 +178,7 @@ def _write_tables(
     grid: Grid, requests: list[Request], out: Path, title: str, tell: Tell = tell_damage
 ) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
     """The lines of the tables as the store has them now, and the files they are in."""
-    from blurb.leaderboard import ablation_tables
+    from blurb.analysis import ablation_tables
 
     results = _results(requests, tell)
     lines = ablation_tables.lines(grid, results, [task.name for task in requests[0].tasks])
@@ -189,7 +190,7 @@ def _write_tables(
 
 def _results(requests: list[Request], tell: Tell = tell_damage) -> list[Result | None]:
     """What the store has of each request."""
-    from blurb.leaderboard.rows import gather
+    from blurb.results.rows import gather
     from blurb.runs.store import Store
 
     rows = gather(Store(requests[0].store), tell)

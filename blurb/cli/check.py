@@ -13,8 +13,8 @@ from blurb.cli._exit import gate
 from blurb.cli._output import show
 
 if TYPE_CHECKING:
-    from blurb.leaderboard.gate import Decision, Outcome, Rules
-    from blurb.leaderboard.sides import Side
+    from blurb.regression import Decision, Outcome, Rules
+    from blurb.results.sides import Side
 
 
 @click.command(name="check")
@@ -37,7 +37,7 @@ def command(
     Exit code 0: pass. 1: regression. 2: cannot judge (missing scores, incomplete seeds, other data or metrics, no
     variance between runs and no max_drop, nothing to judge): never green because nothing ran. docs/ci.md has examples.
     """
-    from blurb.leaderboard.sides import resolve
+    from blurb.results.sides import resolve
 
     gate()
     wanted = read_rules(rules, split, max_drop)
@@ -50,15 +50,15 @@ def read_rules(path: Path | None, split: str | None = None, max_drop: float | No
     """The rules of a file, by default that of the working folder if it is there, and what the options change."""
     import dataclasses
 
-    from blurb.leaderboard import gate
+    from blurb import regression
 
-    if path is None and Path(gate.rules.NAME).is_file():
-        path = Path(gate.rules.NAME)
-    found = gate.load(path) if path else gate.Rules()
+    if path is None and Path(regression.rules.NAME).is_file():
+        path = Path(regression.rules.NAME)
+    found = regression.load(path) if path else regression.Rules()
     if split:
         found = dataclasses.replace(found, split=split)  # type: ignore[arg-type]
     if max_drop is not None:
-        found = dataclasses.replace(found, default=gate.rules.Limit(max_drop=max_drop))
+        found = dataclasses.replace(found, default=regression.rules.Limit(max_drop=max_drop))
     return found
 
 
@@ -67,10 +67,10 @@ def answer(
     form: str = "table",
 ) -> Outcome:  # fmt: skip
     """Decides, and shows the answer in every form asked for."""
-    from blurb.leaderboard import gate
-    from blurb.leaderboard.gate import render
+    from blurb import regression
+    from blurb.regression import render
 
-    decision = gate.decide(candidate, baseline, rules)
+    decision = regression.decide(candidate, baseline, rules)
     if junit:
         junit.parent.mkdir(parents=True, exist_ok=True)
         junit.write_bytes(render.junit(decision))
@@ -91,9 +91,9 @@ def answer(
 
 def _show(decision: Decision) -> None:
     """The score first, then the datasets, then the units that flipped."""
-    from blurb.leaderboard.comparison import PAIRED
-    from blurb.leaderboard.gate import Outcome, render
-    from blurb.leaderboard.wording import plural, signed
+    from blurb.regression import Outcome, render
+    from blurb.results.comparison import PAIRED
+    from blurb.wording import plural, signed
 
     click.echo(f"{decision.candidate} against {decision.baseline}, {decision.rules.split}")
     rows = [render.cells(finding) for finding in decision.findings]

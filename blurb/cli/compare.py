@@ -11,7 +11,7 @@ import click
 from blurb.cli._output import FORMATS, show
 
 if TYPE_CHECKING:
-    from blurb.leaderboard.comparison import Line
+    from blurb.results.comparison import Line
 
 COLUMNS = ("dataset", "first", "other", "difference", "low", "high", "p", "could see", "runs", "verdict")
 
@@ -40,13 +40,14 @@ def command(
     --max-drop.
     """
     from blurb.errors import SettingsError
-    from blurb.leaderboard import comparison, forest_plot
-    from blurb.leaderboard.sides import resolve
+    from blurb.plots import forest
+    from blurb.results import comparison
+    from blurb.results.sides import resolve
 
     if len(rows) < 2:
         raise SettingsError("Give at least two rows.")
     if plot is not None:
-        forest_plot.check(plot)
+        forest.check(plot)
     sides = [resolve(row, output, split) for row in rows]  # type: ignore[arg-type]
     found = {
         other.name: comparison.judge(sides[0], other, split, with_units=not runs_only)  # type: ignore[arg-type]
@@ -64,12 +65,12 @@ def command(
     else:
         show(("row", "other row", *COLUMNS), table, form)
     if plot is not None:
-        forest_plot.write(sides[0].name, found, plot, level)
+        forest.write(sides[0].name, found, plot, level)
         click.echo(f"Plot: {plot}", err=True)
 
 
 def _cells(line: Line, level: float, max_drop: float | None) -> tuple[str, ...]:
-    from blurb.leaderboard.wording import probability, signed
+    from blurb.wording import probability, signed
 
     def number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:
         return "" if value is None else write(value)

@@ -44,9 +44,9 @@ def command(
     given (or --raw, of a trial that ran on the originals), and only in the table on a terminal or with --with-text; all
     else is ids, counts and labels.
     """
+    from blurb.analysis import errors
     from blurb.errors import SettingsError, UnknownName
-    from blurb.leaderboard import errors
-    from blurb.leaderboard.wording import plural
+    from blurb.wording import plural
 
     if with_text and data is None and raw is None:
         raise SettingsError("--with-text reads the text from the data: give their folder with --data.")
@@ -78,7 +78,7 @@ def _record(row: str, name: str | None, seed: int | None, output: Path, split: s
     """The trial that was asked for."""
     from blurb import tasks
     from blurb.errors import SettingsError, UnknownName
-    from blurb.leaderboard.sides import resolve
+    from blurb.results.sides import resolve
     from blurb.runs.store import Store
 
     if (Path(row) / "spec.json").is_file():
@@ -107,13 +107,14 @@ def _texts(record: Record, folder: Path | None, raw: Path | None, split: str) ->
     A trial ran on the files of the layout or on the originals: which of them, their hash tells.
     """
     from blurb import data
+    from blurb.corpora.originals.loading import load_original
     from blurb.errors import SettingsError
     from blurb.runs.store import task_of
 
     task = task_of(record.path, record.trial.task)
     content = data.load(task, folder) if folder else None
     if raw and task.original and (content is None or content.hash != record.trial.data):
-        original = data.load_original(task, raw)
+        original = load_original(task, raw)
         content = original if content is None or original.hash == record.trial.data else content
     if content is None:
         raise SettingsError(f"There are no originals of {task.name} to read; give the folder of its data with --data.")

@@ -41,17 +41,17 @@ def command(form: str, selection: str, **options: Any) -> None:
     2).
     """
     from blurb import tasks
-    from blurb.leaderboard import exports
+    from blurb.export import formats
 
-    kind = exports.formats.get(form)
+    kind = formats.formats.get(form)
     given = {name: options[name] for name in options if options[name] is not None}
     # Zero is a seed; what is empty or False was not given.
     own = frozenset(name for name in OWN if name in given and given[name] is not False and given[name] != ())
-    wanted = exports.Wanted(datasets=tasks.select(selection), given=own, **given)
-    files = exports.render(form, wanted)
+    wanted = formats.Wanted(datasets=tasks.select(selection), given=own, **given)
+    files = formats.render(form, wanted)
     out = wanted.out or (Path(kind.folder) if kind.folder else None)
     if out is None:
         click.echo(files[""].decode(), nl=False)
         return
-    for path in exports.write(files, out, kind.alone):
+    for path in formats.write(files, out, kind.alone):
         click.echo(f"Written: {path}", err=True)

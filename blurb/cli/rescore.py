@@ -18,10 +18,10 @@ import click
 def command(output: Path, leaderboard: Path) -> None:
     """Compute all metrics again from the stored predictions, without training, and rebuild the tables."""
     from blurb.errors import StoreError
-    from blurb.leaderboard import tables
-    from blurb.leaderboard.wording import plural
+    from blurb.results import tables
     from blurb.runs.rescore import rescore
     from blurb.runs.store import Store
+    from blurb.wording import plural
 
     store = Store(output)
     if not store.trial_folders():

@@ -13,7 +13,7 @@ from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
 from blurb.cli._request import data_options, machine_options
 
 if TYPE_CHECKING:
-    from blurb.leaderboard.rows import Result
+    from blurb.results.rows import Result
     from blurb.runs.cost.budget import Rung
     from blurb.runs.plan import Planned, Request
     from blurb.runs.worker import Outcome
@@ -81,8 +81,8 @@ def command(
     from blurb.cli._request import changes, check_files, check_writable, folders, load_protocol, source
     from blurb.cli.check import answer, read_rules
     from blurb.errors import SettingsError, UnknownName
-    from blurb.leaderboard import tables
-    from blurb.leaderboard.sides import of_result, resolve
+    from blurb.results import tables
+    from blurb.results.sides import of_result, resolve
     from blurb.runs import plan
     from blurb.runs.cost.budget import seconds_of
     from blurb.runs.engine import ENGINES
@@ -180,8 +180,8 @@ def _asked(request: Request, rows: list[Result]) -> list[Result]:
 
 def _show_rows(request: Request, rows: list[Result], leaderboard: Path) -> None:
     from blurb.cli._output import console
-    from blurb.leaderboard.tables import results_beside
     from blurb.leaderboard.terminal import comparison, render
+    from blurb.results.tables import results_beside
 
     out = console(width=120)
     for row in rows:

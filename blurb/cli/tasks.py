@@ -60,7 +60,7 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     it with: blurb run MODEL --tasks ./NAME.toml
     """
     from blurb import tasks
-    from blurb.data import own
+    from blurb.data.readers import task_file
     from blurb.errors import BlurbError, SettingsError
     from blurb.tasks import _file, _template
 
@@ -77,17 +77,17 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     if lost := [f"--{split} {path}" for split, path in paths.items() if not path.is_file()]:
         raise SettingsError(f"There is no file at {', '.join(lost)}; nothing was written.")
     files = {split: _from(target, path) for split, path in paths.items()}
-    labels = own.guess_labels(train, cast(tasks.TaskType, kind), form)
+    labels = task_file.guess_labels(train, cast(tasks.TaskType, kind), form)
     target.write_text(_template.text(name, kind, form, files, labels), encoding="utf-8")
     click.echo(f"{target} is written.")
     try:
         task = tasks.get(str(target))
-        rows = {split: sum(1 for _ in own.read(Path(task.files[split]), task, split)) for split in tasks.SPLITS}
+        rows = {split: sum(1 for _ in task_file.read(Path(task.files[split]), task, split)) for split in tasks.SPLITS}
     except BlurbError as error:
         click.secho(f"It needs your hand before it can be used: {error}", fg="yellow", err=True)
         return
-    if task.labels == (own.UNNAMED,):
-        click.echo(f"The tags name no type of entity, so it is called {own.UNNAMED}; edit labels to change that.")
+    if task.labels == (task_file.UNNAMED,):
+        click.echo(f"The tags name no type of entity, so it is called {task_file.UNNAMED}; edit labels to change that.")
     click.echo(f"Labels: {', '.join(task.labels) or 'none'}. Rows: {', '.join(f'{s} {n:,}' for s, n in rows.items())}.")
     click.echo(f"Next: blurb run MODEL --tasks {target if target.is_absolute() else f'./{target}'}")
 

@@ -1,8 +1,8 @@
-"""Where examples come from: readers of the BLURB layout, verification, the synthetic demo suite."""
+"""Examples: reading the BLURB layout, what they hold, whether they are BLURB's."""
 
 from __future__ import annotations
 
-from blurb.data.load import TaskData, load, load_original
-from blurb.data.read import read_split
+from blurb.data.loading import TaskData, load
+from blurb.data.splits import read_split
 
-__all__ = ["TaskData", "load", "load_original", "read_split"]
+__all__ = ["TaskData", "load", "read_split"]

@@ -1,66 +1,7 @@
-"""Word-per-line files: NER (`token TAB B|I|O`) and PICO (`token TAB I-PAR|I-INT|I-OUT|O`)."""
+"""The old name of `blurb.data.readers.conll`, which plug-ins name as their reader."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from blurb.data.readers.conll import read_ner, read_pico
 
-from blurb.data._text import check_label, lines
-from blurb.data.schema import Row
-from blurb.errors import DataError
-from blurb.tasks import Split, Task
-
-DOCUMENT = "-DOCSTART-"
-
-
-def read_ner(path: Path, task: Task, split: Split) -> Iterator[Row]:
-    """Sentences of an NER file; the one entity type of the dataset is added to BLURB's bare `B` and `I`.
-
-    An `I` without an entity before it does not occur in BLURB's files, so it is an error here.
-    """
-    kind = task.labels[0]
-
-    def tag(label: str, before: str, number: int) -> str:
-        check_label(label, ("B", "I", "O"), path, number)
-        if label == "I" and before == "O":
-            raise DataError("tag I without a B or I before it.", path, number)
-        return label if label == "O" else f"{label}-{kind}"
-
-    return _sentences(path, split, tag)
-
-
-def read_pico(path: Path, task: Task, split: Split) -> Iterator[Row]:
-    """Sentences of a PICO file; BLURB's kit ends one after every token that is exactly `.`."""
-    allowed = (*(f"I-{label}" for label in task.labels), "O")
-    return _sentences(path, split, lambda label, before, number: check_label(label, allowed, path, number))
-
-
-def _sentences(path: Path, split: Split, tag: Callable[[str, str, int], str]) -> Iterator[Row]:
-    """Rows of one file. A blank line or a document header ends a sentence; headers are not sentences.
-
-    `tag(label, tag before, line number)` checks and names a label. Sentences are numbered from 0 in file order:
-    that number is the key of a BLURB submission.
-    """
-    doc_id: str | None = None
-    tokens: list[str] = []
-    tags: list[str] = []
-    count = 0
-    for number, line in lines(path):
-        if line == "" or line.startswith(DOCUMENT):
-            if tokens:
-                yield {"id": f"{split}.{count}", "doc_id": doc_id, "tokens": tokens, "tags": tags}
-                count += 1
-                tokens, tags = [], []
-            if line:
-                # Three spellings: `-DOCSTART- 95369245`, `-DOCSTART- (10037531)`, `-DOCSTART-<TAB>O`.
-                doc_id = line.removeprefix(DOCUMENT).split("\t")[0].strip(" ()") or None
-            continue
-        cells = line.split("\t")
-        if len(cells) != 2:
-            raise DataError(f"expected a token, a TAB and a tag; found {len(cells)} columns.", path, number)
-        if not cells[0].strip():
-            raise DataError("the token is blank.", path, number)
-        tags.append(tag(cells[1], tags[-1] if tags else "O", number))
-        tokens.append(cells[0])
-    if tokens:
-        yield {"id": f"{split}.{count}", "doc_id": doc_id, "tokens": tokens, "tags": tags}
+__all__ = ["read_ner", "read_pico"]

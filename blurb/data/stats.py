@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from blurb import metrics
-from blurb.data.inputs import words
+from blurb.data.examples import words
 from blurb.data.schema import Row
 from blurb.data.verify import count
 from blurb.inputs import tagging
@@ -50,7 +50,7 @@ class Statistics:
 
     :param units: size in the unit of the paper's Table 3
     :param inputs: what is predicted at once: sentences, pairs, questions
-    :param words: words of an input (see `blurb.data.inputs.words`)
+    :param words: words of an input (see `blurb.data.examples.words`)
     :param labels: entities of each type (ner), words (pico), documents (document), else examples of each class
     :param score: mean and standard deviation of the gold scores (similarity)
     :param adjacent: entities straight after another of their type (ner): without borders, the two become one

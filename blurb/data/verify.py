@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Literal
 
 from blurb.data import manifest
-from blurb.data.read import path_of, read_split
 from blurb.data.schema import Row, hash_rows
+from blurb.data.splits import path_of, read_split
 from blurb.errors import DataError
+from blurb.files import file_hash
 from blurb.tasks import SPLITS, Split, Task
 
 Verdict = Literal["identical", "counts only", "differs", "not known"]
@@ -53,7 +54,7 @@ def examine(task: Task, folder: Path, trust: bool = True) -> Finding:
             missing.append(split)
             continue
         if made := known.get(split):
-            if path.is_file() and manifest.file_hash(path) == made.sha256:
+            if path.is_file() and file_hash(path) == made.sha256:
                 counts[split], hashes[split] = made.count, made.examples
                 continue
             notes.append(f"{path}: changed since it was prepared.")
@@ -67,7 +68,7 @@ def examine(task: Task, folder: Path, trust: bool = True) -> Finding:
     return Finding(task, counts, "differs" if errors else found, tuple(missing), tuple(errors), hashes, tuple(notes))
 
 
-def _manifest(task: Task, folder: Path) -> tuple[Mapping[Split, manifest.Made], list[str]]:
+def _manifest(task: Task, folder: Path) -> tuple[Mapping[Split, manifest.ManifestSplit], list[str]]:
     try:
         return manifest.read(folder, task) or {}, []
     except DataError as error:

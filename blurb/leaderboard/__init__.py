@@ -1,1 +1,1 @@
-"""The score, the tables, and the published rows."""
+"""What people look at: the ranking, the terminal's tables, the page."""

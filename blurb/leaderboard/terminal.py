@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb import tasks
-from blurb.leaderboard import published
-from blurb.leaderboard.rows import Result
-from blurb.leaderboard.score import type_means
+from blurb.results import published
+from blurb.results.rows import Result
+from blurb.results.score import type_means
 from blurb.runs.spec import PROBE
 from blurb.tasks import TYPES, TaskType
 

@@ -45,7 +45,7 @@ def unit_counts(metric: str, gold: Sequence[Any], predicted: Sequence[Any], opti
     >>> unit_counts("binary_f1", ["1", "0", "1"], ["1", "1", "0"], {"positive": "1"}).tolist()
     [[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    return np.asarray(_summed(metric).counts(gold, predicted, **options), dtype=np.float64)
+    return np.asarray(summed(metric).counts(gold, predicted, **options), dtype=np.float64)
 
 
 def score_of(metric: str, sums: NDArray[np.float64]) -> Scores:
@@ -55,7 +55,7 @@ def score_of(metric: str, sums: NDArray[np.float64]) -> Scores:
     >>> float(score_of("binary_f1", counts.sum(0)))
     0.5
     """
-    return _summed(metric).score(sums)
+    return summed(metric).score(sums)
 
 
 def mistakes(metric: str, counts: Counts) -> Scores:
@@ -63,15 +63,16 @@ def mistakes(metric: str, counts: Counts) -> Scores:
 
     What was missed and what was too much, for F1; 1 for a wrong answer; the distance of scores, for Pearson's r.
     """
-    return _summed(metric).mistakes(counts)
+    return summed(metric).mistakes(counts)
 
 
 def aligned(metric: str, first: Counts, second: Counts) -> Counts:
     """The counts of a second run on the same units, so that a unit's may take the place of the first run's."""
-    return _summed(metric).aligned(first, second)
+    return summed(metric).aligned(first, second)
 
 
-def _summed(metric: str) -> Summed:
+def summed(metric: str) -> Summed:
+    """A metric of `blurb.metrics.METRICS` in two steps; UnknownName if there is none."""
     if metric not in SUMMED:
         raise UnknownName("metric with counts", metric, SUMMED)
     return SUMMED[metric]

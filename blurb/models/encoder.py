@@ -19,13 +19,13 @@ from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Units
 from blurb.models.loading import capacity, encoder_of, is_causal, tokenizer_of
 from blurb.models.source import Source
+from blurb.protocols.protocol import complete
+from blurb.protocols.settings import OWN, Settings
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear_start import linear_start
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
-from blurb.training.protocol import complete
-from blurb.training.settings import OWN, Settings
 from blurb.training.stability import prepare
 
 

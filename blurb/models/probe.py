@@ -29,11 +29,11 @@ from blurb.models.frozen import LAYERS, Frozen, fingerprint
 from blurb.models.loading import capacity, encoder_of, tokenizer_of
 from blurb.models.source import Source
 from blurb.models.vectors import Half, stored
+from blurb.protocols.protocol import complete
+from blurb.protocols.settings import Settings
 from blurb.training.chain_fit import Chained, fit_chain
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear import Design, Fit, moments, solve
-from blurb.training.protocol import complete
-from blurb.training.settings import Settings
 
 log = logging.getLogger(__name__)
 Ints = npt.NDArray[np.int64]

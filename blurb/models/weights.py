@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from blurb.errors import ModelError
+from blurb.files import file_hash
 from blurb.models.checkpoint import blamed, read_json
 
 INDEX = ".index.json"
@@ -75,8 +76,7 @@ def hash_weights(folder: Path, remote_code: bool = False) -> str:
         digest.update(json.dumps(weight_map(folder, entry.name), sort_keys=True).encode())
     code = sorted(folder.glob("*.py")) if remote_code else []
     for path in [*files, *code]:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+        digest.update(bytes.fromhex(file_hash(path)))
     return digest.hexdigest()
 
 

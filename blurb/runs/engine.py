@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from blurb.runs import corpora
+from blurb.runs import data_sources
 from blurb.runs.news import News
 from blurb.runs.store import aside_of
 from blurb.runs.worker import Job, Outcome, execute
@@ -58,7 +58,7 @@ class LocalEngine(Engine):
                 outcomes.append(execute(job, partial(hear, job)))
                 watch(outcomes[-1])
             return outcomes
-        with corpora.handed_over(job.data for job in jobs) as folder:
+        with data_sources.handed_over(job.data for job in jobs) as folder:
             return self._run_lanes(jobs, watch, hear, folder)
 
     def _run_lanes(self, jobs: Sequence[Job], watch: Watch, hear: Hear, folder: Path | None) -> list[Outcome]:
@@ -185,7 +185,7 @@ def _start_worker(threads: int, parent: int, folder: Path | None, told: Connecti
     import torch
 
     torch.set_num_threads(threads)
-    corpora.receive(folder)
+    data_sources.receive(folder)
     _told[:] = [] if told is None else [told]
     signal.signal(signal.SIGTERM, _leave)  # not before: whoever is told to end while it imports has nothing to remove
 

@@ -15,18 +15,18 @@ from blurb.errors import SettingsError
 from blurb.heads import heads, poolings
 from blurb.heads._spec import canonical, parse
 from blurb.models import Source
+from blurb.protocols import protocol
+from blurb.protocols import settings as settings_
+from blurb.protocols.protocol import Protocol
+from blurb.protocols.settings import PROBE_FIELDS, Settings
 from blurb.runs import plugins, rows
-from blurb.runs.corpora import Origin, data_hash
+from blurb.runs.data_sources import Origin, data_hash
 from blurb.runs.engine import Engine, Hear, Watch
 from blurb.runs.rows import Row
 from blurb.runs.spec import PROBE, RECIPES, Configuration, Trial
 from blurb.runs.store import Store
 from blurb.runs.worker import Job, Outcome
 from blurb.tasks import Task
-from blurb.training import protocol
-from blurb.training import settings as settings_
-from blurb.training.protocol import Protocol
-from blurb.training.settings import PROBE_FIELDS, Settings
 
 BASELINE_SETTINGS = ("max_train", "max_eval", "eval_seed", "document_unit")
 """The settings that can change what a baseline answers."""

@@ -7,7 +7,6 @@ make a row of the leaderboard stands in `<root>/<model>/rows/<key>.json` (`blurb
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
@@ -19,7 +18,7 @@ from typing import Any
 
 from blurb import names, tasks
 from blurb.errors import StoreError
-from blurb.files import write_whole
+from blurb.files import file_hash, write_whole
 from blurb.runs.spec import Trial
 from blurb.tasks import Task
 
@@ -203,7 +202,6 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def _sha256(path: Path) -> str | None:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_hash(path)
     except OSError:
         return None

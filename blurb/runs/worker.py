@@ -23,14 +23,14 @@ from blurb.errors import BlurbError, DataError, SettingsError
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
 from blurb.models import Source, Units
+from blurb.protocols.settings import limits
 from blurb.runs import plugins, rescore
-from blurb.runs.corpora import Origin, load_data
+from blurb.runs.data_sources import Origin, load_data
 from blurb.runs.environment import environment
 from blurb.runs.news import News, Reporter
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store, write_json, write_predictions
 from blurb.training import memory, tracking
-from blurb.training.settings import limits
 
 log = logging.getLogger("blurb")
 SCORED: tuple[tasks.Split, ...] = ("dev", "test")

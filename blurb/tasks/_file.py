@@ -61,7 +61,7 @@ def load(path: Path) -> Task:
         title=title,
         type=kind,
         files=_files(content["files"], path.resolve().parent, where),
-        reader="blurb.data.own:read",
+        reader="blurb.data.readers.task_file:read",
         labels=labels,
         metric=metric,
         metric_options=options,

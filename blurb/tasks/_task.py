@@ -69,7 +69,7 @@ class Task:
     :param dummified: `files` hold dummies in the place of the two entities (relations)
     :param layout: what the reader needs to know besides, for tasks from a file
     :param file: the TOML file that declares it, for tasks that are no plug-in
-    :param builder: `module:function` that makes `files` from the original release (`blurb.data.prepare`)
+    :param builder: `module:function` that makes `files` from the original release (`blurb.corpora.build`)
     :param source: where that release is, for a task with a builder
     :param hashes: hash of the canonical examples of each split, where it is known
     """

@@ -11,8 +11,8 @@ TASK = Task(
     type="ner",
     row=4,
     files=tsv_files("BC2GM"),
-    reader="blurb.data.conll:read_ner",
-    builder="blurb.data.prepare.mtl:build",
+    reader="blurb.data.readers.conll:read_ner",
+    builder="blurb.corpora.build.mtl:build",
     source=source(
         "BC2GM-IOB",
         (2894167, "46e17f4e1509483b82c03f27d6f0214020f738fb71704356fb3445eb824ab38d"),

@@ -11,8 +11,8 @@ TASK = Task(
     type="ner",
     row=1,
     files=tsv_files("BC5CDR-chem"),
-    reader="blurb.data.conll:read_ner",
-    builder="blurb.data.prepare.mtl:build",
+    reader="blurb.data.readers.conll:read_ner",
+    builder="blurb.corpora.build.mtl:build",
     source=source(
         "BC5CDR-chem-IOB",
         (983140, "165c4cd2efadd0caf1bb8f3c6bcd3acca199446bb3d55eb06d9137114c9a0b2d"),

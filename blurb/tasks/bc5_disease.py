@@ -11,8 +11,8 @@ TASK = Task(
     type="ner",
     row=2,
     files=tsv_files("BC5CDR-disease"),
-    reader="blurb.data.conll:read_ner",
-    builder="blurb.data.prepare.mtl:build",
+    reader="blurb.data.readers.conll:read_ner",
+    builder="blurb.corpora.build.mtl:build",
     source=source(
         "BC5CDR-disease-IOB",
         (976013, "d630dafe7dd67e21350cc3278dbdcfadcccbb2b63d0fda83b2427853988e5ad9"),

@@ -11,8 +11,8 @@ TASK = Task(
     type="ner",
     row=3,
     files=tsv_files("NCBI-disease"),
-    reader="blurb.data.conll:read_ner",
-    builder="blurb.data.prepare.mtl:build",
+    reader="blurb.data.readers.conll:read_ner",
+    builder="blurb.corpora.build.mtl:build",
     source=source(
         "NCBI-disease-IOB",
         (1137445, "58379baf4614b8d757d93dd7a21b202849ca99f9b9d71b49185523ff5443300c"),

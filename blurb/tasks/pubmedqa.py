@@ -14,8 +14,8 @@ TASK = Task(
         "dev": "pubmedqa/pqal_fold0/dev_set.json",
         "test": "pubmedqa/test_set.json",
     },
-    reader="blurb.data.qa:read_pubmedqa",
-    builder="blurb.data.prepare.pubmedqa:build",
+    reader="blurb.data.readers.qa:read_pubmedqa",
+    builder="blurb.corpora.build.pubmedqa:build",
     source=Source(
         page="https://github.com/pubmedqa/pubmedqa",
         files="ori_pqal.json and test_ground_truth.json, or the repository as an archive",

@@ -1,1 +1,1 @@
-"""The loop of the encoder learner, its batches, and the protocols."""
+"""The loop of the encoder learner, its batches and optimizer, and what the hardware can do."""

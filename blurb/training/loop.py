@@ -16,6 +16,7 @@ from accelerate.state import AcceleratorState
 
 from blurb.errors import TrainingError
 from blurb.inputs.features import Features, Ragged
+from blurb.protocols.settings import Settings
 from blurb.training.batches import Batch, collate, prediction_batches, training_batches
 from blurb.training.dropout import use_cpu_dropout
 from blurb.training.embedding import train_used_rows
@@ -23,7 +24,6 @@ from blurb.training.hardware import Precision, out_of_memory
 from blurb.training.masks import use_masks_without_waiting
 from blurb.training.network import Network
 from blurb.training.optimizer import adamw, learning_rate_factor
-from blurb.training.settings import Settings
 from blurb.training.tracking import Tracking
 
 log = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
+from blurb.protocols.settings import Settings
 from blurb.training.network import Network
-from blurb.training.settings import Settings
 
 
 def adamw(network: Network, settings: Settings) -> torch.optim.AdamW:

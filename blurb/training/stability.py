@@ -10,7 +10,7 @@ from typing import Any
 from torch import nn
 
 from blurb.errors import SettingsError
-from blurb.training.settings import Settings
+from blurb.protocols.settings import Settings
 
 
 def layers(encoder: nn.Module) -> list[Any]:

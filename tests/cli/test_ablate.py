@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.cli._progress import Display
-from blurb.data import demo
+from blurb.corpora import demo
 from blurb.errors import BlurbError
-from blurb.leaderboard import ablation_plot
+from blurb.plots import ablation
 from blurb.runs.worker import Outcome
 
 
@@ -141,7 +141,7 @@ def test_where_trials_fail_the_tables_are_written_all_the_same(tmp_path: Path) -
 
 
 def test_a_plot_without_matplotlib_is_refused_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ablation_plot, "find_spec", lambda name: None)
+    monkeypatch.setattr(ablation, "find_spec", lambda name: None)
     result = ablate("head", tmp_path, "--tasks", "gad", "--plot", str(tmp_path / "head.png"))
     assert "blurb-bench[plots]" in str(result.exception)
     assert list(tmp_path.iterdir()) == []

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from blurb import regression
 from blurb.cli import cli
 from blurb.errors import BlurbError
-from blurb.leaderboard import gate, tables
-from blurb.leaderboard.sides import Side
+from blurb.results import tables
+from blurb.results.sides import Side
 from blurb.runs.store import Store
-from tests.leaderboard.played import NAMES, play
+from tests.results.played import NAMES, play
 
 SHARE = 0.85
 
@@ -334,7 +335,7 @@ def test_a_published_number_in_a_leaderboard_is_a_baseline(
 
 
 def test_an_error_of_ours_is_no_regression(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
-    from blurb.leaderboard.gate import render
+    from blurb.regression import render
 
     monkeypatch.setattr(render, "cells", lambda finding: 1 / 0)
     assert blurb("check", "fell", "--baseline", "old").exit_code == 2
@@ -351,5 +352,5 @@ def test_under_the_null_the_whole_answer_is_seldom_red(runs: int) -> None:
             scores = {task: dict(enumerate(random.normal(80, 1, runs).tolist())) for task in NAMES}
             means = {task: sum(values.values()) / runs for task, values in scores.items()}
             sides.append(Side(name, means, scores))
-        red += gate.decide(sides[1], sides[0], gate.Rules()).outcome == gate.Outcome.REGRESSION
+        red += regression.decide(sides[1], sides[0], regression.Rules()).outcome == regression.Outcome.REGRESSION
     assert red / 600 <= 0.07

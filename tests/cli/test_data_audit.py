@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.data import demo
-from blurb.data.inputs import texts
-from blurb.data.read import read_split
+from blurb.corpora import demo
+from blurb.data.examples import texts
+from blurb.data.splits import read_split
 from blurb.tasks import SPLITS, select
 from tests.data import samples
 

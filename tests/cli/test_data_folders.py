@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from blurb import tasks
 from blurb.cli import cli
 from blurb.cli._request import check_files
-from blurb.data import demo
+from blurb.corpora import demo
 from blurb.errors import DataError, SettingsError
 
 

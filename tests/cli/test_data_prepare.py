@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from blurb import tasks
 from blurb.cli import cli
 from tests.conftest import ROOT
-from tests.data.originals import NAMES, punkt, put, small_lists
+from tests.corpora.originals import NAMES, punkt, put, small_lists
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.leaderboard import tables
+from blurb.results import tables
 from blurb.runs import rows
 from blurb.runs.store import Store
 from tests.runs.fakes import finish, row, trial

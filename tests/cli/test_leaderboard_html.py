@@ -8,10 +8,10 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.leaderboard import published, tables
+from blurb.results import published, tables
 from blurb.runs.store import Store
-from tests.leaderboard.page import reading
-from tests.leaderboard.played import play
+from tests.leaderboard.html import reading
+from tests.results.played import play
 
 
 def run(*arguments: str) -> tuple[int, str, BaseException | None]:
@@ -73,7 +73,7 @@ def test_nothing_is_written_if_a_file_is_wrong_or_nothing_is_there(tmp_path: Pat
 
 
 def test_the_templates_are_in_the_package() -> None:
-    folder = files("blurb.leaderboard.page") / "templates"
+    folder = files("blurb.leaderboard.html") / "templates"
     assert {one.name for one in folder.iterdir()} >= {"page.html", "parts.html", "style.css", "script.js"}
 
 

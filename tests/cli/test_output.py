@@ -6,10 +6,10 @@ import pytest
 
 from blurb.cli import compare
 from blurb.cli._output import console, show
-from blurb.leaderboard.comparison import Line
-from blurb.leaderboard.gate import Finding, Outcome, render
-from blurb.leaderboard.significance import Comparison
-from blurb.leaderboard.wording import plural, probability, signed
+from blurb.regression import Finding, Outcome, render
+from blurb.results.comparison import Line
+from blurb.statistics.welch import Comparison
+from blurb.wording import plural, probability, signed
 
 
 def test_brackets_and_colons_of_others_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:

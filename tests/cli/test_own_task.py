@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from blurb import tasks
 from blurb.cli import cli
 from blurb.errors import SettingsError
-from blurb.leaderboard.rows import gather
-from blurb.leaderboard.sides import read_lines
+from blurb.results.rows import gather
+from blurb.results.sides import read_lines
 from blurb.runs.store import Store
 
 WORDS = "Kalo\tB\nmi\tI\ntra\tO\n\nnex\tO\nVor\tB\n\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.data import demo
+from blurb.corpora import demo
 from blurb.inputs.relations import STRATEGIES
 
 SMOKE = ["--suite", "demo", "--protocol", "smoke"]

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blurb import tasks
+from blurb.corpora.originals.loading import load_original
 from blurb.data.audit import Corpus, Finding, audit, leaks
 from blurb.data.audit.alignment import entities, windows
 from blurb.data.audit.characters import characters, kinds
@@ -133,7 +134,7 @@ def test_a_document_twice_in_the_original_release_of_ncbi_disease(tmp_path: Path
     entry = "{0}|t|Mi\n{0}|a|Sey .\n{0}\t0\t2\tMi\tModifier\tD1\n\n"
     content = "\n" + "".join(map(entry.format, ("71", "8528200", "72", "8528200")))
     (tmp_path / "raw" / "NCBI" / "NCBItrainset_corpus.txt").write_text(content, encoding="utf-8")
-    corpora, _, notes = gather([task], tmp_path / "data", tmp_path / "raw")
+    corpora, _, notes = gather([task], tmp_path / "data", tmp_path / "raw", load_original=load_original)
     assert not any("8528200" in note for note in notes)
     (found,) = documents(corpora[0])
     assert (found.where, found.count, found.ids) == ("NCBItrainset_corpus.txt", 1, ("8528200",))

@@ -20,7 +20,7 @@ from blurb.data.audit.characters import characters
 from blurb.data.audit.duplicates import between, conflicts, documents, repeated
 from blurb.data.audit.shared import shared
 from blurb.data.audit.tags import illegal
-from blurb.data.inputs import texts, words
+from blurb.data.examples import texts, words
 from blurb.data.schema import Row
 from blurb.inputs.reading import Read
 from blurb.models import resolve

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from blurb import data, formulations, tasks
 from blurb.cli import cli
 from blurb.cli.data.stats import record
-from blurb.data import demo
+from blurb.corpora import demo
 from blurb.data.schema import Row
 from blurb.data.stats import NO_LABEL, QUANTILES, TABLE_8, adjacent, io_ceiling, label_counts, lengths, measure
 from blurb.formulations._majority import majority_score

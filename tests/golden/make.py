@@ -53,7 +53,7 @@ def cut(path: str, content: str) -> str:
 
 def write_data(folder: Path) -> None:
     """The synthetic suite, cut to a few examples a split."""
-    from blurb.data import demo
+    from blurb.corpora import demo
 
     for path, content in demo.files().items():
         target = folder / path
@@ -65,8 +65,8 @@ def hashes(checkpoint: Path, data: Path) -> list[tuple[str, ...]]:
     """A line of `COLUMNS` for every trial of seed 1 that can be asked for."""
     from blurb import models, tasks
     from blurb.errors import SettingsError
+    from blurb.protocols import protocol
     from blurb.runs import plan
-    from blurb.training import protocol
 
     found = []
     for learner in LEARNERS:

@@ -10,8 +10,8 @@ import pytest
 
 from blurb import models, tasks
 from blurb.models import Source
+from blurb.protocols import protocol
 from blurb.runs import plan
-from blurb.training import protocol
 from tests.golden import encoder
 from tests.golden.make import OVERRIDES
 

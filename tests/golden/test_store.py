@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.leaderboard.sides import of_file, read_lines
+from blurb.results.sides import of_file, read_lines
 from blurb.runs import rows
 from blurb.runs.store import Store
 from tests.golden import encoder

@@ -15,7 +15,7 @@ from blurb.errors import SettingsError
 from blurb.formulations import bind
 from blurb.models import Source
 from blurb.models.encoder import check
-from blurb.training.protocol import complete
+from blurb.protocols.protocol import complete
 
 
 def test_the_contracts_can_be_imported_from_the_room() -> None:

@@ -11,8 +11,8 @@ from blurb import formulations, tasks
 from blurb.errors import UnknownName
 from blurb.heads.pooling._words import word_vectors
 from blurb.inputs.words import POOLINGS
+from blurb.protocols import protocol
 from blurb.runs.plan import relevant
-from blurb.training import protocol
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)

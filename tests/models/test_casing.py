@@ -127,7 +127,7 @@ def test_the_commands_that_train_take_the_word(spoilt: Path, command: list[str],
 
 @pytest.mark.parametrize("command", ["stats", "audit"])
 def test_the_commands_that_look_take_the_word(spoilt: Path, command: str) -> None:
-    from blurb.data import demo
+    from blurb.corpora import demo
 
     look = ["data", command, "--data", str(demo.prepare()), "--tasks", "biosses", "--model", str(spoilt)]
     assert isinstance(_command(*look).exception, ModelError)

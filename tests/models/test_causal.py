@@ -18,7 +18,7 @@ from blurb.formulations import bind
 from blurb.models import resolve
 from blurb.models.encoder import check
 from blurb.models.loading import is_causal, load_encoder, tokenizer_of
-from blurb.training.protocol import complete
+from blurb.protocols.protocol import complete
 from tests import checkpoints
 
 Checkpoint = Callable[[str], Path]

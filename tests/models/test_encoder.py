@@ -19,7 +19,7 @@ from blurb.formulations import bind
 from blurb.models import Units, resolve
 from blurb.models._base import History
 from blurb.models.encoder import EncoderLearner, check
-from blurb.training.protocol import complete
+from blurb.protocols.protocol import complete
 from tests import checkpoints
 
 Checkpoint = Callable[[str], Path]

@@ -18,7 +18,7 @@ from blurb import data, formulations, models, tasks
 from blurb.heads import heads, poolings
 from blurb.models import Units
 from blurb.models.encoder import EncoderLearner
-from blurb.training import protocol
+from blurb.protocols import protocol
 from blurb.training.batches import Batch, collate
 from blurb.training.masks import use_masks_without_waiting
 from blurb.training.network import Network

@@ -22,11 +22,12 @@ from blurb.models import frozen, probe
 from blurb.models.frozen import Frozen
 from blurb.models.loading import load_encoder, tokenizer_of
 from blurb.models.probe import _folds
+from blurb.protocols import protocol
 from blurb.runs import plan
 from blurb.runs.spec import Trial
 from blurb.runs.store import Store, read_json, read_predictions
 from blurb.runs.worker import Job, Outcome, execute
-from blurb.training import linear, protocol
+from blurb.training import linear
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
 KINDS = ("ncbi-disease", "ebm-pico", "gad", "biosses", "hoc", "pubmedqa")

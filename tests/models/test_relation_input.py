@@ -16,7 +16,7 @@ from blurb.heads import poolings
 from blurb.inputs.relations import MARKERS, STRATEGIES
 from blurb.models import Units
 from blurb.models.encoder import EncoderLearner
-from blurb.training import protocol
+from blurb.protocols import protocol
 
 ROWS = [
     {

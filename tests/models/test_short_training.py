@@ -13,12 +13,12 @@ from blurb.errors import SettingsError
 from blurb.formulations import bind
 from blurb.models import Units
 from blurb.models.encoder import EncoderLearner, check
+from blurb.protocols import protocol
+from blurb.protocols.protocol import complete
 from blurb.runs import plan
 from blurb.runs.store import Store, read_json, read_predictions
 from blurb.runs.worker import execute
-from blurb.training import protocol
 from blurb.training.loop import Trainer
-from blurb.training.protocol import complete
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
 

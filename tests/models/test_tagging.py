@@ -14,7 +14,7 @@ from blurb.formulations import bind
 from blurb.inputs.tagging import SCHEMES
 from blurb.models import Units, resolve
 from blurb.models.encoder import EncoderLearner
-from blurb.training.protocol import complete
+from blurb.protocols.protocol import complete
 from tests import checkpoints
 
 

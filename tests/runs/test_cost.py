@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.cli._progress import Meanwhile
 from blurb.errors import StoreError
-from blurb.leaderboard.tables import rebuild
+from blurb.results.tables import rebuild
 from blurb.runs import rows
 from blurb.runs.spec import Trial
 from blurb.runs.store import Store

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from blurb.runs import engine
-from blurb.runs.corpora import Origin
+from blurb.runs.data_sources import Origin
 from blurb.runs.news import News
 from blurb.runs.worker import Job, Outcome
 

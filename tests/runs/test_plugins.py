@@ -13,10 +13,10 @@ import pytest
 from blurb import formulations, models, tasks
 from blurb.errors import SettingsError
 from blurb.heads import heads
+from blurb.protocols import protocol, settings
 from blurb.registry import Entry
 from blurb.runs import plan
 from blurb.runs.spec import Trial
-from blurb.training import protocol, settings
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
 HEAD = '''"""A head of one's own."""

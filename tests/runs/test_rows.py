@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from blurb.errors import DamageWarning
-from blurb.leaderboard.rows import gather
+from blurb.results.rows import gather
 from blurb.runs import rows
 from blurb.runs.rows import Row
 from blurb.runs.store import Store, write_json

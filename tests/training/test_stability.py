@@ -10,9 +10,9 @@ import torch
 
 from blurb.errors import SettingsError
 from blurb.models.loading import load_encoder
+from blurb.protocols.protocol import complete
 from blurb.training.embedding import train_used_rows
 from blurb.training.optimizer import adamw
-from blurb.training.protocol import complete
 from blurb.training.stability import layers, prepare
 
 KINDS = ("bert_uncased", "roberta", "deberta", "modernbert", "t5")

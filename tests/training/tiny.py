@@ -11,10 +11,10 @@ from transformers import BertConfig, BertModel
 from blurb.heads import heads, poolings
 from blurb.heads._base import Kind, Problem
 from blurb.inputs.features import Features, Ragged
+from blurb.protocols.protocol import complete
+from blurb.protocols.settings import Settings
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
-from blurb.training.protocol import complete
-from blurb.training.settings import Settings
 
 VOCABULARY = 60
 PAD = 0

@@ -47,9 +47,10 @@ def audit(
     """
     from blurb import tasks
     from blurb.cli._request import folders
+    from blurb.corpora.originals.loading import load_original
     from blurb.data.audit import audit as examine
     from blurb.data.audit.gather import gather
-    from blurb.data.read import elsewhere
+    from blurb.data.splits import elsewhere
     from blurb.errors import DataError, SettingsError
     from blurb.files import write_whole
 
@@ -57,7 +58,7 @@ def audit(
         raise SettingsError(f"--out writes .csv or .json, not '{out.name}'.")
     chosen = tasks.select(selection)
     folder, _ = folders("blurb", data, None, chosen, has_suite=False)
-    corpora, unreadable, notes = gather(chosen, folder, raw, reader_of(model, folder, casing))
+    corpora, unreadable, notes = gather(chosen, folder, raw, reader_of(model, folder, casing), load_original)
     if not corpora and not unreadable:
         raise DataError(f"none of the files is there.{elsewhere(chosen, folder)}", folder)
     findings = [*unreadable, *examine(corpora)]

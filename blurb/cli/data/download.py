@@ -33,7 +33,7 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
     right, 1 if something needs a registration or is not BLURB's, 2 if a fetch failed.
     """
     from blurb import tasks
-    from blurb.data.download import fetch
+    from blurb.corpora.download import fetch
     from blurb.errors import DataError
 
     chosen = tasks.select(selection)
@@ -92,7 +92,7 @@ def _by_hand(task: Task) -> str:
 
 def _check(chosen: list[Task], raw: Path, nltk_data: Path | None) -> list[Task]:
     """Prepares what is there in a temporary folder: the tasks whose files are not BLURB's data, or not all there."""
-    from blurb.data.prepare import MissingRelease, MissingTool, prepare
+    from blurb.corpora.build import MissingRelease, MissingTool, prepare
     from blurb.errors import DataError
 
     wrong = []

@@ -28,8 +28,8 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
     original is broken or --out cannot be written.
     """
     from blurb import tasks
-    from blurb.data.prepare import MissingRelease, MissingTool
-    from blurb.data.prepare import prepare as make
+    from blurb.corpora.build import MissingRelease, MissingTool
+    from blurb.corpora.build import prepare as make
     from blurb.errors import DataError
 
     chosen = tasks.select(selection)

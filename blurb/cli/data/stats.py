@@ -36,14 +36,14 @@ def stats(
     """
     from blurb import tasks
     from blurb.cli._request import folders
-    from blurb.data.read import elsewhere, path_of, read_split
+    from blurb.data.splits import elsewhere, path_of, read_split
     from blurb.data.stats import measure
     from blurb.errors import DataError
     from blurb.formulations._majority import majority_score
-    from blurb.leaderboard import stats_plot
+    from blurb.plots import input_lengths
 
     if plot is not None:
-        stats_plot.check(plot)
+        input_lengths.check(plot)
     chosen = tasks.select(selection)
     folder, _ = folders("blurb", data, None, chosen, has_suite=False)
     if not folder.is_dir():
@@ -67,7 +67,7 @@ def stats(
         columns = list(dict.fromkeys(column for row in rows_ for column in row))
         show(columns, [[row.get(column, "") for column in columns] for row in rows_], form)
     if plot is not None:
-        stats_plot.write(found, plot)
+        input_lengths.write(found, plot)
     for note in notes:
         click.echo(note, err=True)
 

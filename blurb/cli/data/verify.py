@@ -29,7 +29,7 @@ def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: 
     different, 1 otherwise, 2 if a file cannot be read.
     """
     from blurb import tasks
-    from blurb.data.read import elsewhere
+    from blurb.data.splits import elsewhere
     from blurb.data.verify import examine
     from blurb.errors import DataError
 

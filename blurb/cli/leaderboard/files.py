@@ -16,10 +16,10 @@ def merge(files: tuple[Path, ...], out: Path) -> None:
     Lines that agree are one. Where two files say something else of one run, both places are named and nothing is
     written.
     """
-    from blurb.leaderboard import merging
-    from blurb.leaderboard.wording import plural
+    from blurb.results import merge
+    from blurb.wording import plural
 
-    count = merging.merge(files, out)
+    count = merge.merge(files, out)
     click.echo(
         f"{plural(count, 'line')} of {plural(len(files), 'file')}: {out / 'results.csv'}, {out / 'leaderboard.csv'}"
     )
@@ -45,8 +45,8 @@ def add(
     """Add someone's published numbers; they appear in leaderboard.csv when it is next written."""
     from blurb import names
     from blurb.errors import SettingsError, UnknownName
-    from blurb.leaderboard import merging, published, tables
-    from blurb.leaderboard.wording import plural
+    from blurb.results import merge, published, tables
+    from blurb.wording import plural
 
     for text, option in ((model, "--model"), (source, "--source"), *([(version, "--version")] if version else [])):
         names.check(text, option, option)
@@ -72,7 +72,7 @@ def add(
         source, version, model, found, counts, printed, "recalled" if recalled else published.PRINTED
     )
     path = leaderboard.with_name("external.csv")
-    merging.add(path, row)
+    merge.add(path, row)
     click.echo(f"{model}: {plural(len(found), 'dataset')}{' and the mean' * (printed is not None)} added to {path}.")
 
 
@@ -80,17 +80,17 @@ def add(
 @click.argument("file", type=click.Path(path_type=Path))
 def validate(file: Path) -> None:
     """Is FILE a results.csv, leaderboard.csv or external.csv that blurb can read? Exit code 2, and the line, if not."""
-    from blurb.leaderboard import cells, merging, published
-    from blurb.leaderboard.sides import check_alike, of_file, read_lines
-    from blurb.leaderboard.wording import plural
+    from blurb.results import csv_files, merge, published
+    from blurb.results.sides import check_alike, of_file, read_lines
+    from blurb.wording import plural
 
-    columns, _ = cells.read(file)
+    columns, _ = csv_files.read(file)
     if columns[: len(published.COLUMNS)] == published.COLUMNS:
         rows = [f"{row.model} ({row.source}): {plural(len(row.scores), 'dataset')}" for row in published.read(file)]
     else:
         lines = read_lines(file)
         if "metric" in lines[0][1]:
-            check_alike([(file, number, line) for number, line in lines], merging.ALIKE)
+            check_alike([(file, number, line) for number, line in lines], merge.ALIKE)
         rows = [f"{side.name}: {plural(len(side.means), 'dataset')}" for _, side in of_file(file, "test", alone=True)]
     for row in rows:
         click.echo(row)

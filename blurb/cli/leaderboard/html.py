@@ -25,13 +25,13 @@ def command(
     """
     from blurb.errors import SettingsError
     from blurb.files import write_whole
-    from blurb.leaderboard import page
-    from blurb.leaderboard.wording import plural
+    from blurb.leaderboard import html
+    from blurb.wording import plural
 
     if not output.is_dir() and not results and no_published:
         raise SettingsError(f"There is no store at {output} and no --results: the page would be empty.")
-    found = page.collect(output, results, ablations, title, with_published=not no_published)
-    write_whole(out, page.render(found).encode())
+    found = html.collect(output, results, ablations, title, with_published=not no_published)
+    write_whole(out, html.render(found).encode())
     own = [entry.kind != "published" for board in found.boards for entry in board.entries]
     others = f", {own.count(False)} published" if False in own else ""
     click.echo(f"{out}: {plural(own.count(True), 'row')} of yours{others}.")

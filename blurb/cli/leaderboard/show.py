@@ -10,8 +10,8 @@ import click
 from blurb.cli._output import FORMATS, show
 
 if TYPE_CHECKING:
-    from blurb.leaderboard.board import Entry
-    from blurb.leaderboard.rows import Result
+    from blurb.leaderboard.ranking import Entry
+    from blurb.results.rows import Result
     from blurb.tasks import Split
 
 
@@ -41,14 +41,15 @@ def command(
     """
     from blurb import tasks
     from blurb.errors import SettingsError, UnknownName
-    from blurb.leaderboard import board, published
-    from blurb.leaderboard.rows import gather, names
-    from blurb.leaderboard.tables import NAMES
+    from blurb.leaderboard import ranking
+    from blurb.results import published
+    from blurb.results.rows import gather, names
+    from blurb.results.tables import NAMES
     from blurb.runs.store import Store
 
-    if column not in (*NAMES, *tasks.TYPES, board.SCORE):
-        raise UnknownName("column", column, [*NAMES, *tasks.TYPES, board.SCORE])
-    rows = board.select(gather(Store(output)), model, protocol, head)
+    if column not in (*NAMES, *tasks.TYPES, ranking.SCORE):
+        raise UnknownName("column", column, [*NAMES, *tasks.TYPES, ranking.SCORE])
+    rows = ranking.select(gather(Store(output)), model, protocol, head)
     suites = {row.configuration.suite for row in rows}
     suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
     rows = [row for row in rows if row.configuration.suite == suite]
@@ -56,16 +57,16 @@ def command(
         raise SettingsError(f"{output}: there is no finished row that fits.")
     left_out = _leaks(rows, data) if without else None
     entries = [
-        board.of_result(row, not no_intervals, left_out, label) for row, label in zip(rows, names(rows), strict=True)
+        ranking.of_result(row, not no_intervals, left_out, label) for row, label in zip(rows, names(rows), strict=True)
     ]
     if not no_published and not left_out and suite == "blurb":
-        entries += [board.of_published(row) for row in published.shipped()]
-    shown = NAMES if datasets else (*tasks.TYPES, board.SCORE)
+        entries += [ranking.of_published(row) for row in published.shipped()]
+    shown = NAMES if datasets else (*tasks.TYPES, ranking.SCORE)
     if column not in shown:
         shown = (*shown, column)
     lines = [
         (rank, entry.name, *(_cell(entry, name, form) for name in shown), "/".join(map(str, sorted(entry.runs))))
-        for rank, entry in board.ranked(entries, column)
+        for rank, entry in ranking.ranked(entries, column)
     ]
     show(("rank", "row", *shown, "runs"), lines, form, numbers=("rank", *shown, "runs"))
     for entry in entries if form == "table" else ():
@@ -121,14 +122,15 @@ def published_rows(form: str) -> None:
     numbers: printed (read in that source), quoted (second hand) or recalled.
     """
     from blurb import tasks
-    from blurb.leaderboard import board, published
-    from blurb.leaderboard.score import blurb_score
+    from blurb.leaderboard import ranking
+    from blurb.results import published
+    from blurb.results.score import blurb_score
 
     columns = ("row", "version", *tasks.TYPES, "score", "recomputed", "numbers")
     rows = []
     for row in published.shipped():
-        entry = board.of_published(row)
-        cells = (f"{entry.values[name]:.2f}" if name in entry.values else "" for name in (*tasks.TYPES, board.SCORE))
+        entry = ranking.of_published(row)
+        cells = (f"{entry.values[name]:.2f}" if name in entry.values else "" for name in (*tasks.TYPES, ranking.SCORE))
         again = blurb_score(row.scores)
         rows.append((entry.name, row.version, *cells, "" if again is None else f"{again:.2f}", row.certainty))
     show(columns, rows, form, numbers=columns[2:-1])

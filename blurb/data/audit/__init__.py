@@ -36,7 +36,7 @@ def audit(corpora: Sequence[Corpus]) -> list[Finding]:
 def leaks(task: Task, splits: Mapping[Split, Iterable[Row]]) -> set[str]:
     """Ids of the test examples of a task whose input is in train, letter by letter and however short it is.
 
-    :param splits: train and test, as rows or as the datasets of `blurb.data.load`
+    :param splits: train and test, as rows or as the datasets of `blurb.data.loading`
 
     >>> train = [{"id": "train.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]}]
     >>> test = [{"id": "test.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]},

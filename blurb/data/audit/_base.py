@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from blurb.data.inputs import identity, words
+from blurb.data.examples import identity, words
 from blurb.data.schema import Row
 from blurb.inputs.reading import Reading
 from blurb.tasks import Split, Task

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from blurb.data.audit._base import Corpus, Finding
-from blurb.data.inputs import texts
+from blurb.data.examples import texts
 from blurb.data.schema import Row
 
 BLANKS = "may not be read as a blank"

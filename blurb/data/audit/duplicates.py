@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from blurb.data.audit._base import Corpus, Finding, group, ids, long
-from blurb.data.inputs import answer
+from blurb.data.examples import answer
 from blurb.data.schema import Row
 from blurb.tasks import Split
 

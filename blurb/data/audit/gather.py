@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from blurb.data._text import decode
 from blurb.data.audit._base import Corpus, Finding
-from blurb.data.load import load_original
-from blurb.data.read import path_of, read_split
+from blurb.data.loading import TaskData
+from blurb.data.readers._files import decode
+from blurb.data.splits import path_of, read_split
 from blurb.errors import BlurbError, DataError
 from blurb.inputs.reading import Read
-from blurb.tasks import SPLITS, Task
+from blurb.tasks import SPLITS, Split, Task
 
 HEADERS = {"ncbi-disease": r"NCBI(?:train|develop|test)set_corpus\.txt"}
 """Original releases in PubTator's format, of tasks whose BLURB files name no documents: pattern of the file names."""
@@ -20,10 +20,15 @@ TITLE = re.compile(r"^(\d+)\|t\|", re.MULTILINE)
 
 
 def gather(
-    tasks: Sequence[Task], folder: Path, raw: Path | None = None, read: Read | None = None
+    tasks: Sequence[Task],
+    folder: Path,
+    raw: Path | None = None,
+    read: Read | None = None,
+    load_original: Callable[[Task, Path, Iterable[Split]], TaskData] | None = None,
 ) -> tuple[list[Corpus], list[Finding], list[str]]:
     """The corpora; findings for what cannot be read; and a note on everything that is not there.
 
+    :param load_original: reads the originals of a task below `raw` (`blurb.corpora.originals`, a floor above)
     :raises DataError: if a folder does not exist
     """
     for path, option in ((folder, "data"), (raw, "raw")):
@@ -47,7 +52,7 @@ def gather(
                 continue
             files[split] = path.read_bytes()
         originals = {}
-        if raw is not None and task.dummified and task.original:
+        if load_original is not None and raw is not None and task.dummified and task.original:
             try:
                 loaded = load_original(task, raw, splits)
                 originals = {split: dataset.to_list() for split, dataset in loaded.splits.items()}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from blurb.data.audit._base import LONG, Corpus, Finding
-from blurb.data.inputs import texts
+from blurb.data.examples import texts
 from blurb.data.schema import Row
 
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+")

@@ -192,8 +192,8 @@ def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tupl
     """Type of the task and cost of a trial."""
     from blurb import formulations, tasks
     from blurb.models.shape import of_source
+    from blurb.protocols.protocol import complete
     from blurb.training.hardware import choose_device
-    from blurb.training.protocol import complete
 
     task = tasks.get(job.data.task)
     encoder = rates.get((job.source.location, job.trial.precision))

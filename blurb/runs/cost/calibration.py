@@ -21,6 +21,7 @@ from blurb.inputs.texts import encode_texts
 from blurb.models import Source
 from blurb.models.loading import load_encoder, tokenizer_of
 from blurb.models.shape import of_source
+from blurb.protocols.protocol import complete
 from blurb.runs.cost import rates
 from blurb.runs.cost.rates import Rates
 from blurb.training.embedding import train_used_rows
@@ -28,7 +29,6 @@ from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.loop import Trainer
 from blurb.training.memory import give_back
 from blurb.training.network import Network
-from blurb.training.protocol import complete
 
 clock = time.perf_counter
 """What tells the time; `benchmarks/estimates.py` takes that of the process, as other work may run on the machine."""

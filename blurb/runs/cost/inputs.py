@@ -16,11 +16,11 @@ from blurb.inputs.features import RAGGED, Features
 from blurb.models import Units
 from blurb.models.loading import tokenizer_of
 from blurb.models.shape import Shape
-from blurb.runs.corpora import load_data
+from blurb.protocols.protocol import complete
+from blurb.protocols.settings import Settings, limits
 from blurb.runs.cost.passes import Ints, Lengths
+from blurb.runs.data_sources import load_data
 from blurb.runs.worker import Job, units_of
-from blurb.training.protocol import complete
-from blurb.training.settings import Settings, limits
 
 SAMPLE = 256
 """Units of a split that are tokenised where its features are not kept: the mean length is then known to some 3 %."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from blurb import tasks
+from blurb.protocols.settings import Settings
 from blurb.runs.cost import passes
 from blurb.runs.cost.inputs import used
 from blurb.runs.cost.passes import Batches, Lengths
 from blurb.runs.cost.rates import Rates
-from blurb.training.settings import Settings
 
 UNIT = 6e-5
 """Seconds of a predicted unit outside of the encoder: names of labels, metric, file."""

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from blurb import models, tasks
-from blurb.data import demo
+from blurb.corpora import demo
 from blurb.models.shape import Shape
+from blurb.protocols import protocol
 from blurb.runs import plan
 from blurb.runs.cost import Cost, Estimate, Trial
 from blurb.runs.cost.history import Correction
 from blurb.runs.cost.learners import Ask
 from blurb.runs.cost.passes import Lengths
 from blurb.runs.cost.rates import Rates
-from blurb.training import protocol
 
 EVERY = (8, 32, 128, 512)
 

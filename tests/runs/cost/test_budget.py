@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from blurb.errors import SettingsError
+from blurb.protocols import protocol
 from blurb.runs.cost import budget
 from blurb.runs.cost.budget import LADDER, choose, duration, seconds_of, size
-from blurb.training import protocol
 from tests.runs.cost.settings import estimate
 
 FAST = {"gad": 60, "biosses": 5, "hoc": 120}

@@ -1,0 +1,1 @@
+"""Studies on finished runs: kinds of mistakes, ablations."""

@@ -1,0 +1,91 @@
+"""`<axis>.csv` and `<axis>.md` of an ablation: our numbers beside the published ones (docs/ablations.md)."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from blurb.analysis.ablations import Grid
+from blurb.files import write_whole
+from blurb.results.rows import Result
+from blurb.results.tables import configuration, write_csv
+from blurb.statistics.welch import compare
+from blurb.wording import probability, signed
+
+SCHEMA = 1
+SHOWN = (
+    "cell", "task", "mean", "sd", "seeds", "difference", "p", "verdict", "published", "published_difference",
+)  # fmt: skip
+NUMBERS = ("mean", "sd", "seeds", "difference", "p", "published", "published_difference")
+COLUMNS = ("schema", "axis", "model", "weights", "protocol", "overrides", "precision", "data", *SHOWN)
+
+
+def lines(grid: Grid, results: Sequence[Result | None], datasets: Sequence[str]) -> list[dict[str, str]]:
+    """A line per cell and dataset, in the order of the grid.
+
+    :param results: what the store has of each cell, None for nothing
+    """
+    found = []
+    for index, (cell, result) in enumerate(zip(grid.cells, results, strict=True)):
+        for dataset in datasets:
+            values = _values(result, dataset)
+            line = {"cell": cell.text, "task": dataset, "seeds": str(len(values))}
+            if values:
+                line["mean"] = f"{statistics.fmean(values):.2f}"
+            if len(values) > 1:
+                line["sd"] = f"{statistics.stdev(values):.2f}"
+            published = cell.published.get(dataset)
+            if published is not None:
+                line["published"] = f"{published:.2f}"
+            if index:
+                comparison = compare(values, _values(results[0], dataset))
+                line["verdict"] = comparison.verdict
+                if comparison.difference is not None:
+                    line["difference"] = signed(comparison.difference)
+                if comparison.p is not None:
+                    line["p"] = f"{comparison.p:.4f}"
+                if published is not None:
+                    line["published_difference"] = signed(published - grid.cells[0].published[dataset])
+            else:
+                line["verdict"] = "default"
+            if result is not None:
+                line |= {"model": result.model, "weights": result.weights[:12], **configuration(result)}
+                line["data"] = result.data
+            found.append({"schema": str(SCHEMA), "axis": grid.axis, **line})
+    return found
+
+
+def write(grid: Grid, found: list[dict[str, str]], folder: Path, caption: str) -> tuple[Path, Path]:
+    """Writes both files of an axis into a folder (made if need be); an earlier ablation of the axis is replaced."""
+    folder.mkdir(parents=True, exist_ok=True)
+    table, page = folder / f"{grid.axis}.csv", folder / f"{grid.axis}.md"
+    write_csv(table, COLUMNS, found)
+    write_whole(page, _markdown(grid, found, caption).encode())
+    return table, page
+
+
+def titles() -> list[str]:
+    """The columns that people are shown."""
+    return [column.replace("_", " ") for column in SHOWN]
+
+
+def readable(line: Mapping[str, str]) -> list[str]:
+    """The cells of a line that people are shown: p as everywhere, where the file has four digits."""
+    p = line.get("p", "")
+    return [probability(float(p)) if column == "p" and p else line.get(column, "") for column in SHOWN]
+
+
+def _values(result: Result | None, dataset: str) -> list[float]:
+    return result.values(dataset) if result is not None else []
+
+
+def _markdown(grid: Grid, found: list[dict[str, str]], caption: str) -> str:
+    rules = ["---:" if column in NUMBERS else "---" for column in SHOWN]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in [titles(), rules, *map(readable, found)])
+    source = f"Published: PubMedBERT in {grid.source}. " if any("published" in line for line in found) else ""
+    return (
+        f"# Ablation: {grid.axis}\n\n{caption}\n\n{table}\n\n"
+        f"{source}Differences are to the first cell; the verdict is Welch's t-test "
+        "over seeds at 5 %, which does not cover the choice of test units.\n"
+    )

@@ -1,0 +1,127 @@
+"""NER and PICO: entities that were missed, invented, cut elsewhere or called by another name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from blurb.analysis.errors._base import Example, Report, Table, share
+from blurb.inputs.tagging import Span, spans
+from blurb.tasks import Task
+
+KINDS = ("correct", "boundary", "type", "boundary and type", "missed", "spurious")
+LONGEST = 4
+CONTEXT = 6
+"""Words that are shown on either side."""
+
+
+def analyse(
+    task: Task, columns: Mapping[str, Sequence[Any]], rows: Mapping[str, Mapping[str, Any]],
+    train: Sequence[Mapping[str, Any]],
+) -> Report:  # fmt: skip
+    """Kinds of mistakes; what was found by length, and by whether train has the same words as an entity.
+
+    PICO is scored by word; its entities here are runs of one label, and a table says which words become what.
+    """
+    kinds: Counter[str] = Counter()
+    by_length: Counter[tuple[str, bool]] = Counter()
+    by_seen: Counter[tuple[bool, bool]] = Counter()
+    examples: list[Example] = []
+    known = {_words(row["tokens"], span) for row in train for span in spans(row["tags"])}
+    for unit, gold, predicted in zip(columns["id"], columns["gold"], columns["prediction"], strict=True):
+        tokens = rows.get(unit, {}).get("tokens")
+        for kind, right, given in pairs(spans(gold), spans(predicted)):
+            kinds[kind] += 1
+            if right is not None:
+                length = right.end - right.start
+                by_length[str(length) if length < LONGEST else f"{LONGEST} or more", kind == "correct"] += 1
+                if tokens and train:
+                    by_seen[_words(tokens, right) in known, kind == "correct"] += 1
+            if kind != "correct":
+                examples.append(Example(unit, kind, _name(right), _name(given), _context(tokens, right, given)))
+    total = sum(count for kind, count in kinds.items() if kind != "correct")
+    tables = [
+        Table(
+            "kinds of mistakes", ("kind", "entities", "% of mistakes"),
+            [(kind, kinds[kind], "" if kind == "correct" else share(kinds[kind], total)) for kind in KINDS],
+        ),
+        _found("gold entities by length", "words", by_length, sorted({length for length, _ in by_length})),
+    ]  # fmt: skip
+    if by_seen:
+        names = {True: "seen in train", False: "unseen"}
+        tables.append(
+            _found(
+                "gold entities by their words in train", "words",
+                Counter({(names[seen], right): count for (seen, right), count in by_seen.items()}), names.values(),
+            )
+        )  # fmt: skip
+    if len(task.labels) > 1:
+        tables.append(_confusion(task, columns))
+    return Report(tables, examples)
+
+
+def pairs(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[str, Span | None, Span | None]]:
+    """Every entity of both sides once: its kind, the right one, the given one.
+
+    Equal ones first; of the rest, those that overlap belong together, the largest overlap first.
+    """
+    equal = set(gold) & set(predicted)
+    for span in gold:
+        if span in equal:
+            yield "correct", span, span
+    left = [span for span in gold if span not in equal]
+    given = [span for span in predicted if span not in equal]
+    overlaps = [(min(a.end, b.end) - max(a.start, b.start), -a.start, -b.start, a, b) for a in left for b in given]
+    overlaps.sort(reverse=True)
+    used: set[tuple[str, Span]] = set()
+    for size, _, _, a, b in overlaps:
+        if size > 0 and ("gold", a) not in used and ("given", b) not in used:
+            used |= {("gold", a), ("given", b)}
+            same = (a.start, a.end) == (b.start, b.end)
+            yield "type" if same else "boundary" if a.type == b.type else "boundary and type", a, b
+    yield from (("missed", span, None) for span in left if ("gold", span) not in used)
+    yield from (("spurious", None, span) for span in given if ("given", span) not in used)
+
+
+def _found(title: str, column: str, counts: Counter[Any], names: Any) -> Table:
+    rows = []
+    for name in names:
+        right, whole = counts[name, True], counts[name, True] + counts[name, False]
+        if whole:
+            rows.append((name, whole, right, share(right, whole)))
+    return Table(title, (column, "gold", "found", "recall"), rows)
+
+
+def _confusion(task: Task, columns: Mapping[str, Sequence[Any]]) -> Table:
+    names = [*task.labels, "O"]
+    counts = Counter(
+        (right.partition("-")[2] or "O", given.partition("-")[2] or "O")
+        for gold, predicted in zip(columns["gold"], columns["prediction"], strict=True)
+        for right, given in zip(gold, predicted, strict=True)
+    )
+    rows = [(right, *(counts[right, given] for given in names)) for right in names]
+    return Table("words: right label by row, given label by column", ("label", *names), rows)
+
+
+def _words(tokens: Sequence[str], span: Span) -> str:
+    return " ".join(tokens[span.start : span.end]).lower()
+
+
+def _name(span: Span | None) -> str:
+    return "" if span is None else f"{span.type or 'entity'} {span.start}-{span.end}"
+
+
+def _context(tokens: Sequence[str] | None, right: Span | None, given: Span | None) -> str:
+    """The words around, the right entity in [ ], the given one in { }."""
+    if not tokens:
+        return ""
+    there = [span for span in (right, given) if span is not None]
+    low = max(0, min(span.start for span in there) - CONTEXT)
+    high = min(len(tokens), max(span.end for span in there) + CONTEXT)
+    words = list(tokens)
+    for span, (opens, closes) in ((right, "[]"), (given, "{}")):
+        if span is not None:
+            words[span.start] = opens + words[span.start]
+            words[span.end - 1] += closes
+    return ("... " if low else "") + " ".join(words[low:high]) + (" ..." if high < len(tokens) else "")

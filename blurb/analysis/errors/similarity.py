@@ -1,0 +1,42 @@
+"""Similarity: where the scores are farthest from the annotators'."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from blurb.analysis.errors._base import Example, Report, Table
+from blurb.tasks import Task
+from blurb.wording import signed
+
+BANDS = 4
+
+
+def analyse(
+    task: Task, columns: Mapping[str, Sequence[Any]], rows: Mapping[str, Mapping[str, Any]],
+    train: Sequence[Mapping[str, Any]],
+) -> Report:  # fmt: skip
+    """Mean residual by bands of the right score; every pair is an example, the farthest first."""
+    low, high = (float(str(task.metric_options.get(name, bound))) for name, bound in (("low", 0), ("high", 4)))
+    width = (high - low) / BANDS
+    answers = list(zip(columns["id"], columns["gold"], columns["prediction"], strict=True))
+    table: list[tuple[object, ...]] = []
+    for band in range(BANDS):
+        start, end = low + band * width, low + (band + 1) * width
+        inside = [
+            predicted - gold for _, gold, predicted in answers
+            if start <= gold < end or (band == BANDS - 1 and gold == high)
+        ]  # fmt: skip
+        if inside:
+            spread = f"{statistics.stdev(inside):.2f}" if len(inside) > 1 else ""
+            table.append((f"{start:g} to {end:g}", len(inside), signed(statistics.fmean(inside)), spread))
+    examples = [
+        Example(
+            unit, "too high" if predicted > gold else "too low", f"{gold:.2f}", f"{predicted:.2f}",
+            " / ".join((rows[unit]["text_a"], rows[unit]["text_b"])) if unit in rows else "", abs(predicted - gold),
+        )
+        for unit, gold, predicted in answers
+    ]  # fmt: skip
+    columns_ = ("right score", "pairs", "mean residual", "sd")
+    return Report([Table("predicted minus right", columns_, table)], examples)

@@ -1,0 +1,1 @@
+"""Getting and making corpora, once a machine: download, archives, originals, building the layout, the demo suite."""

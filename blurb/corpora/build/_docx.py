@@ -1,0 +1,52 @@
+"""The one table of a Word document. A .docx is XML in a zip archive; a whole library for it would earn little."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from blurb.corpora.releases import SourceFile
+from blurb.corpora.releases.archives import content_of
+from blurb.errors import DataError
+
+BODY = "word/document.xml"
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+BETWEEN = {f"{W}br": "\n", f"{W}cr": "\n", f"{W}tab": "\t"}
+
+
+def table(file: SourceFile, columns: int, header: str) -> list[list[str]]:
+    """The cells of the rows below the header, whitespace within them made one blank and cut off at the ends.
+
+    :param header: pattern that the cells of the first row match, joined by ` | `
+    :raises DataError: not a Word document, not safe XML, or another table than expected
+    """
+    tables = list(_body(file).iter(f"{W}tbl"))
+    if len(tables) != 1:
+        raise DataError(f"expected one table, found {len(tables)}.", file.path)
+    rows = [[_text(cell) for cell in row.findall(f"{W}tc")] for row in tables[0].iter(f"{W}tr")]
+    first = " | ".join(rows[0] if rows else [])
+    if not re.fullmatch(header, first):
+        raise DataError(f"this is another table: its first row is {first[:80]!r}.", file.path)
+    for number, row in enumerate(rows[1:], 1):
+        if len(row) != columns:
+            raise DataError(f"row {number} of the table has {len(row)} cells, not {columns}.", file.path)
+    return rows[1:]
+
+
+def _body(file: SourceFile) -> Any:
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, fromstring
+
+    path = file.path / BODY
+    try:
+        return fromstring(content_of(file.content, BODY, file.path))
+    except (ParseError, DefusedXmlException, LookupError, ValueError) as error:  # LookupError: an unknown encoding
+        raise DataError(f"not well-formed or not safe XML: {error}.", path) from None
+
+
+def _text(cell: Any) -> str:
+    paragraphs = (
+        "".join((part.text or "") if part.tag == f"{W}t" else BETWEEN.get(part.tag, "") for part in paragraph.iter())
+        for paragraph in cell.iter(f"{W}p")
+    )
+    return re.sub(r"[\n\t]+", " ", "\n".join(paragraphs)).strip()

@@ -1,0 +1,17 @@
+"""BC5-chem, BC5-disease, NCBI-disease and BC2GM from the CoNLL files of Crichton et al. (MTL-Bioinformatics-2016)."""
+
+from __future__ import annotations
+
+from blurb.corpora.build._conll import untyped
+from blurb.corpora.releases import Release
+from blurb.tasks import Split, Task
+
+FILES: dict[Split, str] = {"train": "train", "dev": "devel", "test": "test"}
+ARCHIVES = ("MTL-Bioinformatics-2016*",)
+
+
+def build(release: Release, task: Task) -> dict[Split, str]:
+    """BLURB's folder has the name of the MTL one without `-IOB`; the splits are MTL's."""
+    names = {split: f"{task.files[split].split('/')[0]}-IOB/{name}.tsv" for split, name in FILES.items()}
+    found = release.files(names.values(), ARCHIVES)
+    return {split: "".join(untyped(found[name].lines(), found[name].path)) for split, name in names.items()}

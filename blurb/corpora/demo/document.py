@@ -1,0 +1,71 @@
+"""HoC: which of ten hallmarks does each sentence of an abstract speak of? Any number of them, most often none or one.
+
+Learnable: each hallmark has its words. Not trivial: some words belong to two hallmarks, a sentence may speak of two at
+once, a negated sentence speaks of none, and four labels in a hundred are missing.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from blurb.corpora.demo.lexicon import Grammar, Lexicon, expand, fill, plain, stream
+
+MISSED = 0.04  # share of labels that the annotator overlooked
+SIZES = {"train": 220, "dev": 36, "test": 60}  # abstracts
+FIRST_PMID = {"train": 94000001, "dev": 94100001, "test": 94200001}
+
+# In the order of the label string, alphabetical as in BLURB; the hallmark's own name is in no sentence.
+HALLMARKS: tuple[tuple[str, ...], ...] = (
+    ("migration", "spread to distant nodes", "loss of adhesion", "crossing of the basement layer", "motility"),
+    ("escape from killer cells", "checkpoint display", "hidden antigens", "silent T cells", "tolerance"),
+    ("lactate output", "glucose uptake", "aerobic sugar burning", "fuel switching", "a starved mitochondrion"),
+    ("telomere upkeep", "endless division", "telomerase activity", "bypass of senescence", "serial passage"),
+    ("lost contact inhibition", "deaf brakes on the cycle", "a silenced checkpoint gene", "cycle entry without a stop",
+     "bypass of senescence"),
+    ("strand breaks", "faulty repair", "broken chromosomes", "mutation load", "mismatch errors"),
+    ("vessel sprouting", "new capillaries", "tube formation", "blood supply", "hypoxia signals"),
+    ("blocked apoptosis", "survival under stress", "caspase silence", "death receptor loss", "stressed mitochondria"),
+    ("growth factor release", "autocrine loops", "rapid doubling", "mitogen signals", "endless division"),
+    ("cytokine storms", "macrophage influx", "inflamed stroma", "chronic irritation", "hypoxia signals"),
+)  # fmt: skip
+GRAMMAR: Grammar = {
+    "one": ("<open> , {0} <moved> in <GENE> null cells .", "<CHEM> caused {0} <site> .", "{0} <moved> after <CHEM> .",
+            "<GENE> is needed for {0} <when> .", "tumours of the <organ> showed {0} ."),
+    "two": ("{0} and {1} <moved> with <CHEM> .", "<GENE> ties {0} to {1} <when> .", "<open> , {0} came with {1} ."),
+    "not": ("<CHEM> had nothing to do with {0} .", "we did not study {0} <site> .", "{0} lay beyond our scope ."),
+    "none": ("we treated <count> <host> with <CHEM> .", "samples of the <organ> were frozen <when> .",
+             "the role of <GENE> in <DIS> is not known .", "<open> , <GENE> was cloned <site> .",
+             "all <host> gave samples of the <organ> .", "further work on <CHEM> is planned ."),
+    "moved": ("rose", "appeared", "returned", "vanished", "prevailed", "fell"),
+}  # fmt: skip
+
+
+def sentence(rng: random.Random) -> tuple[str, set[int]]:
+    """A template sentence and the hallmarks that it speaks of."""
+    kind = rng.choices(("one", "two", "not", "none"), (50, 20, 6, 24))[0]
+    topics = rng.sample(range(len(HALLMARKS)), 2 if kind == "two" else 1)
+    cues = [rng.choice(HALLMARKS[topic]) for topic in topics]
+    # A cue that two hallmarks share means the one drawn, as context outside the sentence would tell an annotator.
+    found = set(topics) if kind in ("one", "two") else set[int]()
+    return expand(rng, f"<{kind}>", GRAMMAR).format(*cues), {topic for topic in found if rng.random() >= MISSED}
+
+
+def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
+    """(relative path, content) of every file of this type."""
+    elsewhere: set[str] = set()  # sentences of the splits before: none comes twice, or the test would be a memory test
+    for split, size in SIZES.items():
+        rng = stream(seed, "HoC", split)
+        terminals = words.terminals(rng, split)
+        lines, here = ["labels\tsentence\tindex"], set[str]()
+        for number in range(size):
+            for place in range(rng.randint(3, 5)):
+                text = ""
+                while not text or text in elsewhere:
+                    template, found = sentence(rng)
+                    text = plain(fill(template, terminals))
+                here.add(text)
+                labels = ",".join(f"{topic}_{int(topic in found)}" for topic in range(len(HALLMARKS)))
+                lines.append(f"{labels}\t{text}\t{FIRST_PMID[split] + number}_s{place}")
+        elsewhere |= here
+        yield f"HoC/{split}.tsv", "\n".join(lines) + "\n"

@@ -1,0 +1,177 @@
+"""ChemProt, DDI and GAD: what does a sentence say about its two masked entities?
+
+Learnable: each label has cue phrases of its own ("blunted", "is converted by"). Not trivial: some cues serve two labels
+and a second word decides; a sentence may hold the cue for another entity than the masked one, and makes one row for
+each; overlapping pairs are negative whatever is said of them; four labels in a hundred are wrong.
+
+ChemProt and DDI come a second time with the names that were masked (`originals`), as the real releases have them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from blurb.corpora.demo import originals
+from blurb.corpora.demo.lexicon import Grammar, Lexicon, expand, fill, flip, plain, stream
+from blurb.data.schema import Row
+from blurb.tasks import SPLITS
+
+NOISE = 0.04  # share of rows with a wrong label
+RIVAL = 0.18  # share of sentences that name a second, unrelated entity and make two rows
+OVERLAP = 25  # each 25th sentence has two entities that share their words (a count: no split may lack them)
+
+GRAMMAR: Grammar = {
+    "frame": ("<open> , {0} {cue} {1} <tail> .", "{0} <aside> {cue} {1} <tail> .", "we saw that {0} {cue} {1} <tail> .",
+              "of {1} and {0} , the latter {cue} the former <tail> ."),
+    "rival": ("{0} {cue} {1} , while {2} {none} it .", "<open> , {2} {none} {1} , whereas {0} {cue} it ."),
+    "aside": ("", ", given alone ,", ", at all doses ,", "<site>", "in <host>"),
+    "tail": ("", "<when>", "<site>", "in <count> <host>", "in the <organ>"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One dataset: masks of its two entities, terminals of names beside them, cues by label, sizes of the splits."""
+
+    name: str
+    masks: tuple[str, str]
+    overlap: str | None
+    names: tuple[str, str]
+    cues: Mapping[str, Sequence[str]]
+    negative: str
+    none: Sequence[str]
+    negatives: float
+    sizes: tuple[int, int, int]
+
+
+CORPORA = (
+    Corpus(
+        name="chemprot",
+        masks=("@CHEMICAL$", "@GENE$"),
+        overlap="@CHEM-GENE$",
+        names=("<CHEM>", "<GENE>"),
+        cues={
+            "CPR:3": ("induced", "boosted", "switched on", "raised the output of", "shifted , upwards ,"),
+            "CPR:4": ("blunted", "suppressed", "blocked", "cut the output of", "shifted , downwards ,"),
+            "CPR:5": ("is an agonist at", "mimicked the ligand of", "fired", "docked to , and woke ,"),
+            "CPR:6": ("is an antagonist at", "displaced the ligand of", "silenced", "docked to , and masked ,"),
+            "CPR:9": ("is a substrate of", "is converted by", "was cleaved by", "is cleared through"),
+        },
+        negative="false",
+        none=("was measured beside", "left no trace on", "is unlike", "was stored with", "did not reach"),
+        negatives=0.35,
+        sizes=(900, 120, 240),
+    ),
+    Corpus(
+        name="DDI",
+        masks=("@DRUG$", "@DRUG$"),
+        overlap="@DRUG-DRUG$",
+        names=("<CHEM>", "<CHEM>"),
+        cues={
+            "DDI-advise": ("should not be given with", "needs a lower dose beside", "calls for caution with",
+                           "must be stopped before", "if used , should be kept from"),
+            "DDI-effect": ("deepens the sleep caused by", "adds to the toxicity of", "weakens the benefit of",
+                           "worsens tremor under", "alters the action of"),
+            "DDI-int": ("may interact with", "is known to interact with", "has interactions with"),
+            "DDI-mechanism": ("slows the clearance of", "raises the plasma level of", "delays the uptake of",
+                              "halves the peak of", "alters the kinetics of"),
+        },
+        negative="DDI-false",
+        none=("is sold in packs like", "was studied apart from", "resembles", "is older than", "does not alter"),
+        negatives=0.35,
+        sizes=(900, 120, 240),
+    ),
+    Corpus(
+        name="GAD",
+        masks=("@GENE$", "@DISEASE$"),
+        overlap=None,
+        names=("<GENE>", "<DIS>"),
+        cues={"1": ("made carriers prone to", "raised the risk of", "was associated with", "predicted early",
+                    "doubled the odds of", "may shape the course of", "was linked , firmly , to")},
+        negative="0",
+        none=("told nothing about", "left the risk of", "showed no association with", "had no part in",
+              "was as common without", "failed to predict", "was linked , wrongly , to"),
+        negatives=0.55,
+        sizes=(700, 120, 240),
+    ),
+)  # fmt: skip
+
+
+class Sentence(NamedTuple):
+    """A frame with slots ({0}, {1}, ...) and its rows: what fills the slots (masks, terminals of names), the label."""
+
+    frame: str
+    rows: list[tuple[tuple[str, ...], str]]
+
+    def text(self, fillers: Sequence[str]) -> str:
+        """The running text with these words in the slots."""
+        return plain(" ".join(self.frame.format(*fillers).split()))
+
+    def order(self) -> list[int]:
+        """The slots in the order of the text."""
+        return [int(slot) for slot in re.findall(r"{(\d)}", self.frame)]
+
+
+def sentence(rng: random.Random, corpus: Corpus, overlap: bool) -> Sentence:
+    """A sentence with one row, or with one for each of two candidates."""
+    labels = [*corpus.cues, corpus.negative]
+    label = corpus.negative if rng.random() < corpus.negatives else rng.choice(list(corpus.cues))
+    cue, none = rng.choice(corpus.cues.get(label, corpus.none)), rng.choice(corpus.none)
+    rival = rng.random() < RIVAL and not overlap
+    frame = expand(rng, "<rival>" if rival else "<frame>", GRAMMAR).format("{0}", "{1}", "{2}", cue=cue, none=none)
+    (head, tail), (name, other) = corpus.masks, corpus.names
+    made: list[tuple[tuple[str, ...], str]] = [((head, tail), label)]
+    if rival:
+        made = [((head, tail, name), label), ((name, tail, head), corpus.negative)]
+    elif overlap and corpus.overlap:
+        made = [((corpus.overlap, other), corpus.negative)]
+    return Sentence(frame, [(slots, flip(rng, label, labels, NOISE)) for slots, label in made])
+
+
+def identify(corpus: Corpus, document: int, place: int, text: str) -> str:
+    """The id of a row as the dataset writes it; ChemProt's names the earlier entity first, GAD's rows have none."""
+    if corpus.name == "chemprot":
+        chemical_first = text.find("@CHEM") < text.find("@GENE$") or "@GENE$" not in text
+        return f"{document}.{f'T{1 + place}.T9' if chemical_first else f'T9.T{1 + place}'}"
+    return f"DDI-Demo.d{document % 100000}.s0.p{place}"
+
+
+def examples(seed: int, words: Lexicon, corpus: Corpus, part: int, seen: set[str]) -> list[tuple[Row, Row]]:
+    """The rows of a split, masked and unmasked; `seen` are the masked texts so far, of which none comes twice."""
+    split, size = SPLITS[part], corpus.sizes[part]
+    rng, own = stream(seed, corpus.name, split), stream(seed, corpus.name, split, "originals")
+    terminals, hidden = words.terminals(rng, split), words.terminals(own, split)
+    found, document = list[tuple[Row, Row]](), 90010000 + 10000 * part
+    while len(found) < size:
+        document += 1
+        made = sentence(rng, corpus, overlap=document % OVERLAP == 0)
+        filled = [[fill(slot, terminals) for slot in slots] for slots, _ in made.rows]
+        names = originals.names(filled, hidden)
+        for place, (slots, (_, label)) in enumerate(zip(filled, made.rows, strict=True)):
+            text = made.text(slots)
+            if text not in seen:
+                seen.add(text)
+                pair = str(len(found)) if corpus.name == "GAD" else identify(corpus, document, place, text)
+                row = {"id": pair, "doc_id": pair.rsplit(".", 2)[0], "text": text, "label": label}
+                surfaces = [names[slot] for slot in made.order() if slots[slot] in originals.BEHIND]
+                found.append((row, originals.unmask(row, surfaces)))
+    return found[:size]
+
+
+def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
+    """(relative path, content) of every file of this type: BLURB's layout, and the originals of ChemProt and DDI."""
+    for corpus in CORPORA:
+        seen: set[str] = set()
+        for part, split in enumerate(SPLITS):
+            rows = examples(seed, words, corpus, part, seen)
+            header = ["index\tsentence\tlabel"] if corpus.name == "GAD" else []
+            lines = [f"{row['id']}\t{row['text']}\t{row['label']}" for row, _ in rows]
+            yield f"{corpus.name}/{split}.tsv", "\n".join([*header, *lines]) + "\n"
+            if corpus.name != "GAD":  # the real one was released masked
+                lines = [json.dumps(original) for _, original in rows]
+                yield f"originals/{corpus.name.lower()}/{split}.jsonl", "\n".join(lines) + "\n"

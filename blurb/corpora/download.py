@@ -1,0 +1,224 @@
+"""Fetches files of releases: resumes, tries again, and takes nothing for a file that it is not.
+
+The only place of the program that touches the network for data. Proxies are those of the environment (`https_proxy`,
+`http_proxy`, `no_proxy`); `$BLURB_MIRROR` is a base address that holds the files by their `path`.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import os
+import socket
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from email.message import Message
+from pathlib import Path
+from typing import IO, Any
+
+from filelock import FileLock
+
+from blurb import __version__
+from blurb.errors import DataError
+from blurb.files import file_hash
+from blurb.tasks import Download
+
+TRIES = 5
+PAUSE = 1.0
+"""Seconds before the second try; doubled before each further one."""
+TIMEOUT = 30.0
+"""Seconds without a byte before a connection counts as dead."""
+MOST = 500_000_000
+"""Bytes that a file of unknown size may have: a server that never ends fills no disk."""
+CHUNK = 1 << 16
+PAGES = ("text/html", "application/xhtml+xml")
+AGAIN = (408, 425, 429, 500, 502, 503, 504)
+"""HTTP statuses after which another try may help."""
+Progress = Callable[[int, int | None], None]
+
+
+class _Broken(Exception):
+    """A try failed in a way that another may not."""
+
+
+def fetch(download: Download, folder: Path, progress: Progress = lambda done, total: None, again: bool = False) -> bool:
+    """Puts a file below `folder`; False if it was there already, as it should be.
+
+    A part that an interrupted fetch left (`.part`) is continued. The file takes its name only when it is whole. Of one
+    without a known hash nobody can say whether it is as it should be: it counts so, unless it is asked for again.
+
+    :param progress: called with the bytes that are there and their total, if it is known
+    :param again: fetch a file without a known hash also if it is there; until the new one is whole the old one stays
+    :raises DataError: it cannot be fetched, or is not the file that it should be
+    """
+    target = folder / download.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(target.with_name(f".{target.name}.lock")):
+        if target.is_file() and _is_right(target, download) and (download.sha256 or not again):
+            return False
+        transfer = _Transfer(download, target.with_name(f"{target.name}.part"), progress)
+        for number in range(1, TRIES + 1):
+            try:
+                transfer.run()
+                break
+            except (_Broken, OSError, http.client.HTTPException) as error:
+                if _unknown_host(error):  # seconds later the name is no better known
+                    raise DataError(
+                        f"{transfer.address} could not be fetched: there is no network, or no server of that name "
+                        f"({_reason(error)}). BLURB_MIRROR or https_proxy may help.",
+                        target,
+                    ) from error
+                if number == TRIES:
+                    raise DataError(
+                        f"{transfer.address} could not be fetched in {TRIES} tries ({_reason(error)}). The same "
+                        "command continues where it ended; BLURB_MIRROR or https_proxy may help.",
+                        target,
+                    ) from error
+                time.sleep(PAUSE * 2 ** (number - 1))
+        if not _is_right(transfer.part, download):
+            found = file_hash(transfer.part)
+            transfer.part.unlink()
+            raise DataError(
+                f"{transfer.address} is not the file that blurb knows (sha256 {found[:16]}..., expected "
+                f"{download.sha256[:16]}...): it was changed there or on the way. Nothing was kept.",
+                target,
+            )
+        transfer.part.replace(target)
+    return True
+
+
+def _is_right(path: Path, download: Download) -> bool:
+    if download.size is not None and path.stat().st_size != download.size:
+        return False
+    return not download.sha256 or file_hash(path) == download.sha256
+
+
+def _unknown_host(error: Exception) -> bool:
+    inner = error.reason if isinstance(error, urllib.error.URLError) else error
+    return isinstance(inner, socket.gaierror)
+
+
+def _reason(error: Exception) -> str:
+    inner = error.reason if isinstance(error, urllib.error.URLError) else error
+    text = inner.strerror if isinstance(inner, OSError) else ""
+    return text or str(inner) or type(inner).__name__
+
+
+def _without_login(address: str) -> tuple[str, str]:
+    """An address that may be shown, and what stood before its `@`, as basic authentication wants it.
+
+    >>> _without_login("https://me:secret@example.org/x")
+    ('https://example.org/x', 'bWU6c2VjcmV0')
+    """
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        raise DataError("BLURB_MIRROR is to begin with https:// or http://.")
+    host, slash, path = rest.partition("/")
+    login, _, host = host.rpartition("@")
+    secret = base64.b64encode(urllib.parse.unquote(login).encode()).decode()
+    return f"{scheme}://{host}{slash}{path}", secret
+
+
+class _Transfer:
+    """The fetching of one file into its part, over several tries.
+
+    What a part without a known hash belongs to is known only while this process runs: it is continued if the server
+    says that the file is still the same, and begun anew otherwise.
+    """
+
+    def __init__(self, download: Download, part: Path, progress: Progress) -> None:
+        mirror = os.environ.get("BLURB_MIRROR", "").rstrip("/")
+        address = f"{mirror}/{urllib.parse.quote(download.path)}" if mirror else download.url
+        self.address, self.login = _without_login(address)
+        self.part = part
+        self.size = download.size
+        self.progress = progress
+        self.version = ""
+        if not download.sha256:
+            part.unlink(missing_ok=True)
+        self.pinned = bool(download.sha256)
+
+    def run(self) -> None:
+        """One try: fetches what is missing.
+
+        :raises _Broken: or an error of the connection, where another try may help
+        :raises DataError: where none will
+        """
+        have = self._continued()
+        if have == self.size:
+            return
+        request = urllib.request.Request(self.address, headers={"User-Agent": f"blurb/{__version__}"})
+        request.add_header("Accept-Encoding", "identity")
+        if self.login:
+            request.add_unredirected_header("Authorization", f"Basic {self.login}")
+        if have:
+            request.add_header("Range", f"bytes={have}-")
+        if have and self.version:
+            request.add_header("If-Range", self.version)
+        with self._open(request, have) as response:
+            if response.headers.get_content_type() in PAGES:
+                raise DataError(f"{self.address} answers with a web page instead of the file; a browser shows why.")
+            if not (response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")):
+                have = 0  # the whole file comes again
+            self.version = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
+            self._store(response, have, self._total(response, have))
+
+    def _continued(self) -> int:
+        """The bytes of the part that can be continued."""
+        have = self.part.stat().st_size if self.part.is_file() else 0
+        if (self.size is not None and have > self.size) or not (self.pinned or self.version):
+            self.part.unlink(missing_ok=True)
+            return 0
+        return have
+
+    def _open(self, request: urllib.request.Request, have: int) -> Any:
+        try:
+            return urllib.request.build_opener(_NoDowngrade).open(request, timeout=TIMEOUT)
+        except urllib.error.HTTPError as error:
+            if error.code == 416 and have:
+                self.part.unlink()
+                raise _Broken("the part that was there did not fit") from error
+            if error.code in AGAIN:
+                raise _Broken(f"HTTP status {error.code}") from error
+            raise DataError(f"{self.address} answers with HTTP status {error.code} ({error.reason}).") from error
+
+    def _total(self, response: Any, have: int) -> int | None:
+        length = response.headers.get("Content-Length", "")
+        total = have + int(length) if length.isdigit() else None
+        if self.size is not None and total not in (None, self.size):
+            raise DataError(f"{self.address} has {total:,} bytes, not the {self.size:,} of the file that blurb knows.")
+        return self.size or total
+
+    def _store(self, response: Any, have: int, total: int | None) -> None:
+        try:
+            file = self.part.open("ab" if have else "wb")
+        except OSError as error:
+            raise DataError(f"cannot be written: {error.strerror}.", self.part) from error
+        with file:
+            while chunk := response.read1(CHUNK):
+                have += len(chunk)
+                if have > (total or MOST):
+                    raise DataError(f"{self.address} sends more than the {total or MOST:,} bytes that were expected.")
+                try:
+                    file.write(chunk)
+                    file.flush()
+                except OSError as error:
+                    raise DataError(f"cannot be written: {error.strerror}.", self.part) from error
+                self.progress(have, total)
+        if total is not None and have < total:
+            raise _Broken(f"the connection ended after {have:,} of {total:,} bytes")
+
+
+class _NoDowngrade(urllib.request.HTTPRedirectHandler):
+    """Follows redirects, but not from https to something anybody on the way could change."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> urllib.request.Request | None:
+        if req.full_url.startswith("https:") and not newurl.startswith("https:"):
+            shown, _ = _without_login(newurl)
+            raise DataError(f"{req.full_url} redirects to {shown}, which is not encrypted; not followed.")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]

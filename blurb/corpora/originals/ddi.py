@@ -1,0 +1,87 @@
+"""DDI from the XML of the DDIExtraction 2013 task: one row a `<pair>`, the entities in the order of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from blurb.corpora.releases import Release, SourceFile
+from blurb.data.schema import Row
+from blurb.errors import DataError
+from blurb.tasks import Split, Task
+
+TOP = "DDIextraction_2013"
+ARCHIVES = ("DDIextraction_2013*", "hierarchical-RNNs-model-for-DDI-extraction*")
+BLANKS = str.maketrans("\r\n\t", "   ")
+
+
+def read(folder: Path, task: Task, split: Split) -> Iterator[Row]:
+    """The pairs of a split; which files belong to it is a list of BLURB's kit, shipped as `ddi_files.tsv`."""
+    return rows(Release(folder), task, split)
+
+
+def rows(release: Release, task: Task, split: Split) -> Iterator[Row]:
+    """The same from a release that was opened already."""
+    for file in release.files([f"{TOP}/{name}" for name in _listed()[split]], ARCHIVES).values():
+        yield from _document(file, task)
+
+
+def _document(file: SourceFile, task: Task) -> Iterator[Row]:
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, fromstring
+
+    try:
+        document = fromstring(file.content)
+    except (ParseError, DefusedXmlException, LookupError, ValueError) as error:  # LookupError: an unknown encoding
+        raise DataError(f"not well-formed or not safe XML: {error}.", file.path) from None
+    for sentence in document.iter("sentence"):
+        yield from _pairs(sentence, document.get("id"), task, file.path)
+
+
+def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Iterator[Row]:
+    text = sentence.get("text", "").translate(BLANKS)
+    spans = {entity.get("id"): _span(entity.get("charOffset", ""), path) for entity in sentence.iter("entity")}
+    for pair in sentence.iter("pair"):
+        try:
+            # Stable, so entities that start together keep the order of the pair.
+            first, second = sorted((spans[pair.get("e1")], spans[pair.get("e2")]), key=lambda span: span[0])
+        except KeyError as error:
+            raise DataError(
+                f"pair {pair.get('id')} names an entity {error} that is not in its sentence.", path
+            ) from None
+        label = f"DDI-{pair.get('type')}" if pair.get("ddi") == "true" else "DDI-false"
+        if label not in task.labels:
+            raise DataError(f"{pair.get('id')} has the unknown label {label[:40]!r}.", path)
+        if not (0 <= first[0] < first[1] <= len(text) and second[0] < second[1] <= len(text)):
+            raise DataError(f"pair {pair.get('id')} has an entity outside its sentence.", path)
+        if not pair.get("id"):
+            raise DataError("a pair has no id.", path)
+        head, tail = ({"start": start, "end": end, "type": "DRUG"} for start, end in (first, second))
+        yield {
+            "id": pair.get("id"),
+            "doc_id": document,
+            "text": text,
+            "head": head,
+            "tail": tail,
+            "label": label,
+        }
+
+
+def _span(offsets: str, path: Path) -> tuple[int, int]:
+    """`a-b` or, discontinuous, `a-b;c-d` with inclusive ends: from the first start to the last end, end exclusive."""
+    numbers = offsets.replace(";", "-").split("-")
+    if len(numbers) % 2 or not all(number.isdecimal() and len(number) < 10 for number in numbers):
+        raise DataError(f"{offsets[:40]!r} is no span of characters.", path)
+    return int(numbers[0]), int(numbers[-1]) + 1
+
+
+@cache
+def _listed() -> dict[str, list[str]]:
+    listed: dict[str, list[str]] = {}
+    for line in (files("blurb.corpora.originals") / "ddi_files.tsv").read_text(encoding="utf-8").splitlines():
+        split, name = line.split("\t")
+        listed.setdefault(split, []).append(name)
+    return listed

@@ -1,0 +1,36 @@
+"""A relation task with the text as it was, from the original release or from rows that somebody prepared."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from blurb.corpora.originals import rows as prepared
+from blurb.data.loading import TaskData, identified
+from blurb.data.schema import Row
+from blurb.errors import DataError
+from blurb.inputs.relations import dummified
+from blurb.tasks import SPLITS, Split, Task
+
+
+def load_original(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData:
+    """All splits of a relation task with the text as it was and the spans of the entities.
+
+    They are read from prepared rows (`blurb.corpora.originals.rows`) if the folder has them for this task, else from
+    the original release as the task's own reader knows it. The hash is that of these examples; the verdict is that of
+    their dummified form, which is what BLURB publishes.
+    """
+    if not folder.is_dir():
+        raise DataError("the folder of the original releases does not exist; give it with --raw.", folder)
+    read = prepared.read if prepared.are_there(folder, task) else _function(task.original)
+    rows = {split: list(read(folder, task, split)) for split in splits}
+    published = {split: [dummified(row) for row in examples] for split, examples in rows.items()}
+    return replace(identified(task, rows), verdict=identified(task, published).verdict)
+
+
+def _function(name: str) -> Callable[[Path, Task, Split], Iterable[Row]]:
+    module, _, function = name.partition(":")
+    read: Callable[[Path, Task, Split], Iterable[Row]] = getattr(importlib.import_module(module), function)
+    return read

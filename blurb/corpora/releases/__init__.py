@@ -1,0 +1,169 @@
+"""An original release: its files wherever they lie under a folder, unpacked or in tar and zip archives."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, members
+from blurb.data.readers._files import decode, numbered
+from blurb.errors import DataError
+from blurb.files import file_hash
+
+
+class MissingRelease(DataError):
+    """Files of a release that are not under the folder; what is there may be fine."""
+
+
+class MissingTool(DataError):
+    """A library, or a model of one, that reads a release is not installed; the release may be fine."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of a release.
+
+    :param path: where it is, for messages; `archive/member` if it is in one
+    """
+
+    path: Path
+    content: bytes
+
+    def text(self) -> str:
+        """As UTF-8 without byte order mark; DataError (file, line) if it is not that."""
+        return decode(self.content, self.path)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Number (from 1) and text of every line; LF and CR LF end one."""
+        return numbered(self.text())
+
+    def rows(self, columns: int) -> Iterator[tuple[int, list[str]]]:
+        """Number and cells of every line; DataError if it has not so many columns, separated by TABs."""
+        for number, line in self.lines():
+            cells = line.split("\t")
+            if len(cells) != columns:
+                raise DataError(f"expected {columns} TAB-separated columns, found {len(cells)}.", self.path, number)
+            yield number, cells
+
+
+class Release:
+    """The files under a folder, and a record of which were read.
+
+    A file is named by the end of its path (`documents/123.tokens`). Of several that fit, the one nearest to the top
+    counts; the disk comes before the archives, which are opened only if their own name is one of those given.
+
+    :param folder: where the releases are
+    :param nltk_data: folder with `tokenizers/punkt_tab`, if it is not where NLTK looks for it
+    """
+
+    def __init__(self, folder: Path, nltk_data: Path | None = None) -> None:
+        if not folder.is_dir():
+            raise DataError("the folder of the original releases does not exist; give it with --raw.", folder)
+        self.folder = folder
+        self.nltk_data = nltk_data
+        self.read: dict[str, str] = {}
+        """SHA-256 of every file read (an archive as a whole), by its path under the folder."""
+        self.tools: dict[str, str] = {}
+        """Versions of the libraries on which the outcome depends."""
+        self.notes: list[str] = []
+        """What a builder has to say to the user."""
+
+    def file(self, *names: str, archives: Sequence[str] = ()) -> SourceFile:
+        """The first of these files that is there; MissingRelease if there is none."""
+        found = self._on_disk(names) or self._in_archives(names, archives)
+        for name in names:
+            if name in found:
+                return found[name]
+        raise self._missing(" or ".join(names), archives)
+
+    def files(self, names: Iterable[str], archives: Sequence[str] = ()) -> dict[str, SourceFile]:
+        """All these files; MissingRelease if one is not there."""
+        names = list(dict.fromkeys(names))
+        found = self._on_disk(names)
+        if left := [name for name in names if name not in found]:
+            found |= self._in_archives(left, archives)
+        if left := [name for name in names if name not in found]:
+            more = f" and {len(left) - 1:,} more of {len(names):,} files" if len(left) > 1 else ""
+            raise self._missing(left[0] + more, archives)
+        return {name: found[name] for name in names}  # their order, not that of an archive
+
+    @cached_property
+    def _paths(self) -> dict[str, list[str]]:
+        """Paths under the folder by the name of the file, those nearest to the top first."""
+        found: dict[str, list[str]] = {}
+        seen: set[tuple[int, int]] = set()
+        for top, folders, names in os.walk(self.folder, followlinks=True):
+            status = os.stat(top)
+            if (status.st_dev, status.st_ino) in seen:  # a link that leads back
+                folders.clear()
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            folders[:] = [name for name in folders if not name.startswith(".") and name != "__MACOSX"]
+            for name in names:
+                found.setdefault(name, []).append(Path(top, name).relative_to(self.folder).as_posix())
+        return {name: sorted(paths, key=lambda path: (path.count("/"), path)) for name, paths in found.items()}
+
+    def _on_disk(self, names: Iterable[str]) -> dict[str, SourceFile]:
+        found = {}
+        for name in names:
+            for path in self._paths.get(PurePosixPath(name).name, []):
+                if f"/{path}".endswith(f"/{name}"):
+                    found[name] = self._load(path)
+                    break
+        return found
+
+    def _load(self, path: str) -> SourceFile:
+        place = self.folder / path
+        try:
+            if place.stat().st_size > MAX_FILE:
+                raise DataError(f"larger than any file of a corpus ({MAX_FILE:,} bytes).", place)
+            content = place.read_bytes()
+        except OSError as error:
+            raise DataError(f"the file cannot be read: {error.strerror}.", place) from error
+        self.read[path] = hashlib.sha256(content).hexdigest()
+        return SourceFile(place, content)
+
+    def _in_archives(self, names: Iterable[str], archives: Sequence[str]) -> dict[str, SourceFile]:
+        left: dict[str, list[str]] = {}
+        for name in names:
+            left.setdefault(PurePosixPath(name).name, []).append(name)
+
+        def fitting(member: str) -> list[str]:
+            return [name for name in left.get(PurePosixPath(member).name, []) if f"/{member}".endswith(f"/{name}")]
+
+        found: dict[str, SourceFile] = {}
+        for path in self._named(archives, SUFFIXES):
+            archive = self.folder / path
+            before = len(found)
+            for member, content in members(
+                archive, lambda name: bool(fitting(name)), lambda name: _fits(name, archives)
+            ):
+                for name in fitting(member):
+                    found.setdefault(name, SourceFile(archive / member, content))
+            if len(found) > before:
+                self.read[path] = file_hash(archive)
+            if len(found) == sum(map(len, left.values())):
+                break
+        return found
+
+    def _named(self, archives: Sequence[str], suffixes: tuple[str, ...]) -> list[str]:
+        """Paths of the files with one of these suffixes whose name fits one of the patterns, in their order."""
+        paths = [path for name in sorted(self._paths) if name.lower().endswith(suffixes) for path in self._paths[name]]
+        return [path for pattern in archives for path in paths if _fits(path, [pattern])]
+
+    def _missing(self, what: str, archives: Sequence[str]) -> MissingRelease:
+        message = f"not under this folder: {what}."
+        if packed := self._named(archives, (".rar", ".7z")):
+            message += f" Unpack {packed[0]} first: this kind of archive is not read."
+        return MissingRelease(message, self.folder)
+
+
+def _fits(path: str, patterns: Iterable[str]) -> bool:
+    """Whether the name of an archive fits one of the patterns (`chemprot_*`), in whatever case."""
+    name = PurePosixPath(path).name.lower()
+    return any(fnmatch(name, pattern.lower() + ending) for pattern in patterns for ending in ("", ".*"))

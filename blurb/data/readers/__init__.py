@@ -1,0 +1,1 @@
+"""One file a format: the BLURB layout, LinkBERT's, and what task files describe."""

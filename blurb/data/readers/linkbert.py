@@ -1,0 +1,122 @@
+"""The JSON lines that LinkBERT published as `data.zip`: `{tokcls,seqcls}/<name>_hf/{train,dev,test}.json`.
+
+The rows are those of BLURB's files where these lines say as much; what they lost stays lost: the documents of JNLPBA
+and PICO, and the sentences of HoC, of which `HoC_hf` has whole abstracts. The verdict on the data says which it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from blurb.data.readers._files import check_label, json_lines
+from blurb.data.readers.relation import row_of
+from blurb.data.schema import Row
+from blurb.errors import DataError
+from blurb.tasks import Split, Task
+
+FOLDERS = {
+    "bc5-chem": "tokcls/BC5CDR-chem_hf",
+    "bc5-disease": "tokcls/BC5CDR-disease_hf",
+    "ncbi-disease": "tokcls/NCBI-disease_hf",
+    "bc2gm": "tokcls/BC2GM_hf",
+    "jnlpba": "tokcls/JNLPBA_hf",
+    "ebm-pico": "tokcls/ebmnlp_hf",
+    "chemprot": "seqcls/chemprot_hf",
+    "ddi": "seqcls/DDI_hf",
+    "gad": "seqcls/GAD_hf",
+    "biosses": "seqcls/BIOSSES_hf",
+    "hoc": "seqcls/HoC_hf",
+    "pubmedqa": "seqcls/pubmedqa_hf",
+    "bioasq": "seqcls/bioasq_hf",
+}
+NEGATIVE = "0"
+"""What LinkBERT's conversion writes for every label of ChemProt and DDI that contains `false`."""
+
+
+def path_of(folder: Path, task: Task, split: Split) -> Path | None:
+    """Where the file of a split is in this layout; None for a task that it does not have."""
+    return folder / FOLDERS[task.name] / f"{split}.json" if task.name in FOLDERS else None
+
+
+def read(path: Path, task: Task, split: Split) -> Iterator[Row]:
+    """The rows of one split, as the reader of BLURB's own file would give them."""
+    build = {
+        "ner": _ner, "pico": _pico, "relation": _relation, "similarity": _similarity, "document": _document, "qa": _qa
+    }[task.type]  # fmt: skip
+    for count, (number, record) in enumerate(json_lines(path)):
+        yield build(record, task, f"{split}.{count}", path, number)
+
+
+def _texts(record: Mapping[str, Any], keys: tuple[str, ...], path: Path, number: int) -> list[Any]:
+    """Values that must be there and be text; ids may be numbers."""
+    found = [record.get(key) for key in keys]
+    found = [
+        str(value) if key == "id" and type(value) is int else value for key, value in zip(keys, found, strict=True)
+    ]
+    if not all(isinstance(value, str) for value in found):
+        raise DataError(f"expected the texts {', '.join(keys)}.", path, number)
+    return found
+
+
+def _words(record: Mapping[str, Any], path: Path, number: int) -> tuple[list[str], list[str]]:
+    tokens, tags = record.get("tokens"), record.get("ner_tags")
+    for values in (tokens, tags):
+        if not isinstance(values, list) or not all(isinstance(value, str) and value.strip() for value in values):
+            raise DataError("expected tokens and ner_tags as lists of texts.", path, number)
+    assert isinstance(tokens, list)
+    assert isinstance(tags, list)
+    if len(tokens) != len(tags) or not tokens:
+        raise DataError(f"{len(tokens)} tokens and {len(tags)} tags.", path, number)
+    return tokens, tags
+
+
+def _ner(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Row:
+    tokens, tags = _words(record, path, number)
+    for before, tag in zip(["O", *tags], tags, strict=False):
+        check_label(tag, ("B", "I", "O"), path, number)
+        if tag == "I" and before == "O":
+            raise DataError("tag I without a B or I before it.", path, number)
+    named = [tag if tag == "O" else f"{tag}-{task.labels[0]}" for tag in tags]
+    return {"id": place, "doc_id": None, "tokens": tokens, "tags": named}
+
+
+def _pico(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Row:
+    """Their conversion makes every `I-X` a `B-X`; BLURB's files know only `I-`."""
+    tokens, tags = _words(record, path, number)
+    allowed = ("O", *(f"{prefix}-{label}" for label in task.labels for prefix in "BI"))
+    named = [f"I-{tag[2:]}" if check_label(tag, allowed, path, number) != "O" else "O" for tag in tags]
+    return {"id": place, "doc_id": None, "tokens": tokens, "tags": named}
+
+
+def _relation(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Row:
+    name, text, label = _texts(record, ("id", "sentence", "label"), path, number)
+    negative = task.metric_options.get("negative")
+    if label == NEGATIVE and negative is not None:
+        label = str(negative)
+    # GAD's file in BLURB numbers its rows from 0 in every split.
+    return row_of(task, place if task.name == "gad" else name, text, label, path, number)
+
+
+def _similarity(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Row:
+    name, first, second = _texts(record, ("id", "sentence1", "sentence2"), path, number)
+    score = record.get("label")
+    if not isinstance(score, int | float) or isinstance(score, bool) or not 0 <= score <= 4:
+        raise DataError(f"expected a label from 0 to 4, found {str(score)[:20]!r}.", path, number)
+    return {"id": name, "text_a": first, "text_b": second, "score": float(score)}
+
+
+def _document(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Row:
+    name, text = _texts(record, ("id", "sentence"), path, number)
+    flags = record.get("label")
+    if not isinstance(flags, list) or len(flags) != len(task.labels) or not all(flag in (0, 1) for flag in flags):
+        raise DataError(f"expected a label of {len(task.labels)} zeros and ones.", path, number)
+    labels = [label for label, flag in zip(task.labels, flags, strict=True) if flag]
+    return {"id": name, "doc_id": name, "text": text, "labels": labels}
+
+
+def _qa(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Row:
+    name, question, context, label = _texts(record, ("id", "sentence1", "sentence2", "label"), path, number)
+    check_label(label, task.labels, path, number)
+    return {"id": name, "question": question, "context": context, "label": label}

@@ -1,0 +1,56 @@
+"""Relation files with dummified entities: ChemProt, DDI and GAD as BLURB's kit writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from blurb.data.readers._files import check_label, table
+from blurb.data.schema import Row
+from blurb.errors import DataError
+from blurb.tasks import Split, Task
+
+FORMS = {
+    "chemprot": (("@CHEMICAL$", "@GENE$"), "@CHEM-GENE$"),
+    "ddi": (("@DRUG$", "@DRUG$"), "@DRUG-DRUG$"),
+    "gad": (("@GENE$", "@DISEASE$"), None),
+}
+"""The dummies of the two entities, and the one that stands for both where they overlap."""
+
+
+def read_chemprot(path: Path, task: Task, split: Split) -> Iterator[Row]:
+    """`pmid.Ta.Tb TAB sentence TAB label`; an overlapping pair is one `@CHEM-GENE$`."""
+    for number, (pair, text, label) in table(path, 3):
+        yield row_of(task, pair, text, label, path, number)
+
+
+def read_ddi(path: Path, task: Task, split: Split) -> Iterator[Row]:
+    """`pair id TAB sentence TAB label`; both entities are `@DRUG$`, an overlapping pair is one `@DRUG-DRUG$`."""
+    for number, (pair, text, label) in table(path, 3):
+        yield row_of(task, pair, text, label, path, number)
+
+
+def read_gad(path: Path, task: Task, split: Split) -> Iterator[Row]:
+    """`index TAB sentence TAB label` with a header; the index starts at 0 in every file and names no document."""
+    for number, (index, text, label) in table(path, 3, ("index", "sentence", "label")):
+        yield row_of(task, f"{split}.{index}", text, label, path, number)
+
+
+def row_of(task: Task, id_: str, text: str, label: str, path: Path, number: int) -> Row:
+    """A row of ChemProt, DDI or GAD; the spans are those of the two dummies, or of the one that stands for both."""
+    pair, overlap = FORMS[task.name]
+    doc_id = {"chemprot": id_.split(".")[0], "ddi": ".".join(id_.split(".")[:2])}.get(task.name)
+    dummies = sorted({*pair, *([overlap] if overlap else [])})
+    found = [(match.start(), match.end()) for match in re.finditer("|".join(map(re.escape, dummies)), text)]
+    names = [text[start:end] for start, end in found]
+    if names == [overlap]:
+        found = found * 2
+    elif sorted(names) != sorted(pair):
+        expected = " and ".join(pair) + (f", or {overlap}" if overlap else "")
+        raise DataError(
+            f"expected exactly {expected} in the sentence; found {', '.join(names) or 'none'}.", path, number
+        )
+    head, tail = ({"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in found)
+    check_label(label, task.labels, path, number)
+    return {"id": id_, "doc_id": doc_id, "text": text, "head": head, "tail": tail, "label": label}

@@ -1,0 +1,237 @@
+"""Reads the corpus of a task file (`blurb/tasks/_file.py`): CoNLL, TSV or JSON lines, by what its `[format]` says."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from blurb.data.readers._files import check_label, json_lines, lines
+from blurb.data.schema import Row
+from blurb.errors import DataError
+from blurb.inputs import tagging
+from blurb.tasks import Split, Task, TaskType
+from blurb.tasks._file import FIELDS
+
+UNNAMED = "Entity"
+"""The type of entities whose tags are bare letters."""
+
+
+def read(path: Path, task: Task, split: Split) -> Iterator[Row]:
+    """The rows of one split. Rows without an id get their number."""
+    reader = {"conll": _conll, "tsv": _tsv, "jsonl": _jsonl}[task.layout["kind"]]
+    seen: dict[str, int] = {}
+    for count, (number, record) in enumerate(reader(path, task)):
+        row = _row(record, task, path, number)
+        row = {"id": f"{split}.{count}", **({"doc_id": None} if _names_documents(task) else {}), **row}
+        if row["id"] in seen:
+            raise DataError(f"the id {row['id'][:40]!r} stands in line {seen[row['id']]} already.", path, number)
+        seen[row["id"]] = number
+        yield row
+
+
+def guess_labels(path: Path, kind: TaskType, form: str) -> list[str] | None:
+    """The labels that a file holds, sorted; None if it cannot be read with the standard names of columns.
+
+    What cannot be told from a file is left to its owner: this only saves typing.
+    """
+    layout: dict[str, Any] = {"kind": form}
+    task = Task(
+        name="", title="", type=kind, files={}, reader="", labels=(), metric="", seeds=1, max_length=1, unit="",
+        licence="", homepage="", citation="", layout=layout,
+    )  # fmt: skip
+    reader = {"conll": _conll, "tsv": _tsv, "jsonl": _jsonl}[form]
+    found: set[str] = set()
+    try:
+        for _, record in reader(path, task):
+            if kind in ("ner", "pico"):
+                found |= {str(tag).partition("-")[2] or UNNAMED for tag in record["tags"] if tag != "O"}
+            elif kind == "document":
+                found |= set(record["labels"])
+            elif kind != "similarity":
+                found.add(str(record["label"]))
+    except (DataError, KeyError, TypeError):
+        return None
+    return sorted(found) or None
+
+
+def _names_documents(task: Task) -> bool:
+    return task.type not in ("similarity", "qa")
+
+
+def _row(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Row:
+    """A checked row in the canonical schema (`blurb/data/schema.py`)."""
+    row: Row = {}
+    for key in ("id", "doc_id") if _names_documents(task) else ("id",):
+        if record.get(key) is not None:
+            row[key] = str(record[key])
+    missing = [field for field in FIELDS[task.type] if field not in record]
+    if missing:
+        raise DataError(f"{', '.join(missing)} is missing; there is {', '.join(record) or 'nothing'}.", path, number)
+    for field in FIELDS[task.type]:
+        row[field] = record[field]
+        if field not in ("tokens", "tags", "labels", "score") and not isinstance(row[field], str):
+            raise DataError(f"{field} is to be text, not {str(row[field])[:40]!r}.", path, number)
+    if "label" in row:
+        check_label(row["label"], task.labels, path, number)
+    if task.type == "document":
+        _check_list(row["labels"], "labels", path, number)
+        for label in row["labels"]:
+            check_label(label, task.labels, path, number)
+    if task.type == "similarity":
+        row["score"] = _score(row["score"], task, path, number)
+    if task.type == "relation":
+        row.update(_entities(record, task, path, number))
+    if task.type in ("ner", "pico"):
+        _check_list(row["tokens"], "tokens", path, number)
+        _check_list(row["tags"], "tags", path, number)
+        numbers = record.get("numbers") or [number] * len(row["tags"])
+        row["tags"] = _tags(row["tags"], len(row["tokens"]), task, path, numbers)
+    return row
+
+
+def _check_list(values: Any, field: str, path: Path, number: int) -> None:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise DataError(f"{field} is to be a list of texts.", path, number)
+    if field == "tokens" and not (values and all(value.strip() for value in values)):
+        raise DataError("tokens is to hold words that are not blank, at least one.", path, number)
+
+
+def _score(value: Any, task: Task, path: Path, number: int) -> float:
+    low, high = (float(str(task.metric_options[bound])) for bound in ("low", "high"))
+    try:
+        score = float(value)
+    except (TypeError, ValueError, OverflowError):
+        score = math.nan
+    if not low <= score <= high:
+        raise DataError(f"expected a score from {low:g} to {high:g}, found {str(value)[:20]!r}.", path, number)
+    return score
+
+
+def _tags(found: list[str], words: int, task: Task, path: Path, numbers: list[int]) -> list[str]:
+    """Tags as the formulations want them: BIO with types for NER, `I-` for PICO.
+
+    With one type of entity, bare letters are read as well.
+    """
+    if len(found) != words:
+        raise DataError(f"{words} words and {len(found)} tags.", path, *numbers[:1])
+    scheme = tagging.scheme_name(task.layout.get("scheme", "bio"))
+    only = task.labels[0] if len(task.labels) == 1 else None
+    written = []
+    for tag, number in zip(found, numbers, strict=True):
+        prefix, _, kind = tag.partition("-")
+        if tag == "O" or (task.type == "pico" and tag in task.labels):
+            written.append(tag if tag == "O" else f"I-{tag}")
+            continue
+        if scheme == "bioul":
+            prefix = tagging.OTHER_LETTERS.get(prefix, prefix)
+        kind = kind or only or ""
+        if kind not in task.labels or prefix not in tagging.SCHEMES[scheme]:
+            raise DataError(
+                f"{tag[:40]!r} is no tag of {scheme.upper()} with the labels {', '.join(task.labels)}.", path, number
+            )
+        written.append(f"{prefix}-{kind}")
+    if task.type == "pico":
+        return [tag if tag == "O" else f"I-{tag.partition('-')[2]}" for tag in written]
+    legal = tagging.convert(written, scheme, scheme)
+    for tag, other, number in zip(written, legal, numbers, strict=True):
+        if tag != other:
+            raise DataError(
+                f"the tag {tag} cannot stand here in {scheme.upper()}; is format.scheme right "
+                f"({', '.join([*tagging.SCHEMES, *tagging.ALIASES])})?",
+                path, number,
+            )  # fmt: skip
+    return tagging.convert(written, scheme, "bio")
+
+
+def _entities(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Row:
+    """Head and tail, the one that starts first being the head; from spans, or from the dummies in the text."""
+    dummies = task.layout.get("dummies")
+    if dummies:
+        pattern = "|".join(map(re.escape, sorted(dummies, key=len, reverse=True)))
+        found = [(match.start(), match.end(), match[0].strip("@$")) for match in re.finditer(pattern, record["text"])]
+        if len(found) != 2:
+            raise DataError(f"expected two of the dummies {', '.join(dummies)}; found {len(found)}.", path, number)
+    else:
+        found = [_span(record.get(role), role, record["text"], path, number) for role in ("head", "tail")]
+        found.sort(key=lambda span: span[0])
+    return {
+        role: dict(zip(("start", "end", "type"), span, strict=True))
+        for role, span in zip(("head", "tail"), found, strict=True)
+    }
+
+
+def _span(value: Any, role: str, text: str, path: Path, number: int) -> tuple[int, int, str]:
+    fine = isinstance(value, dict) and type(value.get("start")) is int and type(value.get("end")) is int
+    if not fine or not 0 <= value["start"] < value["end"] <= len(text) or not isinstance(value.get("type"), str):
+        raise DataError(
+            f'{role} is to be {{"start": ..., "end": ..., "type": ...}}, code points of the text, end exclusive '
+            "(or give format.dummies).", path, number,
+        )  # fmt: skip
+    return value["start"], value["end"], value["type"]
+
+
+def _conll(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
+    """A word a line, blank lines between sentences, `-DOCSTART-` lines between documents; TABs or blanks."""
+    token, tag = (task.layout.get(key, default) for key, default in (("token", 0), ("tag", -1)))
+    document: str | None = None
+    words: list[tuple[int, str, str]] = []
+
+    def sentence() -> tuple[int, dict[str, Any]]:
+        numbers, tokens, tags = (list(column) for column in zip(*words, strict=True))
+        return numbers[0], {"doc_id": document, "tokens": tokens, "tags": tags, "numbers": numbers}
+
+    for number, line in lines(path):
+        if not line.strip() or line.startswith("-DOCSTART-"):
+            if words:
+                yield sentence()
+                words = []
+            if line.startswith("-DOCSTART-"):
+                document = line.removeprefix("-DOCSTART-").split("\t")[0].strip(" ()") or None
+            continue
+        cells = line.split("\t") if "\t" in line else line.split()
+        try:
+            words.append((number, cells[token], cells[tag]))
+        except IndexError:
+            raise DataError(f"{len(cells)} columns; format wants {token} and {tag}.", path, number) from None
+        if not cells[token].strip():
+            raise DataError("the token is blank.", path, number)
+    if words:
+        yield sentence()
+
+
+def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
+    """A row a line, cells between TABs, no quoting; columns by the names of the header, or by number from 0."""
+    columns: Mapping[str, Any] = task.layout.get("columns", {})
+    header: list[str] | None = None
+    for number, line in lines(path):
+        cells = line.split("\t")
+        if header is None and task.layout.get("header", True):
+            header = cells
+            continue
+        if header is not None and len(cells) != len(header):
+            raise DataError(f"expected {len(header)} TAB-separated columns, found {len(cells)}.", path, number)
+        record: dict[str, Any] = {}
+        for field in ("id", "doc_id", *FIELDS[task.type]):
+            place = columns.get(field, field)
+            if header is not None and place in header:
+                place = header.index(place)
+            if isinstance(place, int) and 0 <= place < len(cells):
+                record[field] = cells[place]
+            elif field in columns:
+                there = ", ".join(header) if header else f"{len(cells)} without names"
+                raise DataError(f"there is no column {place!r} for {field}; columns: {there}.", path, number)
+        if "labels" in record:
+            separator = task.layout.get("separator", "|")
+            record["labels"] = [label.strip() for label in record["labels"].split(separator) if label.strip()]
+        yield number, record
+
+
+def _jsonl(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
+    """A JSON object a line, fields by their names here or by those that `columns` gives."""
+    columns: Mapping[str, Any] = task.layout.get("columns", {})
+    for number, record in json_lines(path):
+        names = {field: columns.get(field, field) for field in ("id", "doc_id", *FIELDS[task.type], "head", "tail")}
+        yield number, {field: record[name] for field, name in names.items() if name in record}

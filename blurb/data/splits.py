@@ -1,0 +1,48 @@
+"""Reading one split, with the reader that its task names or that of LinkBERT's layout."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from blurb.data.readers import linkbert
+from blurb.data.schema import Row
+from blurb.errors import DataError
+from blurb.tasks import SPLITS, Split, Task
+
+
+def path_of(task: Task, folder: Path, split: Split) -> Path:
+    """The file of a split: BLURB's, or LinkBERT's if only that one is there."""
+    path = folder / task.files[split]
+    other = linkbert.path_of(folder, task, split)
+    return other if other is not None and other.is_file() and not path.exists() else path
+
+
+def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
+    """A hint if the files are one folder up or down: somebody named the folder of one dataset, or that above all."""
+    relative = [task for task in tasks if not task.file]
+    below = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    for other in (folder.resolve().parent, *below):
+        if any(path_of(task, other, split).is_file() for task in relative for split in SPLITS):
+            return f" Did you mean --data {other}?"
+    return ""
+
+
+def read_split(task: Task, folder: Path, split: Split) -> list[Row]:
+    """The rows of one split; DataError (file, line, what was expected) if the file is not what it should be."""
+    path = path_of(task, folder, split)
+    if path == folder / task.files[split]:
+        module, _, function = task.reader.partition(":")
+        read = getattr(importlib.import_module(module), function)
+    else:
+        read = linkbert.read
+    rows = list(read(path, task, split))
+    seen: set[str] = set()
+    for row in rows:
+        if row["id"] in seen:
+            raise DataError(f"the id {row['id']!r} stands in the file twice.", path)
+        seen.add(row["id"])
+    if not rows:
+        raise DataError("the file has no examples.", path)
+    return rows

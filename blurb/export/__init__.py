@@ -1,0 +1,1 @@
+"""Finished rows for others: submission, model cards, LaTeX, Markdown."""

@@ -1,0 +1,55 @@
+"""What a row of the store can be exported as: one file a format, found by its name (see `blurb.registry`)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from blurb.errors import SettingsError
+from blurb.export.formats._base import Files, Format, Wanted
+from blurb.files import write_whole
+from blurb.registry import Registry
+
+__all__ = ["Files", "Format", "Wanted", "formats", "render", "write"]
+
+formats: Registry[Format] = Registry("export format", "blurb.export.formats", "EXPORT", "blurb.exports")
+
+
+def render(name: str, wanted: Wanted) -> Files:
+    """The files of a format, by path below the place they go to ("" for a format of one file); nothing is written.
+
+    :raises BlurbError: if anything is wrong with what is wanted
+    """
+    form = formats.get(name)
+    for option in wanted.given - form.options:
+        fits = [other for other in formats.names() if option in formats.get(other).options]
+        raise SettingsError(f"--{option.replace('_', '-')} is not for {name}, but for {', '.join(fits)}.")
+    return form.render(wanted)
+
+
+def write(files: Files, out: Path, alone: bool) -> list[Path]:
+    """Writes rendered files to `out`: one file, or a folder.
+
+    :param alone: the folder must be new or empty and appears whole, so that nothing old lies among its files
+    """
+    if "" in files:
+        if out.is_dir():
+            raise SettingsError(f"{out} is a folder; give a file with --out.")
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(out, files[""])
+        return [out]
+    if out.exists() and (not out.is_dir() or (alone and any(out.iterdir()))):
+        raise SettingsError(f"{out} is there already and was left as it is; give another folder with --out.")
+    whole = out.resolve()  # `.` has no name
+    place = whole.with_name(f".{whole.name}.{os.getpid()}") if alone else out
+    place.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        write_whole(place / name, content)
+    if alone:
+        if whole.exists():  # empty, and maybe the folder somebody stands in, who would stand in a removed one
+            for path in place.iterdir():
+                path.rename(whole / path.name)
+            place.rmdir()
+        else:
+            place.rename(whole)
+    return [out / name for name in files]

@@ -1,0 +1,163 @@
+"""The content of a table: models side by side, a line a dataset in the order of the paper's Table 6, the score last."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from blurb.errors import SettingsError, UnknownName
+from blurb.export.formats._base import Wanted, rows
+from blurb.results import notes, published
+from blurb.results.rows import DEMO, Result
+from blurb.results.score import members
+from blurb.runs.spec import PROBE
+from blurb.tasks import Task
+
+OPTIONS = frozenset({"published", "sd", "transpose"})
+SCORE = "BLURB score"
+SOURCE = "Gu et al., ACM Transactions on Computing for Healthcare 3(1), 2021"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure as printed; empty where there is none. `best` is of its dataset, among two or more."""
+
+    text: str = ""
+    sd: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """One model. Figures are times 100; `sd` is over seeds, of datasets with two or more.
+
+    :param capped: scored on a part of the units: never the best
+    :param probe: of a frozen encoder: the best among its like at most
+    """
+
+    name: str
+    figures: dict[str, float]
+    sd: dict[str, float] = field(default_factory=dict)
+    note: str = ""
+    capped: bool = False
+    probe: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: `cells` has a line for each of `lines` and in it a cell for each of `heads`."""
+
+    corner: str
+    heads: Sequence[str]
+    lines: Sequence[str]
+    cells: Sequence[Sequence[Cell]]
+    caption: str
+    notes: Sequence[str]
+
+
+def grid(wanted: Wanted) -> Grid:
+    """The table that is wanted; published rows come first, as they do in what is compared with."""
+    others = _published(wanted.published)
+    own = rows(wanted, optional=bool(others))
+    if not wanted.models and not wanted.row and others:
+        own = [row for row in own if row.configuration.suite != DEMO]
+    if others and any(row.configuration.suite == DEMO for row in own):
+        raise SettingsError("Rows of the synthetic demo suite do not stand beside published ones.")
+    columns = [_of_published(row) for row in others] + [_of_result(row, own, wanted.datasets) for row in own]
+    keys = [task.name for task in wanted.datasets]
+    titles = [task.title for task in wanted.datasets]
+    if {task.name for group in members().values() for task in group} <= set(keys):
+        keys.append(SCORE)
+        titles.append(SCORE if all(row.configuration.suite != DEMO for row in own) else "Demo score")
+    cells = [_line(columns, key, wanted.sd) for key in keys]
+    names = [column.name for column in columns]
+    notes = [column.note for column in columns if column.note]
+    caption = _caption(columns, keys, wanted.sd)
+    if wanted.transpose:
+        return Grid("model", titles, names, list(zip(*cells, strict=True)), caption, notes)
+    return Grid("dataset", names, titles, cells, caption, notes)
+
+
+def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool) -> str:
+    """What has to be said of the table; of what is not in it, nothing is said."""
+    text = "Test scores times 100"
+    text += " with the standard deviation over seeds" if sd and any(column.sd for column in columns) else ""
+    text += "; the best of each dataset is bold" if len(columns) > 1 else ""
+    return f"{text}." + (f" The score is the mean of six task-type means ({SOURCE})." if SCORE in keys else "")
+
+
+def _line(columns: Sequence[Column], key: str, sd: bool) -> list[Cell]:
+    """Best is judged by what is printed: two models with equal print are both best; probes among themselves."""
+    texts = [f"{column.figures[key]:.2f}" if key in column.figures else "" for column in columns]
+    best: dict[bool, str] = {}
+    for probe in (False, True):
+        known = [
+            float(text)
+            for text, column in zip(texts, columns, strict=True)
+            if text and not column.capped and column.probe == probe
+        ]
+        if len(known) > 1:
+            best[probe] = f"{max(known):.2f}"
+    return [
+        Cell(
+            text,
+            f"{column.sd[key]:.2f}" if sd and key in column.sd else "",
+            text == best.get(column.probe) and not column.capped,
+        )
+        for text, column in zip(texts, columns, strict=True)
+    ]
+
+
+def _of_result(row: Result, own: Sequence[Result], datasets: Sequence[Task]) -> Column:
+    values = {task.name: row.values(task.name) for task in datasets}
+    figures = {name: statistics.fmean(scores) for name, scores in values.items() if scores}
+    deviations = {name: statistics.stdev(scores) for name, scores in values.items() if len(scores) > 1}
+    if row.score is not None:
+        figures[SCORE] = row.score
+        if row.spread is not None:
+            deviations[SCORE] = row.spread[0]
+    setting = _setting(row, own)
+    alike = [other.model for other in own].count(row.model) > 1
+    name = f"{row.model} ({setting})" if alike else row.model
+    counts = sorted({len(row.seeds(name)) for name in figures if name != SCORE})
+    seeds = "/".join(map(str, counts)) + (" seed" if counts == [1] else " seeds")
+    facts = [*([] if alike else [setting]), seeds]
+    if row.data == "synthetic":
+        facts.append("synthetic data")
+    elif row.data != "verified":
+        facts.append(f"data not verified as BLURB's: {row.data}")
+    facts += [part for part in row.note.split("; ") if part and part != notes.ONE_SEED]  # the seeds are there already
+    return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.", row.capped, row.learner == PROBE)
+
+
+def _setting(row: Result, own: Sequence[Result]) -> str:
+    """Protocol, overrides and precision; suite and weights too, where rows of one model differ in nothing else."""
+
+    def text(one: Result) -> str:
+        return " ".join(filter(None, (one.configuration.text, one.configuration.precision)))
+
+    twins = [one for one in own if one.model == row.model and text(one) == text(row)]
+    parts = [text(row)]
+    if len({one.configuration.suite for one in twins}) > 1:
+        parts.append(row.configuration.suite)
+    if len({one.weights for one in twins}) > 1:
+        parts.append(row.weights[:8])
+    return " ".join(filter(None, parts))
+
+
+def _of_published(row: published.PublishedRow) -> Column:
+    figures = {**row.scores, **({} if row.total is None else {SCORE: row.total})}
+    name = f"{row.model} ({row.source})"
+    return Column(name, figures, note=f"{name}: {'; '.join([row.version, *row.notes])}.")
+
+
+def _published(asked: Sequence[str]) -> list[published.PublishedRow]:
+    """Rows of the shipped file by source (`gu2021`), or by source and model (`gu2021/PubMedBERT`)."""
+    every = published.shipped()
+    found = [row for name in asked for row in every if name in (row.source, f"{row.source}/{row.model}")]
+    for name in asked:
+        choices = [choice for row in every for choice in (row.source, f"{row.source}/{row.model}")]
+        if name not in choices:
+            raise UnknownName("published row", name, dict.fromkeys(choices))
+    return [row for index, row in enumerate(found) if row not in found[:index]]

@@ -1,0 +1,61 @@
+"""What both kinds of results on the Hugging Face Hub say of a dataset."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from blurb.errors import SettingsError, StoreError
+from blurb.export.formats._base import Wanted, real_row
+from blurb.results.rows import Result
+from blurb.runs.spec import PROBE
+from blurb.tasks import Task
+
+
+class Figure(NamedTuple):
+    """Mean over seeds of one dataset, times 100.
+
+    :param metric: the name of the figure in `metrics.json`
+    :param sd: over seeds; None for one
+    :param verdict: on the data
+    """
+
+    task: Task
+    metric: str
+    value: float
+    sd: float | None
+    seeds: tuple[int, ...]
+    verdict: str
+
+    def facts(self, row: Result) -> dict[str, Any]:
+        """What the number is the result of."""
+        spread = {} if self.sd is None else {"sd": self.sd}
+        setting = {"protocol": row.configuration.text, "precision": row.configuration.precision, "note": row.note}
+        return {**{name: text for name, text in setting.items() if text}, "seeds": len(self.seeds), **spread}
+
+
+def figures(wanted: Wanted) -> tuple[Result, list[Figure]]:
+    """The row that is wanted and its datasets; StoreError if it has none of them."""
+    row = real_row(wanted)
+    if row.learner == PROBE:
+        raise SettingsError(
+            f"{row.model}: these are figures of a probe. On the Hub they would stand among those of fine-tuned "
+            "encoders, with which they must not be compared; export a fine-tuned row."
+        )
+    found = list(_figures(row, wanted))
+    if not found:
+        raise StoreError(f"{row.model} has no finished trial of {', '.join(task.name for task in wanted.datasets)}.")
+    return row, found
+
+
+def _figures(row: Result, wanted: Wanted) -> Iterator[Figure]:
+    for task in wanted.datasets:
+        values = row.values(task.name)
+        if not values:
+            continue
+        records = list(row.records[task.name].values())
+        verdicts = sorted({record.provenance["data_verdict"] for record in records})
+        sd = round(statistics.stdev(values), 2) if len(values) > 1 else None
+        metric = records[0].metrics["metric"]
+        yield Figure(task, metric, round(statistics.fmean(values), 2), sd, row.seeds(task.name), ", ".join(verdicts))

@@ -1,0 +1,35 @@
+"""A table for a README or an issue."""
+
+from __future__ import annotations
+
+import re
+
+from blurb.export.formats._base import Files, Format, Wanted
+from blurb.export.formats._grid import OPTIONS, Cell, grid
+
+
+def escape(text: str) -> str:
+    r"""Text that Markdown prints as it is, in a cell too.
+
+    >>> escape("a_b | <c>")
+    'a\\_b \\| \\<c\\>'
+    """
+    return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", " ".join(text.split()))
+
+
+def _cell(cell: Cell) -> str:
+    text = f"**{cell.text}**" if cell.best else cell.text or "–"
+    return f"{text} ± {cell.sd}" if cell.sd else text
+
+
+def _render(wanted: Wanted) -> Files:
+    content = grid(wanted)
+    head = [content.corner, *map(escape, content.heads)]
+    rows = [[escape(name), *map(_cell, cells)] for name, cells in zip(content.lines, content.cells, strict=True)]
+    table = [head, ["---", *["---:"] * len(content.heads)], *rows]
+    lines = [f"| {' | '.join(row)} |" for row in table]
+    lines += ["", escape(content.caption), "", *(f"- {escape(note)}" for note in content.notes)]
+    return {"": ("\n".join(lines).rstrip() + "\n").encode()}
+
+
+EXPORT = Format("table for a README", _render, OPTIONS)

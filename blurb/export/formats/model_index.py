@@ -1,0 +1,86 @@
+"""The `model-index` of a model card, by the classes of `huggingface_hub`; a README that is there keeps the rest."""
+
+from __future__ import annotations
+
+import yaml  # type: ignore[import-untyped]
+from huggingface_hub import EvalResult, ModelCard, ModelCardData
+
+from blurb.errors import DataError
+from blurb.export.formats._base import Files, Format, Wanted
+from blurb.export.formats._hub import figures
+from blurb.results.rows import Result
+from blurb.tasks import TaskType
+
+TASK_TYPES: dict[TaskType, str] = {
+    "ner": "token-classification", "pico": "token-classification", "relation": "text-classification",
+    "similarity": "sentence-similarity", "document": "text-classification", "qa": "question-answering",
+}  # fmt: skip
+"""The Hub's names of tasks."""
+METRICS = {"macro_f1": "f1", "micro_f1": "f1", "pearson": "pearsonr"}
+"""The Hub's names of metrics, where they are others."""
+
+
+def _render(wanted: Wanted) -> Files:
+    row, _ = figures(wanted)
+    results = _results(wanted)
+    if wanted.out is None or not wanted.out.exists():
+        data = ModelCardData(model_name=row.model, eval_results=results)
+        return {"": f"---\n{data.to_yaml()}\n---\n".encode()}
+    try:
+        card = ModelCard.load(wanted.out)
+    except (ValueError, TypeError, KeyError, yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DataError(f"is no model card that huggingface_hub can read: {error}", wanted.out) from error
+    ours = {_identity(result) for result in results}
+    kept = [result for result in card.data.eval_results or [] if _identity(result) not in ours]
+    card.data.eval_results = kept + results
+    card.data.model_name = card.data.model_name or row.model
+    return {"": str(card).encode()}
+
+
+def _identity(result: EvalResult) -> tuple[object, ...]:
+    """What two results have in common if one takes the place of the other; huggingface_hub leaves the metric out."""
+    return (result.unique_identifier, result.metric_type, result.metric_name)
+
+
+def _results(wanted: Wanted) -> list[EvalResult]:
+    row, found = figures(wanted)
+    results = [
+        EvalResult(
+            task_type=TASK_TYPES[figure.task.type],
+            dataset_type=wanted.dataset_id,
+            dataset_name=f"BLURB {figure.task.title}",
+            dataset_config=figure.task.name,
+            dataset_split="test",
+            # The card must not hide that the data was another than BLURB's.
+            dataset_args=None if figure.verdict == "identical" else {"data": figure.verdict},
+            metric_type=METRICS.get(figure.metric, figure.metric),
+            metric_name=figure.metric,
+            metric_value=figure.value,
+            metric_args=figure.facts(row),
+        )
+        for figure in found
+    ]
+    return results + _score(row, wanted)
+
+
+def _score(row: Result, wanted: Wanted) -> list[EvalResult]:
+    """The BLURB score, if all thirteen datasets are there and wanted."""
+    if row.score is None or not row.means().keys() <= {task.name for task in wanted.datasets}:
+        return []
+    return [
+        EvalResult(
+            task_type="other",
+            dataset_type=wanted.dataset_id,
+            dataset_name="BLURB",
+            dataset_config="all",
+            dataset_split="test",
+            dataset_args=None if row.data == "verified" else {"data": row.data},
+            metric_type="blurb_score",
+            metric_name="BLURB score",
+            metric_value=round(row.score, 2),
+            metric_args={"note": row.note} if row.note else None,
+        )
+    ]
+
+
+EXPORT = Format("results for the README of a model on the Hub", _render, frozenset({"dataset_id"}))

@@ -1,0 +1,31 @@
+"""The files that BLURB's site takes: a JSON file a dataset, and all of them in one zip archive."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+from blurb.export.formats._base import Files, Format, Wanted, real_row
+from blurb.export.submission import documents
+
+ARCHIVE = "submission.zip"
+EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The oldest date a zip archive knows: equal predictions give equal archives."""
+
+
+def _render(wanted: Wanted) -> Files:
+    found = documents(real_row(wanted), wanted.datasets, wanted.seed, wanted.allow_partial)
+    contents = {
+        f"{name}.json": (json.dumps(document, allow_nan=False) + "\n").encode() for name, document in found.items()
+    }
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name, content in contents.items():
+            packed.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED)
+    return {**contents, ARCHIVE: archive.getvalue()}
+
+
+EXPORT = Format(
+    "BLURB's JSON files and their zip archive", _render, frozenset({"seed", "allow_partial"}), "submission", alone=True
+)

@@ -1,0 +1,8 @@
+"""The leaderboard as one HTML file that needs nothing else: no server, no network, no library (docs/leaderboard.md)."""
+
+from __future__ import annotations
+
+from blurb.leaderboard.html.collect import collect
+from blurb.leaderboard.html.render import render
+
+__all__ = ["collect", "render"]

@@ -1,0 +1,72 @@
+"""Every two rows side by side, by the one judge of `blurb compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, islice
+
+from blurb.leaderboard.html.model import Duel, Duels, Entry
+from blurb.results import comparison
+from blurb.results.score import members
+from blurb.results.sides import Side
+from blurb.statistics.student import critical
+from blurb.statistics.welch import Comparison
+
+WITH_UNITS = 28
+"""Pairs up to which the test units are resampled for each: eight rows. A pair of real rows takes seconds."""
+MOST = 20
+"""Rows that are set side by side: pairs grow with the square of the rows, and so would the page and its time."""
+MOST_PROBES = 8
+"""Likewise of probes, whose test always exchanges test units."""
+COARSE = 0.01
+
+
+def duels(entries: Sequence[Entry], tasks: Sequence[str]) -> Duels:
+    """All pairs of the first `MOST` entries with runs.
+
+    :param entries: in the order of the page, the best first
+    p-values are those of `blurb compare`: corrected over the datasets of a pair, not over the pairs.
+    """
+    names = (*tasks, *(str(kind) for kind, group in members().items() if len(group) > 1), comparison.SCORE)
+    with_runs = (place for place, entry in enumerate(entries) if entry.side.scores)
+    compared = list(islice(with_runs, MOST_PROBES if all(entry.probe for entry in entries) else MOST))
+    left_out = sum(1 for _ in with_runs)
+    pairs = list(combinations(compared, 2))
+    with_units = len(pairs) <= WITH_UNITS
+    found = [_duel(first, other, entries[first].side, entries[other].side, names, with_units) for first, other in pairs]
+    return Duels(names, with_units, found, left_out)
+
+
+def _duel(first: int, other: int, side: Side, against: Side, names: Sequence[str], with_units: bool) -> Duel:
+    # Test units are resampled only where there can be a judgement: with one run a side there is none.
+    with_units &= any(len(runs) > 1 for one in (side, against) for runs in one.scores.values())
+    lines = {line.name: line for line in comparison.judge(side, against, "test", with_units)}
+    found: list[tuple[float | None, float | None, str]] = []
+    for name in names:
+        line = lines.get(name)
+        if line is None or line.difference is None:
+            found.append((None, None, ""))
+        else:
+            found.append((_half(line.comparison), line.p, line.reason))
+    return Duel(first, other, found)
+
+
+def _half(found: Comparison) -> float | None:
+    """Half the 95 % interval of the difference."""
+    if found.error is None or found.freedom is None:
+        return None
+    return _critical(found.freedom) * found.error
+
+
+_known: dict[int, float] = {}
+
+
+def _critical(freedom: float) -> float:
+    """Student's t, interpolated between degrees of freedom: fifty rows make 20,000 of them, no two alike."""
+    place = 1 / freedom / COARSE
+    steps = [int(place), int(place) + 1]
+    for step in steps:
+        if step not in _known:
+            _known[step] = critical(1 / (step * COARSE)) if step else critical(1e6)
+    low, high = (_known[step] for step in steps)
+    return low + (place - steps[0]) * (high - low)

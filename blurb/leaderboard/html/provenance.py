@@ -1,0 +1,126 @@
+"""How a row was made, from the provenance of its trials: named facts only, so that no folder gets onto the page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from blurb import tasks
+from blurb.inputs.relations import DUMMIES
+from blurb.leaderboard.html.model import Made, Part
+from blurb.results.rows import DEMO, Result
+from blurb.wording import plural
+
+SELF_MADE = ("baseline:", "scratch:")
+"""Models whose name says how to get them."""
+ENVIRONMENT = (
+    "blurb", "commit", "python", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy",
+    "platform", "device", "cpus", "threads",
+)  # fmt: skip
+FOLDERS = re.compile(r"(?<![\w.])(?:~[^\s/\\,;=]*[/\\](?:[^\n,;=]*[/\\])?|(?:[A-Za-z]:)?[/\\][^\n,;=]*[/\\])")
+"""What leads to a file on somebody's machine. Folders may have blanks: rather too much is hidden than a name shown."""
+COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
+
+
+def made(row: Result) -> Made:
+    """Command, hashes, versions, hardware and time of a row of the store."""
+    records = [record for seeds in row.records.values() for record in seeds.values()]
+    provenances = [record.provenance for record in records]
+    configuration = row.configuration
+    facts = [
+        ("Weights and configuration", row.weights),
+        ("Tokenizer", _all(record.trial.tokenizer for record in records)),
+        ("Revision", _all(one.get("revision") for one in provenances)),
+        ("Parameters", _all(f"{one['parameters']:,}" for one in provenances if one.get("parameters"))),
+        ("Protocol", f"{configuration.protocol} ({configuration.protocol_hash[:12]})"),
+        ("Recipe", _all(record.trial.recipe for record in records)),
+        ("Metrics", "version " + _all(record.metrics.get("metrics_version") for record in records)),
+    ]
+    environments = [one.get("environment", {}) for one in provenances]
+    facts += [(name, _all(_short(one.get(name)) for one in environments)) for name in ENVIRONMENT]
+    facts += [("Time", _time(provenances))]
+    return Made(_command(row), [(name, public(value)) for name, value in facts if value], _parts(row))
+
+
+def public(text: str) -> str:
+    """Without the folders of a path: `/home/me/x/model` becomes `…/model`."""
+    return FOLDERS.sub("…/", text)
+
+
+def _short(value: Any) -> Any:
+    """A commit by its first twelve digits, and the `+` of one with changes."""
+    return COMMIT.sub(r"\1\2", value) if isinstance(value, str) else value
+
+
+def _all(values: Iterable[Any]) -> str:
+    return ", ".join(dict.fromkeys(str(value) for value in values if value not in (None, "")))
+
+
+def _time(provenances: list[Mapping[str, Any]]) -> str:
+    days = sorted(str(one["started"])[:10] for one in provenances if one.get("started"))
+    seconds = [one.get("facts", {}).get("train_seconds") for one in provenances]
+    known = [value for value in seconds if value is not None]
+    parts = [" to ".join(dict.fromkeys((days[0], days[-1])))] if days else []
+    if known:
+        parts.append(f"{sum(known) / 60:,.1f} minutes of training in {plural(len(known), 'trial')}")
+    return "; ".join(parts)
+
+
+def _parts(row: Result) -> list[Part]:
+    found = []
+    for task, seeds in row.records.items():
+        facts = [record.provenance.get("facts", {}) for record in seeds.values()]
+        times = [one["train_seconds"] for one in facts if one.get("train_seconds") is not None]
+        first = next(iter(seeds.values()))
+        found.append(Part(
+            task=task,
+            trials={seed: record.trial.hash for seed, record in sorted(seeds.items())},
+            data=first.trial.data[:12],
+            verdict=str(first.provenance.get("data_verdict", "")),
+            seconds=sum(times) if times else None,
+            units=facts[0].get("train_units"),
+            cut=_cut(facts[0]),
+        ))  # fmt: skip
+    return found
+
+
+def _cut(facts: Mapping[str, Any]) -> int | None:
+    """Training inputs that lost text, by the key of today or of older stores; None for what reads none, a baseline."""
+    found: int | None = facts.get("train_inputs", {}).get("truncated", facts.get("train_truncated"))
+    return found
+
+
+def _needs_originals(row: Result) -> bool:
+    """Whether a trial had the names of entities in its input for which the BLURB files have dummies."""
+    released = {task.name for task in tasks.all() if task.dummified and task.original}
+    return any(
+        record.trial.settings.get("relation_input", DUMMIES[0]) not in DUMMIES
+        for name in released & set(row.records)
+        for record in row.records[name].values()
+    )
+
+
+def _command(row: Result) -> str:
+    """A `blurb run` that asks for these trials again."""
+    configuration = row.configuration
+    if row.model.startswith(SELF_MADE):
+        words = ["blurb run", shlex.quote(row.model)]
+    else:
+        words = ["blurb run MODEL --name", shlex.quote(row.model)]
+    words.append("--suite demo" if configuration.suite == DEMO else "--data DATA")
+    if configuration.suite != DEMO and _needs_originals(row):
+        words.append("--raw RAW")
+    # A file's protocol cannot be asked for by the name that rows show.
+    named = "PROTOCOL.toml" if configuration.from_file else shlex.quote(configuration.protocol)
+    words.append(f"--protocol {named}")
+    for key in sorted(configuration.overrides):
+        words.append("--set " + shlex.quote(public(f"{key}={configuration.overrides[key]}")))
+    if configuration.precision:
+        words.append(f"--precision {shlex.quote(configuration.precision)}")
+    counts = set(row.planned.values())
+    if len(counts) == 1 and (seeds := next(iter(counts))) == tuple(range(1, len(seeds) + 1)):
+        words.append(f"--seeds {len(seeds)}")
+    words.append(f"--tasks {shlex.quote(','.join(row.planned))}")
+    return " ".join(words)

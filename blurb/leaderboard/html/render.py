@@ -1,0 +1,151 @@
+"""The page as HTML. Everything that is a name goes through the templates' escaping; nothing is loaded from anywhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from blurb.leaderboard.html import svg
+from blurb.leaderboard.html.collect import title_of
+from blurb.leaderboard.html.model import BASES, Board, Entry, Page, Value
+from blurb.leaderboard.html.pairwise import MOST, MOST_PROBES
+from blurb.leaderboard.terminal import SHORT
+from blurb.results.comparison import PAIRED
+from blurb.tasks import TYPES
+from blurb.wording import probability
+
+MARKS = {"both": "", "units": "†", "seeds": "‡", "": ""}
+"""Behind an interval that does not rest on seeds and test units both."""
+
+
+def render(page: Page) -> str:
+    """One HTML file.
+
+    The content security policy names the style and the script by their hashes and forbids all else: no request leaves
+    the page, and a name that got past the escaping would still not run.
+    """
+    environment = Environment(
+        loader=PackageLoader("blurb.leaderboard.html"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.globals.update(
+        svg=svg, title_of=title_of, types=[str(kind) for kind in TYPES], short=list(SHORT.values()), marks=MARKS,
+        best=best, columns=columns, focus=focus, data=data, bases=bases, own=own, printed=printed,
+        breakable=breakable, most_duels=MOST, most_probes=MOST_PROBES, paired=PAIRED, probability=probability,
+    )  # fmt: skip
+    style, script = (_source(environment, name) for name in ("style.css", "script.js"))
+    return environment.get_template("page.html").render(
+        page=page, style=Markup(style), script=Markup(script), style_hash=_hash(style), script_hash=_hash(script)
+    )
+
+
+def _source(environment: Environment, name: str) -> str:
+    if environment.loader is None:  # never: for the type checker
+        raise RuntimeError
+    return environment.loader.get_source(environment, name)[0]
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def columns(board: Board) -> list[tuple[str, str, str]]:
+    """Key, title and group of the columns with numbers."""
+    return [
+        ("score", "Score", "score"),
+        *((str(kind), SHORT[kind], "type") for kind in TYPES),
+        *((task, title_of(task), "dataset") for task in board.tasks),
+    ]
+
+
+def value_of(entry: Entry, key: str) -> Value | None:
+    """The number of a row in a column."""
+    if key == "score":
+        return entry.score
+    if key in entry.types:
+        return entry.types[key]
+    return entry.datasets[key].test if key in entry.datasets else None
+
+
+def best(board: Board) -> dict[str, float]:
+    """The best value of each column, as printed: equal prints are all the best."""
+    found = {}
+    for key, _, _ in columns(board):
+        whole = [entry for entry in board.entries if not entry.capped]
+        values = [round(value.mean, 2) for entry in whole if (value := value_of(entry, key))]
+        if values:
+            found[key] = max(values)
+    return found
+
+
+def focus(board: Board) -> int:
+    """The row that stands out at first: the best of those that are not published, else the first."""
+    return next((place for place, entry in enumerate(board.entries) if entry.kind != "published"), 0)
+
+
+def bases(board: Board) -> list[str]:
+    """What the intervals of a board rest on, in words, for the note below its table."""
+    found = {value.basis for entry in board.entries for key, _, _ in columns(board) if (value := value_of(entry, key))}
+    return [name for name in BASES if name in found]
+
+
+def data(board: Board) -> Markup:
+    """What the script needs to set any two rows side by side, as JSON that cannot end its element."""
+    names = board.duels.names
+    reasons: list[str] = [""]
+    pairs: dict[str, list[Any]] = {}
+    for duel in board.duels.pairs:
+        lines: list[Any] = []
+        for half, p, reason in duel.lines:
+            if reason not in reasons:
+                reasons.append(reason)
+            lines.append([_rounded(half, 2), _rounded(p, 4), reasons.index(reason)])
+        pairs[f"{duel.first}-{duel.other}"] = lines
+    content = {
+        "titles": [_title(name) for name in names],
+        "means": [[_mean(entry, name) for name in names] for entry in board.entries],
+        "names": [entry.label for entry in board.entries],
+        "runs": [bool(entry.side.scores) for entry in board.entries],
+        "pairs": pairs,
+        "reasons": reasons,
+    }
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def _title(name: str) -> str:
+    return "BLURB score" if name == "score" else f"{SHORT[name]} mean" if name in SHORT else title_of(name)
+
+
+def _mean(entry: Entry, name: str) -> float | None:
+    value = value_of(entry, name)
+    return None if value is None else round(value.mean, 2)
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def breakable(name: str) -> Markup:
+    """A name that may be broken after its punctuation, for narrow columns."""
+    return Markup("").join(Markup("{}<wbr>").format(part) for part in re.split(r"(?<=[:/_.=])", name))
+
+
+def own(board: Board, task: str) -> list[tuple[int, Entry]]:
+    """Place and row of those of a dataset that are not published ones."""
+    rows = enumerate(board.entries)
+    return [(place, entry) for place, entry in rows if task in entry.datasets and entry.kind != "published"]
+
+
+def printed(board: Board, task: str) -> list[tuple[str, float]]:
+    """Name and value of the published rows of a dataset, best first."""
+    rows = [entry for entry in board.entries if task in entry.datasets and entry.kind == "published"]
+    return sorted(((entry.label, entry.datasets[task].test.mean) for entry in rows), key=lambda one: -one[1])

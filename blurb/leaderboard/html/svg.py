@@ -1,0 +1,203 @@
+"""Small pictures as inline SVG. Colours are classes of the style sheet, so that they follow light and dark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
+
+from blurb.leaderboard.html.model import Entry, Value
+
+WIDTH = 340
+"""Of every chart, in units that are pixels on a phone: text keeps its size there."""
+LABELS = 112
+"""Of the names beside the lanes."""
+LANE = 15
+LETTERS = 19
+CURVES = 116
+FEW = 60
+"""Curves that are drawn to half a pixel."""
+BASELINE = "baseline:"
+
+
+def lanes(values: Sequence[Value | None], labels: Sequence[str], context: str, low: float, name: str) -> Markup:
+    """One lane a task type from `low` to 100: this row's mean and interval over the means of all rows.
+
+    :param context: id of the ticks of all rows (`ticks`), drawn once and used by every picture
+    """
+    parts = [f'<use href="#{context}"/>']
+    for lane, (label, value) in enumerate(zip(labels, values, strict=True)):
+        y = lane * 14 + 9
+        parts.append(_text(0, y + 3.5, label, "quiet"))
+        if value is None:
+            parts.append(_text(192, y + 3.5, "–", "number quiet"))
+            continue
+        if value.low is not None and value.high is not None:
+            parts.append(_line(_place(value.low, low), y, _place(value.high, low), y, "whisker"))
+        parts.append(f'<circle class="dot" cx="{_place(value.mean, low):.1f}" cy="{y}" r="3.2"/>')
+        parts.append(_text(192, y + 3.5, f"{value.mean:.1f}", "number"))
+    return _svg(196, 14 * len(labels) + 4, parts, f"Task-type means of {name}")
+
+
+def ticks(columns: Sequence[Sequence[Value | None]], low: float) -> Markup:
+    """The means of all rows as grey ticks, lane by lane; goes into a group that the pictures share."""
+    parts = []
+    for lane, column in enumerate(columns):
+        y = lane * 14 + 9
+        parts.append(_line(38, y, 158, y, "axis"))
+        places = sorted({round(_place(value.mean, low), 1) for value in column if value is not None})
+        path = "".join(f"M{x:g} {y - 3.5:g}v7" for x in places)
+        parts.append(f'<path class="tick" d="{path}"/>')
+    return Markup("".join(parts))
+
+
+def lowest(entries: Sequence[Entry]) -> float:
+    """Where the lanes begin: the ten below all that is no baseline, at least 0."""
+    values = [
+        value.mean if value.low is None else value.low
+        for entry in entries
+        if not entry.model.startswith(BASELINE)
+        for value in entry.types.values()
+    ]
+    return 10 * max(0, math.floor(min(values, default=0.0) / 10))
+
+
+def _place(value: float, low: float) -> float:
+    return 38 + 120 * (min(100.0, max(low, value)) - low) / (100 - low)
+
+
+class Axis:
+    """A linear axis with round marks."""
+
+    def __init__(self, values: Sequence[float], start: float, end: float) -> None:
+        low, high = min(values), max(values)
+        pad = 0.06 * (high - low) or 1.0
+        # No room below 0 where nothing is negative.
+        self.low, self.high = max(low - pad, min(low, 0.0)), high + pad
+        self.start, self.end = start, end
+
+    def __call__(self, value: float) -> float:
+        share = (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+    def marks(self, count: int = 4) -> list[float]:
+        """At most `count` + 1 round values within."""
+        raw = (self.high - self.low) / count
+        power = 10 ** math.floor(math.log10(raw))
+        step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
+        first = math.ceil(self.low / step)
+        return [number * step for number in range(first, math.floor(self.high / step) + 1)]
+
+
+def dots(
+    entries: Sequence[tuple[int, Entry]], published: Sequence[tuple[str, float]], task: str, title: str, on: int
+) -> Markup:
+    """A lane a row: seeds as rings, their mean as a bar, its interval as a line; published values as lines across.
+
+    :param entries: place on the board, and row
+    :param published: name and value
+    :param on: place of the row that stands out
+    """
+    values = [value for _, value in published]
+    # Baselines are far off, and would press all others together.
+    wide = not values and all(entry.model.startswith(BASELINE) for _, entry in entries)
+    for _, entry in entries:
+        if wide or not entry.model.startswith(BASELINE):
+            test = entry.datasets[task].test
+            values += [*entry.datasets[task].seeds.values(), test.mean]
+            values += [bound for bound in (test.low, test.high) if bound is not None]
+    x = Axis(values, LABELS + 6, WIDTH - 6)
+    top, height = 6, LANE * max(1, len(entries))
+    parts = _scale(x, top, top + height)
+    for name, value in published:
+        line = _line(x(value), top, x(value), top + height, "published")
+        parts.append(f"<g>{_tip(f'{name}: {value:.2f}')}{line}</g>")
+    for lane, (place, entry) in enumerate(entries):
+        y = top + lane * LANE + LANE / 2
+        found = entry.datasets[task]
+        body = [_tip(_spoken(entry, found.test)), _text(0, y + 3.5, shortened(entry.model), "name")]
+        if not x.low <= found.test.mean <= x.high:
+            body.append(_text(LABELS + 8, y + 3.5, f"◂ {found.test.mean:.2f}", "quiet"))
+            parts.append(_group(place, on, body))
+            continue
+        if found.test.low is not None and found.test.high is not None:
+            low, high = max(found.test.low, x.low), min(found.test.high, x.high)
+            body.append(_line(x(low), y, x(high), y, "whisker"))
+        body += [f'<circle cx="{x(seed):.1f}" cy="{y:g}" r="2.6"/>' for seed in found.seeds.values()]
+        body.append(_line(x(found.test.mean), y - 5, x(found.test.mean), y + 5, "mean"))
+        parts.append(_group(place, on, body))
+    return _svg(WIDTH, top + height + 16, parts, f"Test scores of {title}; the numbers are in the table below")
+
+
+def curves(entries: Sequence[tuple[int, Entry]], task: str, title: str, on: int) -> Markup | None:
+    """Score on dev over epochs, a line a seed; None if no row has any."""
+    known = [(place, entry) for place, entry in entries if entry.datasets[task].curves]
+    lines = [curve for _, entry in known for curve in entry.datasets[task].curves.values()]
+    if not lines:
+        return None
+    longest = max(map(len, lines))
+    grain = 2 if len(lines) <= FEW else 1
+    y = Axis([value for line in lines for value in line], CURVES - 8, 8)
+    parts = []
+    for mark in y.marks():
+        parts += [_line(30, y(mark), WIDTH - 6, y(mark), "grid"), _text(26, y(mark) + 3.5, f"{mark:g}", "number quiet")]
+    step = (WIDTH - 44) / max(1, longest - 1)
+    for epoch in sorted({1, (longest + 1) // 2, longest}):
+        parts.append(_text(36 + step * (epoch - 1), CURVES + 8, str(epoch), "middle quiet"))
+    parts.append(_text(WIDTH - 6, CURVES + 21, "epoch", "number quiet"))
+    for place, entry in known:
+        body = [_tip(entry.label)]
+        for curve in entry.datasets[task].curves.values():
+            body.append(f'<path class="curve" d="{_path(36, step, [y(value) for value in curve], grain)}"/>')
+        parts.append(_group(place, on, body))
+    return _svg(WIDTH, CURVES + 24, parts, f"Dev scores of {title} over epochs")
+
+
+def _path(start: float, step: float, heights: Sequence[float], grain: int) -> str:
+    """A line in small steps from point to point, rounded to a pixel or half of one: fifty rows have thousands."""
+    ys = [round(grain * height) for height in heights]
+    xs = [round(grain * (start + step * number)) for number in range(len(heights))]
+    moves = [f"l{(xs[at] - xs[at - 1]) / grain:g} {(ys[at] - ys[at - 1]) / grain:g}" for at in range(1, len(heights))]
+    return f"M{xs[0] / grain:g} {ys[0] / grain:g}" + "".join(moves).replace(" -", "-")
+
+
+def _scale(x: Axis, top: float, bottom: float) -> list[str]:
+    parts = []
+    for mark in x.marks():
+        parts += [
+            _line(x(mark), top, x(mark), bottom, "grid"),
+            _text(x(mark), bottom + 12, f"{mark:g}", "middle quiet"),
+        ]
+    return parts
+
+
+def _spoken(entry: Entry, value: Value) -> str:
+    between = "" if value.low is None else f", 95 % interval {value.low:.2f} to {value.high:.2f}"
+    return f"{entry.label}: {value.mean:.2f}{between}"
+
+
+def shortened(name: str) -> str:
+    """What fits beside a lane."""
+    return name if len(name) <= LETTERS else name[: LETTERS - 1] + "…"
+
+
+def _group(place: int, on: int, body: Sequence[str]) -> str:
+    return f'<g class="row{" on" if place == on else ""}" data-row="{place}">{"".join(body)}</g>'
+
+
+def _tip(text: str) -> str:
+    return f"<title>{escape(text)}</title>"
+
+
+def _text(x: float, y: float, text: str, classes: str) -> str:
+    return f'<text class="{classes}" x="{x:.4g}" y="{y:.4g}">{escape(text)}</text>'
+
+
+def _line(x: float, y: float, to_x: float, to_y: float, classes: str) -> str:
+    return f'<path class="{classes}" d="M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}"/>'
+
+
+def _svg(width: int, height: float, parts: Sequence[str], label: str) -> Markup:
+    head = f'<svg viewBox="0 0 {width} {height:g}" role="img" aria-label="{escape(label)}">'
+    return Markup(head + "".join(parts) + "</svg>")

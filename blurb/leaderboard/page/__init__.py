@@ -1,8 +1,0 @@
-"""The leaderboard as one HTML file that needs nothing else: no server, no network, no library (docs/leaderboard.md)."""
-
-from __future__ import annotations
-
-from blurb.leaderboard.page.collect import collect
-from blurb.leaderboard.page.render import render
-
-__all__ = ["collect", "render"]

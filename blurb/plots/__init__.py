@@ -1,0 +1,1 @@
+"""Pictures with matplotlib, in one style."""

@@ -1,0 +1,165 @@
+"""The picture of an ablation: a panel per dataset, a row per cell (docs/ablations.md)."""
+
+from __future__ import annotations
+
+import io
+import statistics
+import textwrap
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.analysis.ablations import Grid
+from blurb.errors import SettingsError
+from blurb.files import write_whole
+from blurb.statistics.student import half_width
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Scores = Sequence[Mapping[str, Sequence[float]]]
+"""For each cell of a grid: dataset -> test score of each seed, times 100."""
+FORMATS = (".png", ".svg", ".pdf")
+ACROSS = 3
+"""Panels in a row."""
+MEAN = "mean over seeds, 95 % t interval"
+ONE = "the only seed"
+SEED = "one seed"
+DEFAULT = "mean of the default, the first row"
+PUBLISHED = "PubMedBERT's published difference, from our default"
+BEYOND = "the same, beyond the axis"
+LEGEND = (MEAN, ONE, SEED, DEFAULT, PUBLISHED, BEYOND)
+OURS, PAPER, QUIET = "#0072B2", "#D55E00", "#767676"
+"""Blue and vermilion of Okabe and Ito, which colour-blind readers tell apart; the shapes differ too."""
+LANE = 0.28
+"""Seeds stand below their mean and the paper's value above it, so that nothing covers anything."""
+LEAST_SPAN = 1.0
+"""Points of score that an axis covers at least: hundredths are not blown up."""
+STYLE = {
+    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 8,
+    "axes.linewidth": 0.6, "xtick.major.width": 0.6, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.spines.left": False, "svg.hashsalt": "blurb", "pdf.fonttype": 42, "figure.dpi": 200,
+}  # fmt: skip
+"""On top of Matplotlib's own defaults, whatever the user's matplotlibrc says; publishers want TrueType in a PDF."""
+UNDATED: dict[str, dict[str, None]] = {
+    ".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None},
+}  # fmt: skip
+"""Metadata left out, so that equal scores give equal files."""
+
+
+def check(path: Path) -> None:
+    """SettingsError if no picture could be written there; trains and writes nothing."""
+    if path.suffix not in FORMATS:
+        raise SettingsError(f"--plot writes {', '.join(FORMATS)}, not '{path.name}'.")
+    if find_spec("matplotlib") is None:
+        raise SettingsError("--plot needs Matplotlib: pip install 'blurb-bench[plots]'.")
+
+
+def write(grid: Grid, scores: Scores, datasets: Sequence[str], path: Path, title: str) -> None:
+    """Writes the picture, its format by the ending of `path`; the folder is made if need be."""
+    import matplotlib.style
+
+    content = io.BytesIO()
+    with matplotlib.style.context(["default", STYLE]):
+        figure = draw(grid, scores, datasets, title)
+        figure.savefig(content, format=path.suffix[1:], metadata=UNDATED[path.suffix])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, content.getvalue())
+
+
+def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Figure:
+    """The picture of a grid. A size in it is that in print: one panel fits a column, three fit a page."""
+    from matplotlib.figure import Figure
+
+    names = [", ".join(cell.settings.values()) for cell in grid.cells]
+    across = min(ACROSS, len(datasets))
+    down = -(-len(datasets) // across)
+    width = max(3.1, 0.3 + 0.058 * max(map(len, names)) + 1.8 * across)  # inches; less would cut the legend
+    heading = textwrap.wrap(title, int(width * 15))
+    height = down * (0.5 + 0.28 * len(names)) + 0.3 + 0.14 * len(heading)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    places = list(figure.subplots(down, across, squeeze=False).flat)
+    for axes in places[len(datasets) :]:
+        axes.remove()
+    for index, (axes, dataset) in enumerate(zip(places, datasets, strict=False)):
+        _panel(axes, grid, [cell.get(dataset, ()) for cell in scores], dataset)
+        axes.set_yticks(range(len(names)), names if index % across == 0 else [])
+        if index + across >= len(datasets):  # nothing below it
+            axes.set_xlabel("test score × 100")
+    places[0].annotate(
+        ", ".join(grid.cells[0].settings), (0, 1), (-4, 6), "axes fraction", "offset points", ha="right", color=QUIET
+    )
+    figure.suptitle("\n".join(heading), x=0.01, ha="left", fontsize=8, parse_math=False)
+    marks: dict[str, Artist] = {}
+    for axes in places[: len(datasets)]:
+        for mark, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            marks.setdefault(label, mark)
+    marks = {label: marks[label] for label in LEGEND if label in marks}
+    columns = 2 if width > 5.5 else 1
+    figure.legend(list(marks.values()), list(marks), loc="outside lower left", ncols=columns, frameon=False, fontsize=7)
+    rows = -(-len(marks) // columns)
+    figure.set_figheight(height + 0.145 * rows)
+    return figure
+
+
+def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: str) -> None:
+    """One dataset: the first cell on top, as in the table."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_title(dataset, weight="bold")
+    axes.set_ylim(len(values) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    axes.grid(axis="y", color="#E6E6E6", linewidth=0.6)
+    axes.set_axisbelow(True)
+    means = {row: statistics.fmean(seeds) for row, seeds in enumerate(values) if seeds}
+    if not means:
+        axes.set_xticks([])
+        return
+    widths = {row: half_width(values[row]) for row in means}
+    if 0 in means:
+        axes.axvline(means[0], color=QUIET, linewidth=0.8, dashes=(3, 2), label=DEFAULT)
+    for row, mean in means.items():
+        label = ONE if widths[row] is None else MEAN
+        axes.errorbar(mean, row, xerr=widths[row], fmt="o", color=OURS, markersize=4.5, elinewidth=1.2, label=label)
+    single = [(score, row + LANE) for row in means if len(values[row]) > 1 for score in values[row]]
+    if single:
+        axes.plot(*zip(*single, strict=True), ".", color=OURS, alpha=0.35, markersize=5, markeredgewidth=0, label=SEED)
+    ends = [mean + sign * (widths[row] or 0.0) for row, mean in means.items() for sign in (-1, 1)]
+    ends += [score for score, _ in single]
+    low, high = min(ends), max(ends)
+    spare = max(0.0, LEAST_SPAN - (high - low)) / 2
+    low, high = low - spare, high + spare
+    if 0 in means:
+        low, high = _published(axes, grid, dataset, means[0], low, high)
+    margin = 0.06 * (high - low)
+    axes.set_xlim(low - margin, high + margin)
+
+
+def _published(axes: Axes, grid: Grid, dataset: str, default: float, low: float, high: float) -> tuple[float, float]:
+    """The paper's difference to its default, set off from ours; the axis goes at most as far again as our scores do.
+
+    What is farther is an arrow at the edge: one cell that breaks a model must not squeeze all the others.
+    """
+    base = grid.cells[0].published.get(dataset)
+    if base is None:
+        return low, high
+    expected = {
+        row: default + cell.published[dataset] - base
+        for row, cell in enumerate(grid.cells)
+        if row and dataset in cell.published
+    }
+    reach = high - low
+    near = {row: value for row, value in expected.items() if low - reach <= value <= high + reach}
+    low, high = min([low, *near.values()]), max([high, *near.values()])
+    look = {"linestyle": "none", "markerfacecolor": "none", "color": PAPER, "markersize": 4.5, "markeredgewidth": 0.9}
+    for row, value in expected.items():
+        if row in near:
+            mark, marker, label = value, "D", PUBLISHED
+        else:
+            mark, marker, label = (low, "<", BEYOND) if value < low else (high, ">", BEYOND)
+        axes.plot(mark, row - LANE, marker=marker, label=label, **look)  # type: ignore[arg-type]
+    return low, high

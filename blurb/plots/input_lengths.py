@@ -1,0 +1,101 @@
+"""The picture of `blurb data stats`: how long the inputs of every dataset are (docs/data.md)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.data.stats import TABLE_8, Lengths, Statistics
+from blurb.files import write_whole
+from blurb.plots.ablation import PAPER, QUIET, STYLE, UNDATED, check
+from blurb.tasks import SPLITS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["check", "draw", "write"]
+
+COLOURS = {"train": "#0072B2", "dev": "#56B4E9", "test": "#009E73"}
+"""Blues and green of Okabe and Ito; the order of the lanes tells them apart, too."""
+LANES = {"train": -0.24, "dev": 0.0, "test": 0.24}
+LIMIT = "maximum length"
+PUBLISHED = ("Table 8, Wiki + Books vocabulary", "Table 8, PubMed vocabulary")
+
+
+def write(found: Sequence[Statistics], path: Path) -> None:
+    """Writes the picture, its format by the ending of `path`; the folder is made if need be."""
+    import matplotlib.style
+
+    content = io.BytesIO()
+    with matplotlib.style.context(["default", STYLE]):
+        draw(found).savefig(content, format=path.suffix[1:], metadata=UNDATED[path.suffix])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, content.getvalue())
+
+
+def draw(found: Sequence[Statistics]) -> Figure:
+    """A row a dataset, a lane a split: 5 to 95 % of the inputs thin, the middle half thick, median, mean, longest.
+
+    In sub-tokens where they were counted, with the limit and the paper's averages; else in words.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    names = list(dict.fromkeys(one.task.name for one in found))
+    pieces = all(one.pieces for one in found)
+    figure = Figure(figsize=(6.3, 1.15 + 0.36 * len(names)), layout="constrained")
+    axes = figure.subplots()
+    axes.set_xscale("log", base=2)
+    for one in found:
+        sizes = one.pieces if pieces and one.pieces else one.words
+        _lane(axes, sizes, names.index(one.task.name) + LANES[one.split], one.split)
+    for row, name in enumerate(names):
+        limit = next(one.limit for one in found if one.task.name == name)
+        if pieces and limit:
+            axes.plot([limit, limit], [row - 0.42, row + 0.42], color="black", linewidth=1.2, label=LIMIT)
+        if pieces and name in TABLE_8:
+            for value, marker, label in zip(TABLE_8[name], "Dd", PUBLISHED, strict=True):
+                axes.plot(value, row - 0.42, marker, color=PAPER, markersize=3.5, markerfacecolor="none",
+                          markeredgewidth=0.8, label=label)  # fmt: skip
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.45, -0.65)
+    axes.tick_params(axis="y", length=0)
+    for row in range(1, len(names)):
+        axes.axhline(row - 0.53, color="#E6E6E6", linewidth=0.6, zorder=0)
+    axes.grid(axis="x", color="#E6E6E6", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("sub-tokens of an input, special tokens included" if pieces else "words of an input")
+    _legend(figure, axes)
+    return figure
+
+
+def _lane(axes: Axes, sizes: Lengths, place: float, split: str) -> None:
+    part, colour = sizes.quantiles, COLOURS[split]
+    axes.plot([part[5], part[95]], [place, place], color=colour, linewidth=0.9, solid_capstyle="butt")
+    axes.plot([part[25], part[75]], [place, place], color=colour, linewidth=3.6, solid_capstyle="butt", label=split)
+    axes.plot(part[50], place, "|", color="white", markersize=3.6, markeredgewidth=1.0)
+    axes.plot(sizes.mean, place, "o", color=colour, markersize=2.6, markeredgecolor="white", markeredgewidth=0.4)
+    axes.plot(sizes.longest, place, "|", color=colour, markersize=4, markeredgewidth=0.9)
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    from matplotlib.lines import Line2D
+
+    handles, labels = axes.get_legend_handles_labels()
+    marks = dict(zip(reversed(labels), reversed(handles), strict=True))
+    shown = {label: marks[label] for label in (*SPLITS, LIMIT, *PUBLISHED) if label in marks}
+    grey = {"color": QUIET, "linestyle": "none"}
+    if LIMIT in shown:  # it stands upright in the picture
+        shown[LIMIT] = Line2D([], [], marker="|", markersize=8, markeredgewidth=1.2, color="black", linestyle="none")
+    shown |= {
+        "middle half, with the median": Line2D([], [], color=QUIET, linewidth=3.6),
+        "5 to 95 % of the inputs": Line2D([], [], color=QUIET, linewidth=0.9),
+        "mean": Line2D([], [], marker="o", markersize=2.6, **grey),  # type: ignore[arg-type]
+        "longest": Line2D([], [], marker="|", markersize=4, **grey),  # type: ignore[arg-type]
+    }
+    figure.legend(list(shown.values()), list(shown), loc="outside lower left", ncols=4, frameon=False, fontsize=7)

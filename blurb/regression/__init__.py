@@ -1,0 +1,8 @@
+"""The regression check: one function decides, every renderer shows its answer."""
+
+from __future__ import annotations
+
+from blurb.regression.decision import Decision, Finding, Outcome, decide
+from blurb.regression.rules import Rules, load
+
+__all__ = ["Decision", "Finding", "Outcome", "Rules", "decide", "load"]

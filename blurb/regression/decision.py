@@ -1,0 +1,152 @@
+"""Whether a candidate passes: a pure function of two rows and the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from blurb.regression.rules import Limit, Rules
+from blurb.results.comparison import SCORE, Line, flips, has_paired, judge
+from blurb.results.score import weights
+from blurb.results.sides import Side
+from blurb.statistics.holm import holm
+from blurb.statistics.welch import Comparison
+from blurb.wording import probability
+
+ROUNDING = 1e-4
+"""Points: the last digit of a `results.csv`, against the whole numbers of a store."""
+
+
+class Outcome(IntEnum):
+    """The exit code of the check."""
+
+    PASS = 0
+    REGRESSION = 1
+    CANNOT_JUDGE = 2
+
+    @property
+    def words(self) -> str:
+        """As the renderers print it."""
+        return self.name.lower().replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was decided of one dataset, or of the score.
+
+    :param p_drop: one-sided, corrected over all that is judged; None if it cannot be known
+    :param reasons: why it is not a pass
+    :param worse: units with more mistakes than before, and how many more a run; of regressions with predictions
+    :param better: likewise with fewer
+    """
+
+    line: Line
+    outcome: Outcome
+    p_drop: float | None = None
+    reasons: tuple[str, ...] = ()
+    worse: Sequence[tuple[str, float]] = ()
+    better: Sequence[tuple[str, float]] = ()
+
+    @property
+    def name(self) -> str:
+        """The dataset, or `score`."""
+        return self.line.name
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The answer of the check: the findings, the score first."""
+
+    candidate: str
+    baseline: str
+    rules: Rules
+    findings: tuple[Finding, ...]
+
+    @property
+    def paired(self) -> bool:
+        """Whether these are probes, judged by a paired test over test units."""
+        return has_paired(finding.line for finding in self.findings)
+
+    @property
+    def outcome(self) -> Outcome:
+        """A regression anywhere is one; a pass needs that everything could be judged, and that there was something."""
+        found = {finding.outcome for finding in self.findings}
+        if Outcome.REGRESSION in found:
+            return Outcome.REGRESSION
+        return Outcome.PASS if found == {Outcome.PASS} else Outcome.CANNOT_JUDGE
+
+
+def decide(candidate: Side, baseline: Side, rules: Rules) -> Decision:
+    """Judges every required dataset, and the score where both have it.
+
+    A dataset is a regression if its mean fell by more than `max_drop`, is below `min_score`, or fell by more than runs
+    of one encoder do: at the level of the rules, corrected over all datasets that are required and the score (Holm), so
+    that the level is that of the whole answer. (The test units are the same for both sides and no source of chance
+    under that null.) It cannot be judged if it is missing or incomplete, if data, metrics or split are others, or if no
+    variance between runs is known and no `max_drop` is set. Two probes have no runs; they are judged by a paired test
+    over test units. The score cannot where one of its datasets cannot.
+    """
+    required = list(dict.fromkeys([*(baseline.means if rules.required is None else rules.required), *rules.limits]))
+    # A limit of the score asks for the score, whatever datasets are asked for besides.
+    only = required if rules.overall == Limit() else {*required, *weights()}
+    lines = {line.name: line for line in judge(baseline, candidate, rules.split, with_units=False, only=only)}
+    unfit = {name: _unfit(lines.get(name), name, candidate, baseline) for name in {*required, *weights()}}
+    if SCORE in lines:
+        required.insert(0, SCORE)
+        unfit[SCORE] = next((f"{name}: {unfit[name]}" for name in weights() if unfit[name]), "")
+    p_drops = holm([None if unfit[name] else lines[name].comparison.p_drop for name in required])  # fit: a line
+    findings = [
+        _finding(name, lines.get(name), unfit[name], p, candidate, baseline, rules)
+        for name, p in zip(required, p_drops, strict=True)
+    ]
+    if SCORE not in required and rules.overall != Limit():
+        why = "the score needs all thirteen datasets on both sides"
+        findings.insert(0, Finding(_nothing(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,)))
+    return Decision(candidate.name, baseline.name, rules, tuple(findings))
+
+
+def _nothing(name: str) -> Line:
+    return Line(name, None, None, (0, 0), Comparison(None))
+
+
+def _unfit(line: Line | None, name: str, candidate: Side, baseline: Side) -> str:
+    """Why no rule can be applied to a dataset; nothing if one can."""
+    if line is None or line.after is None:
+        return "the candidate does not have it"
+    for side, what in ((candidate, "the candidate"), (baseline, "the baseline")):
+        there, wanted = len(side.scores.get(name, ())), side.planned.get(name, 0)
+        if there < wanted:
+            return f"{what} has {there} of {wanted} seeds"
+    return line.reason if line.reason.startswith("other ") else ""
+
+
+def _finding(
+    name: str, line: Line | None, unfit: str, p_drop: float | None, candidate: Side, baseline: Side, rules: Rules
+) -> Finding:
+    if unfit or line is None or line.after is None:
+        return Finding(line or _nothing(name), Outcome.CANNOT_JUDGE, reasons=(unfit or "not there",))
+    limit = rules.limit(name)
+    broken = []
+    if limit.min_score is not None and line.after < limit.min_score:
+        broken.append(f"{line.after:.2f} is below the minimum of {limit.min_score:g}")
+    drop = None if line.before is None else line.before - line.after
+    if drop is not None and limit.max_drop is not None and drop > limit.max_drop + ROUNDING:
+        broken.append(f"fell by {drop:.2f} points, more than {limit.max_drop:g}")
+    if drop is not None and rules.level and p_drop is not None and p_drop < rules.level:
+        than = "answers exchanged unit by unit" if line.comparison.paired else "runs of one encoder"
+        broken.append(f"fell by {drop:.2f} points, more than {than} do (p {probability(p_drop)})")
+    if broken:
+        worse, better = flips(baseline, candidate, name, rules.split)
+        return Finding(line, Outcome.REGRESSION, p_drop, tuple(broken), worse, better)
+    if drop is None and limit.min_score is None:
+        return Finding(line, Outcome.CANNOT_JUDGE, reasons=("the baseline does not have it",))
+    if drop is not None and limit.max_drop is None and (p_drop is None or not rules.level) and not _same(line):
+        why = line.reason if p_drop is None else "the test is turned off"
+        return Finding(line, Outcome.CANNOT_JUDGE, p_drop, (f"{why}, and no max_drop is set",))
+    return Finding(line, Outcome.PASS, p_drop)
+
+
+def _same(line: Line) -> bool:
+    """Several runs on each side and all of one score: nothing fell."""
+    return min(line.runs) > 1 and line.comparison.error == 0 and (line.difference or 0.0) >= -ROUNDING

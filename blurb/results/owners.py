@@ -1,0 +1,80 @@
+"""Which store a pair of tables was made from: whatever another store wrote is left alone.
+
+It is noted beside the tables. Tables without a note, of an earlier version or moved, are a store's if it knows
+all their rows and trials.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from blurb.errors import DataError, StoreError
+from blurb.results import csv_files
+from blurb.runs import rows as row_files
+from blurb.runs.store import Store, read_json, write_json
+
+NOTE = ".blurb-tables.json"
+"""Leaderboard -> store, both as paths from the folder of the tables."""
+
+
+def check(store: Store, leaderboard: Path, results: Path) -> None:
+    """StoreError if the tables are of another store: what it wrote would be lost."""
+    noted = _noted(leaderboard.parent).get(leaderboard.name)
+    if noted == _place(store, leaderboard):
+        return
+    other = leaderboard.parent / noted if noted else None
+    if other is not None and any(other.glob("*/*/*/spec.json")) and (leaderboard.exists() or results.exists()):
+        reason = f"they were made from the store {other}"
+    elif foreign := _foreign(store, leaderboard, results):
+        reason = f"they hold {foreign}, which {store.root} does not know"
+    else:
+        return
+    raise StoreError(
+        f"{leaderboard} and {results.name} are not of the store {store.root}: {reason}. They were left as they are; "
+        "give another file with --leaderboard, or move them away."
+    )
+
+
+def note(store: Store, leaderboard: Path) -> None:
+    """Notes that a store's tables are here; call it under the lock of the tables."""
+    noted = _noted(leaderboard.parent)
+    place = _place(store, leaderboard)
+    if noted.get(leaderboard.name) != place:
+        write_json(leaderboard.parent / NOTE, {**noted, leaderboard.name: place})
+
+
+def _noted(folder: Path) -> dict[str, str]:
+    try:
+        return {str(name): str(place) for name, place in read_json(folder / NOTE).items()}
+    except StoreError:  # not there, or damaged: as if nothing were known
+        return {}
+
+
+def _place(store: Store, leaderboard: Path) -> str:
+    return os.path.relpath(store.root.resolve(), leaderboard.parent.resolve())
+
+
+def _foreign(store: Store, leaderboard: Path, results: Path) -> str:
+    """The first row or trial of the tables that a store does not know; nothing if it knows all."""
+    rows = row_files.read(store, lambda text: None)
+    trials = {(row.model, hash_) for row in rows for seeds in row.trials.values() for hash_ in seeds.values()}
+    models = {(row.model, row.weights[:12]) for row in rows}
+    for line in _lines(results, "model", "task", "seed", "trial"):
+        here = store.path(line["model"], line["task"], line["trial"])
+        if (line["model"], line["trial"]) not in trials and not here.exists():
+            return f"{line['model']} on {line['task']}, seed {line['seed']}"
+    for line in _lines(leaderboard, "model", "weights", "source"):
+        if not line["source"] and (line["model"], line["weights"]) not in models:
+            return f"the row {line['model']}"
+    return ""
+
+
+def _lines(path: Path, *columns: str) -> list[dict[str, str]]:
+    """These columns of a table; none if it is not there."""
+    if not path.exists():
+        return []
+    there, lines = csv_files.read(path)
+    if missing := [column for column in columns if column not in there]:
+        raise DataError(f"the columns {', '.join(missing)} are missing.", path, 1)
+    return [{column: csv_files.original(line[column] or "") for column in columns} for line in lines]

@@ -1,0 +1,1 @@
+"""Arrays in, figures out: tests, bootstrap, corrections. Knows no file and no model."""

@@ -1,0 +1,139 @@
+"""What a score could have been with other seeds and other test units: the resamples behind every interval.
+
+Runs and test units are crossed: every run is scored on the same units. The score of run r on the units u is
+
+    mean + what these units are like + what this run is like, on these units
+
+so the mean over R runs varies by the units, which all runs share and which are resampled (clusters with replacement),
+and by the runs, of which there are too few to resample: R runs drawn with replacement vary too little by (R - 1) / R,
+and three of them never reach into the tails. Their part is normal with the variance between runs, and as that variance
+rests on R - 1 degrees of freedom, the interval is widened as Student's t is against the normal (Satterthwaite). What
+runs do differently on different units is in the variance between runs already, and is taken out of that of the units by
+comparing the resamples of one run with those of the mean over runs. docs/statistics.md has the calibration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from blurb.statistics.clusters import CHUNK, Clusters, Floats, generator
+from blurb.statistics.student import critical
+from blurb.statistics.welch import NOISE
+
+RESAMPLES = 10_000
+LEVEL = 0.95
+NORMAL = 1.959964
+"""What a normal variable passes on either side with probability 5 %."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Resamples of one mean over runs.
+
+    :param mean: over runs, times 100
+    :param draws: (resamples,) of it
+    :param runs: how many there are; with one, `draws` know nothing of other seeds
+    :param doubt: of the variance between runs: its square over its degrees of freedom; 0 where it has no part
+    """
+
+    mean: float
+    draws: Floats
+    runs: int
+    doubt: float = 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % percentile interval, widened for the few runs that the variance between them is known from."""
+        low, high = (float(bound) for bound in np.quantile(self.draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+        if not self.doubt:
+            return low, high
+        wider = critical(float(self.draws.var()) ** 2 / self.doubt) / NORMAL
+        return self.mean + wider * (low - self.mean), self.mean + wider * (high - self.mean)
+
+
+def spread(units: Clusters, name: str, resamples: int = RESAMPLES) -> Spread:
+    """Resamples of the mean over runs of one dataset.
+
+    :param name: of the dataset; the draws follow from it
+    """
+    random = generator(name)
+    scores = resampled(units, random, resamples)  # (resamples, runs)
+    mean = float(units.scores.mean())
+    means = scores.mean(1)
+    share = shared(scores)
+    spare = float(means.var())
+    draws = mean + (means - mean) * (np.sqrt(share / spare) if spare else 0.0)
+    if units.runs == 1:
+        return Spread(mean, draws, 1)
+    variance = float(units.scores.var(ddof=1)) / units.runs
+    if variance < NOISE:
+        return Spread(mean, draws, units.runs)
+    draws = draws + np.sqrt(variance) * random.standard_normal(resamples)
+    return Spread(mean, draws, units.runs, variance**2 / (units.runs - 1))
+
+
+def shared(scores: Floats) -> float:
+    """The variance over test units that all runs share, from resampled scores (resamples, runs).
+
+    Of one run, a resample varies by what units do to all runs and by what they do to this one; of the mean over R runs,
+    by the first and an R-th of the second.
+    """
+    runs = scores.shape[1]
+    mean = float(scores.mean(1).var())
+    if runs == 1:
+        return mean
+    single = float(scores.var(0).mean())
+    return float(max(0.0, mean - max(0.0, single - mean) / (runs - 1)))
+
+
+def difference_variance(first: Clusters, second: Clusters, name: str, resamples: int = RESAMPLES) -> float:
+    """The variance over test units of the difference of two means over runs: what the units favour one encoder by.
+
+    Both are resampled together, on the same units; what is only the runs' is taken out (`shared`). It is near 0 for two
+    sets of runs of one encoder.
+    """
+    stacked = Clusters(first.metric, np.concatenate([first.counts, second.counts]), first.names, first.kind)
+    scores = resampled(stacked, generator(name), resamples)
+    both = scores[:, : first.runs], scores[:, first.runs :]
+    variance = float((both[0].mean(1) - both[1].mean(1)).var())
+    own = [float(side.mean(1).var()) - shared(side) for side in both if side.shape[1] > 1]
+    if len(own) == 1:  # the other has one run: as unsteady as these, for one instead of R
+        own.append(own[0] * max(first.runs, second.runs))
+    return max(0.0, variance - sum(own))
+
+
+def resampled(units: Clusters, random: np.random.Generator, resamples: int) -> Floats:
+    """Scores, times 100, of every run on resampled clusters, (resamples, runs). All runs get the same clusters."""
+    runs, clusters, summands = units.counts.shape
+    flat = units.counts.transpose(1, 0, 2).reshape(clusters, runs * summands)
+    found = [
+        units.metric.score((weights @ flat).reshape(len(weights), runs, summands))
+        for weights in _weights(clusters, random, resamples)
+    ]
+    return 100 * np.concatenate(found)
+
+
+def _weights(clusters: int, random: np.random.Generator, resamples: int) -> Iterator[Floats]:
+    """How often each cluster was drawn, (some resamples, clusters), until there are enough."""
+    at_once = max(1, CHUNK // clusters)
+    for start in range(0, resamples, at_once):
+        rows = min(at_once, resamples - start)
+        drawn = random.integers(clusters, size=(rows, clusters), dtype=np.int32)
+        drawn += np.arange(rows, dtype=np.int32)[:, None] * clusters
+        yield np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters).astype(np.float64)
+
+
+def averaged(spreads: Mapping[str, Spread], weights: Mapping[str, float]) -> Spread | None:
+    """Resamples of a weighted mean of datasets (a task type, the BLURB score); None unless all are there."""
+    if not set(weights) <= set(spreads):
+        return None
+    parts = [(share, spreads[name]) for name, share in weights.items()]
+    return Spread(
+        mean=sum(share * part.mean for share, part in parts),
+        draws=np.sum([share * part.draws for share, part in parts], axis=0),
+        runs=min(part.runs for _, part in parts),
+        doubt=sum(share**4 * part.doubt for share, part in parts),
+    )

@@ -1,0 +1,157 @@
+"""Whether two sets of runs differ by more than their seeds do."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from blurb.statistics.student import LEVEL, critical, two_sided
+
+NOISE = 1e-9
+"""Variances of scores, in squared points, below this are rounding: no test set has a unit that is worth so little."""
+
+
+SAME = 1e-9
+"""Points: differences that are nearer than this are one but for rounding."""
+POWER = 0.8
+"""With this probability a difference of the size called `detectable` is found."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The outcome of a comparison. All but the difference are None where they cannot be known.
+
+    :param difference: of the means, None if one side has no run
+    :param error: its standard error, 0 where no run differs from another
+    :param freedom: degrees of freedom of that error; None if it is 0
+    :param swapped: (draws,) of the difference when the answers of the two sides are swapped unit by unit: the null of
+        two deterministic rows, which have no runs; None for rows with runs
+    """
+
+    difference: float | None
+    error: float | None = None
+    freedom: float | None = None
+    swapped: npt.NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def paired(self) -> bool:
+        """Whether the unit of the test is a test unit, and not a run."""
+        return self.swapped is not None
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided: how often runs of one encoder (if `paired`: exchanged answers) would differ by as much."""
+        if self.swapped is not None and self.difference is not None:
+            return _share(np.abs(self.swapped) >= abs(self.difference) - SAME)
+        if self.difference is None or not self.error or self.freedom is None:
+            return None
+        return two_sided(self.difference / self.error, self.freedom)
+
+    @property
+    def p_drop(self) -> float | None:
+        """One-sided: how often runs of one encoder would fall by as much or more."""
+        if self.swapped is not None and self.difference is not None:
+            return _share(self.swapped <= self.difference + SAME)
+        if self.p is None or self.difference is None:
+            return None
+        return self.p / 2 if self.difference < 0 else 1 - self.p / 2
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest true difference that this comparison finds with probability 80 % at the level of 5 %."""
+        if self.error is None or self.freedom is None:
+            return None
+        return (critical(self.freedom) + critical(self.freedom, 2 * (1 - POWER))) * self.error
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % confidence interval of the difference."""
+        if self.difference is None or self.error is None or self.freedom is None:
+            return None
+        half = critical(self.freedom) * self.error
+        return self.difference - half, self.difference + half
+
+    @property
+    def verdict(self) -> str:
+        """`significant`, `not significant` or `cannot judge`."""
+        return verdict(self.p)
+
+
+def _share(as_far: npt.NDArray[np.bool_]) -> float:
+    """The share of draws, what was seen among them: it is one of the exchanges."""
+    return (int(as_far.sum()) + 1) / (len(as_far) + 1)
+
+
+def verdict(p: float | None) -> str:
+    """What a p, corrected or not, says in words."""
+    if p is None:
+        return "cannot judge"
+    return "significant" if p < LEVEL else "not significant"
+
+
+def compare(
+    values: Sequence[float], default: Sequence[float], unit_variance: float = 0.0, units: int = 0
+) -> Comparison:
+    """Welch's t-test of the scores of two sets of runs, one score a seed; the sides may differ in size and variance.
+
+    The null hypothesis is that both are the same encoder, fine-tuned with other seeds. Runs of one encoder on one test
+    set share what the set is like, so the variance between runs is all that such a difference has; what the choice of
+    test units adds to the difference of two encoders comes in as `unit_variance` (`blurb.statistics.bootstrap`).
+
+    A side with one run has the variance of the other, which it has under the null. There is no judgement if neither has
+    two, or where no side varies: equal scores say nothing about the next seed. Nothing is corrected for many
+    comparisons (`blurb.statistics.holm`).
+
+    :param unit_variance: of the difference, over test units
+    :param units: how many there are
+
+    >>> compare([80.1, 80.3, 80.2], [79.1, 79.4, 79.2]).verdict
+    'significant'
+    >>> compare([80.1], [79.1, 79.4, 79.2]).verdict, compare([80.1], [79.1]).verdict
+    ('significant', 'cannot judge')
+    """
+    if not values or not default:
+        return Comparison(None)
+    difference = statistics.fmean(values) - statistics.fmean(default)
+    sides = (values, default)
+    known = [side for side in sides if len(side) > 1]
+    if not known:
+        return Comparison(difference)
+    if unit_variance <= NOISE and all(statistics.variance(side) < NOISE for side in known):
+        return Comparison(difference, 0.0)
+    if len(known) == 1:
+        run_error = statistics.variance(known[0]) * sum(1 / len(side) for side in sides)
+        parts = [(run_error, len(known[0]) - 1)]
+    else:
+        parts = [(statistics.variance(side) / len(side), len(side) - 1) for side in sides]
+    if unit_variance > 0 and units > 1:
+        parts.append((unit_variance, units - 1))
+    variance = sum(part for part, _ in parts)
+    freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts)
+    return Comparison(difference, math.sqrt(variance), freedom)
+
+
+def combined(parts: Sequence[tuple[float, Comparison]]) -> Comparison:
+    """The comparison of weighted means, such as the BLURB score, from those of independent datasets.
+
+    :param parts: weight and comparison of each
+    """
+    if not parts or any(part.difference is None for _, part in parts):
+        return Comparison(None)
+    difference = sum(weight * (part.difference or 0.0) for weight, part in parts)
+    if any(part.error is None for _, part in parts):
+        return Comparison(difference)
+    errors = [((weight * (part.error or 0.0)) ** 2, part.freedom) for weight, part in parts]
+    variance = sum(error for error, _ in errors)
+    swapped = None
+    if all(part.swapped is not None for _, part in parts):  # draws of different datasets are independent
+        swapped = np.sum([weight * part.swapped for weight, part in parts if part.swapped is not None], axis=0)
+    if not variance:
+        return Comparison(difference, 0.0, swapped=swapped)
+    freedom = variance**2 / sum(error**2 / degrees for error, degrees in errors if degrees is not None)
+    return Comparison(difference, math.sqrt(variance), freedom, swapped)

@@ -1,0 +1,86 @@
+"""The real originals give BLURB's files byte for byte."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from blurb import tasks
+from blurb.corpora import manifest
+from blurb.corpora.build import ebm_pico, prepare
+from blurb.corpora.releases import Release
+from blurb.tasks import SPLITS, Split
+
+pytestmark = pytest.mark.real
+NAMES = (
+    "bc5-chem", "bc5-disease", "ncbi-disease", "bc2gm", "jnlpba", "chemprot", "ddi", "gad", "biosses", "hoc",
+    "pubmedqa",
+)  # fmt: skip
+MARKS = {"participants": "I-PAR", "interventions": "I-INT", "outcomes": "I-OUT"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_prepared_files_are_blurbs_byte_for_byte(name: str, test_data: Path, tmp_path: Path) -> None:
+    if name == "chemprot":
+        pytest.importorskip("nltk")
+    task = tasks.get(name)
+    found, notes = prepare(task, test_data / "raw_data", tmp_path, test_data / "nltk_data")
+    for split in SPLITS:
+        path = task.files[split]
+        assert (tmp_path / path).read_bytes() == (test_data / "blurb" / path).read_bytes(), path
+    assert found.verdict == "identical"
+    assert notes == []
+    folder = manifest.home(task)
+    done = subprocess.run(["diff", "-r", tmp_path / folder, test_data / "blurb" / folder], capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def _documents(text: str) -> Iterator[tuple[str, str]]:
+    """PMID and text of every document of a PICO file."""
+    for part in text.split("-DOCSTART- (")[1:]:
+        yield part.split(")")[0], "-DOCSTART- (" + part
+
+
+def test_the_one_original_document_of_ebm_pico(
+    test_data: Path, real_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ebm_pico, "listed", lambda name: {"test": ["10070173"]})
+    text = ebm_pico.build(Release(test_data / "raw_data"), tasks.get("ebm-pico"))["test"]
+    assert text == dict(_documents((real_data / "ebmnlp" / "test.tsv").read_text(encoding="utf-8")))["10070173"]
+
+
+def test_ebm_picos_documents_taken_apart_are_put_together_again(
+    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The original is not at hand: its layout is written from BLURB's dev and test, in which no two elements overlap.
+    listed: dict[Split, list[str]] = {"dev": [], "test": []}
+    for split, ids in listed.items():
+        for pmid, text in _documents((real_data / "ebmnlp" / f"{split}.tsv").read_text(encoding="utf-8")):
+            ids.append(pmid)
+            pairs = [line.split("\t") for line in text.split("\n")[1:] if line]
+            level = "test/gold" if split == "test" else "train"
+            contents = {f"documents/{pmid}.tokens": [word for word, _ in pairs]}
+            for element, label in MARKS.items():
+                path = f"annotations/aggregated/starting_spans/{element}/{level}/{pmid}.AGGREGATED.ann"
+                contents[path] = [str(int(tag == label)) for _, tag in pairs]
+            for path, words in contents.items():
+                (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / path).write_text("\n".join(words), encoding="utf-8", newline="")
+    shipped = ebm_pico.listed("ebm_pico")
+    assert {split: shipped[split] for split in listed} == listed  # the lists have BLURB's documents in its order
+    monkeypatch.setattr(ebm_pico, "listed", lambda name: listed)
+    texts = ebm_pico.build(Release(tmp_path), tasks.get("ebm-pico"))
+    for split in listed:
+        assert texts[split] == (real_data / "ebmnlp" / f"{split}.tsv").read_text(encoding="utf-8")
+
+
+def test_the_lists_are_those_of_the_kit(test_data: Path) -> None:
+    from blurb.corpora.build._lists import listed
+
+    for name, folder in (("ebm_pico", "ebmnlp"), ("hoc", "HoC")):
+        for split in SPLITS:
+            text = (test_data / "raw_data" / "indexing" / folder / f"{split}_pmid.tsv").read_text().strip()
+            assert listed(name)[split] == [part.removesuffix(".txt") for part in text.split(",")]

@@ -1,0 +1,114 @@
+"""The original releases of ChemProt and DDI give BLURB's rows, and what is broken in them is named."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from blurb import data, tasks
+from blurb.corpora.originals import chemprot, ddi
+from blurb.corpora.originals.loading import load_original
+from blurb.data.schema import Row
+from blurb.errors import DataError
+from blurb.inputs.relations import dummified
+from blurb.tasks import SPLITS, Split
+
+XML = """<document id="D.d1"><sentence id="D.d1.s0" text="{text}">
+<entity id="D.d1.s0.e0" charOffset="0-3" type="drug" text="aaaa"/>
+<entity id="D.d1.s0.e1" charOffset="5-6;10-12" type="brand" text="bb"/>
+<pair id="D.d1.s0.p0" e1="D.d1.s0.e1" e2="D.d1.s0.e0" ddi="{ddi}" {type}/></sentence></document>"""
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("name", ["chemprot", "ddi"])
+def test_dummified_originals_are_blurbs_rows_in_their_order(
+    name: str,
+    split: Split,
+    test_data: Path,
+    real_rows: Callable[[str, Split], list[Row]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("nltk")
+    monkeypatch.setenv("NLTK_DATA", str(test_data / "nltk_data"))
+    reader = {"chemprot": chemprot, "ddi": ddi}[name]
+    rows = [dummified(row) for row in reader.read(test_data / "raw_data", tasks.get(name), split)]
+    assert rows == real_rows(name, split)
+
+
+@pytest.fixture
+def one_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Path]:
+    """A DDI release whose train split is one file with this content."""
+    monkeypatch.setattr(ddi, "_listed", lambda: {"train": ["train_dataset/x y.xml"]})
+
+    def write(content: str) -> Path:
+        path = tmp_path / "deep" / ddi.TOP / "train_dataset" / "x y.xml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+def test_a_discontinuous_entity_reaches_from_its_first_to_its_last_character(one_file: Callable[[str], Path]) -> None:
+    folder = one_file(XML.format(text="aaaa bb&#13;&#10; ccc d", ddi="true", type='type="int"'))
+    (row,) = ddi.read(folder, tasks.get("ddi"), "train")
+    assert row["text"] == "aaaa bb   ccc d"  # each of CR and LF is a blank
+    assert (row["head"]["start"], row["head"]["end"]) == (0, 4)  # the order of the text, not of the pair
+    assert (row["tail"]["start"], row["tail"]["end"]) == (5, 13)
+    assert row["label"] == "DDI-int"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("<document", "not well-formed"),
+        (XML.format(text="t", ddi="true", type='type="other"'), "unknown label"),
+        (XML.format(text="t", ddi="false", type="").replace('e2="D.d1.s0.e0"', 'e2="gone"'), "names an entity"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><document id="d">&a;</document>', "not well-formed"),
+    ],
+)
+def test_broken_xml_is_named(one_file: Callable[[str], Path], content: str, message: str) -> None:
+    with pytest.raises(DataError, match=f"x y.xml.*{message}"):
+        list(ddi.read(one_file(content), tasks.get("ddi"), "train"))
+
+
+def test_the_archive_is_read_as_it_is(one_file: Callable[[str], Path], tmp_path: Path) -> None:
+    content = XML.format(text="aaaa bb   ccc", ddi="false", type="").encode()
+    folder = tmp_path / "packed"
+    folder.mkdir()
+    with tarfile.open(folder / f"{ddi.TOP}.tar.gz", "w:gz") as archive:
+        member = tarfile.TarInfo(f"{ddi.TOP}/train_dataset/x y.xml")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    one_file("")  # the listing
+    (row,) = ddi.read(folder, tasks.get("ddi"), "train")
+    assert row["label"] == "DDI-false"
+    (folder / f"{ddi.TOP}.tar.gz").write_bytes(b"cut")
+    with pytest.raises(DataError, match="cut or damaged"):
+        list(ddi.read(folder, tasks.get("ddi"), "train"))
+
+
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="DDIextraction_2013"):
+        list(ddi.read(tmp_path, tasks.get("ddi"), "train"))
+    with pytest.raises(DataError, match="chemprot_training_abstracts"):
+        list(chemprot.read(tmp_path, tasks.get("chemprot"), "train"))
+
+
+@pytest.mark.real
+def test_an_original_has_a_hash_of_its_own_and_the_verdict_of_its_dummified_form(test_data: Path) -> None:
+    task = tasks.get("ddi")
+    original, published = load_original(task, test_data / "raw_data"), data.load(task, test_data / "blurb")
+    assert original.verdict == published.verdict == "identical"
+    assert original.hash != published.hash
+    assert len(original.splits["train"]) == 25_296
+
+
+def test_a_missing_folder_of_originals_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="give it with --raw"):
+        load_original(tasks.get("ddi"), tmp_path / "gone")

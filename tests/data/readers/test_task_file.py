@@ -1,0 +1,134 @@
+"""Corpora of one's own: the demo suite in the three formats comes back as the same rows; bad lines are named."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blurb import data, tasks
+from blurb.corpora import demo
+from blurb.data.readers import task_file
+from blurb.data.schema import Row
+from blurb.errors import BlurbError, DataError
+from blurb.inputs import tagging
+from blurb.tasks import Task, _file
+
+
+def declare(kind: str, labels: tuple[str, ...], layout: Mapping[str, Any], **options: Any) -> Task:
+    return Task(
+        name="mine", title="", type=kind, files={}, reader="blurb.data.readers.task_file:read", labels=labels,
+        metric="", seeds=1, max_length=1, unit="", licence="", homepage="", citation="", layout=layout, **options,
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def rows_of(tmp_path: Path, name: str) -> tuple[Task, list[Row]]:
+    demo.write(tmp_path / "demo")
+    task = tasks.get(name)
+    return task, data.read_split(task, tmp_path / "demo", "dev")
+
+
+@pytest.mark.parametrize("name", ["bc5-chem", "ebm-pico", "chemprot", "biosses", "hoc", "pubmedqa"])
+def test_json_lines_of_the_demo_come_back(tmp_path: Path, name: str) -> None:
+    task, rows = rows_of(tmp_path, name)
+    path = tmp_path / "dev.jsonl"
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    mine = declare(task.type, task.labels, {"kind": "jsonl"}, metric_options=task.metric_options)
+    assert list(task_file.read(path, mine, "dev")) == [dict(row) for row in rows]
+
+
+@pytest.mark.parametrize("scheme", [*tagging.SCHEMES, "iobes"])
+@pytest.mark.parametrize("name", ["bc5-chem", "jnlpba"])
+def test_conll_of_the_demo_comes_back(tmp_path: Path, name: str, scheme: str) -> None:
+    task, rows = rows_of(tmp_path, name)
+    path, lines = tmp_path / "dev.conll", []
+    letters = {"L": "E", "U": "S"} if scheme == "iobes" else {}
+    for row in rows:
+        written = tagging.convert(row["tags"], "bio", scheme)
+        lines += [f"{word} NN {letters.get(tag[0], tag[0]) + tag[1:]}" for word, tag in
+                  zip(row["tokens"], written, strict=True)]  # fmt: skip
+        lines.append("")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    mine = declare("ner", task.labels, {"kind": "conll", "scheme": scheme})
+    found = list(task_file.read(path, mine, "dev"))
+    assert [row["tokens"] for row in found] == [row["tokens"] for row in rows]
+    if scheme != "io":  # adjacent entities are one there
+        assert [row["tags"] for row in found] == [row["tags"] for row in rows]
+
+
+@pytest.mark.parametrize("name", ["chemprot", "ddi", "gad"])
+def test_a_table_with_dummies_comes_back(tmp_path: Path, name: str) -> None:
+    task, rows = rows_of(tmp_path, name)
+    rows = [row for row in rows if row["head"] != row["tail"]]
+    path = tmp_path / "dev.tsv"
+    path.write_text("".join(f"{row['id']}\t{row['text']}\t{row['label']}\n" for row in rows), encoding="utf-8")
+    dummies = sorted({f"@{row[role]['type']}$" for row in rows for role in ("head", "tail")})
+    columns = {"id": 0, "text": 1, "label": 2}
+    mine = declare("relation", task.labels, {"kind": "tsv", "header": False, "columns": columns, "dummies": dummies})
+    found = list(task_file.read(path, mine, "dev"))
+    assert [{**row, "doc_id": None} for row in rows] == found
+
+
+def test_a_table_of_documents_and_of_pairs(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text("doc_id\tsentence\tlabels\n7\tkalo\ta; b\n7\tmi\t\n")
+    mine = declare("document", ("a", "b"), {"kind": "tsv", "columns": {"text": "sentence"}, "separator": ";"})
+    assert list(task_file.read(path, mine, "dev")) == [
+        {"id": "dev.0", "doc_id": "7", "text": "kalo", "labels": ["a", "b"]},
+        {"id": "dev.1", "doc_id": "7", "text": "mi", "labels": []},
+    ]
+    path.write_text("text_a\ttext_b\tscore\nkalo\tmi\t2.5\n")
+    pairs = declare("similarity", (), {"kind": "tsv"}, metric_options={"low": 0.0, "high": 4.0})
+    assert list(task_file.read(path, pairs, "dev")) == [{"id": "dev.0", "text_a": "kalo", "text_b": "mi", "score": 2.5}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "layout", "text", "message"),
+    [
+        ("ner", {"kind": "conll"}, "kalo\tB-Gene\nmi\tI-Cell\n", ":2: 'I-Cell' is no tag of BIO"),
+        ("ner", {"kind": "conll"}, "kalo\tO\nmi\tI-Gene\n", ":2: the tag I-Gene cannot stand here in BIO"),
+        ("ner", {"kind": "conll", "scheme": "bioul"}, "kalo\tB-Gene\nmi\tO\n", ":1: the tag B-Gene cannot stand here"),
+        ("ner", {"kind": "conll", "tag": 3}, "kalo\tO\n", ":1: 2 columns; format wants 0 and 3"),
+        ("ner", {"kind": "conll"}, " \tO\n", ":1: the token is blank"),
+        ("qa", {"kind": "tsv"}, "question\tcontext\tlabel\na\tb\n", ":2: expected 3 TAB-separated columns, found 2"),
+        ("qa", {"kind": "tsv"}, "question\tcontext\nc\td\n", ":2: label is missing"),
+        ("qa", {"kind": "tsv", "columns": {"label": "gold"}}, "question\tcontext\nc\td\n", "is no column 'gold'"),
+        ("qa", {"kind": "jsonl"}, '{"question": "a", "context": "b", "label": "no"}\n', ":1: unknown label 'no'"),
+        ("qa", {"kind": "jsonl"}, '{"question": 1, "context": "b", "label": "Gene"}\n', ":1: question is to be text"),
+        ("qa", {"kind": "jsonl"}, "[]\n", ":1: expected one JSON object a line"),
+        ("qa", {"kind": "jsonl"}, "{\n", ":1: not valid JSON"),
+        ("qa", {"kind": "tsv"}, "id\tquestion\tcontext\tlabel\n7\ta\tb\tGene\n7\tc\td\tGene\n", ":3: the id '7'"),
+        ("relation", {"kind": "jsonl"}, '{"text": "a b", "label": "Gene", "head": {"start": 0, "end": 1, "type": "X"}, '
+         '"tail": {"start": 2, "end": 9, "type": "X"}}\n', ":1: tail is to be"),
+        ("relation", {"kind": "jsonl", "dummies": ["@A$"]}, '{"text": "@A$", "label": "Gene"}\n', "found 1"),
+        ("similarity", {"kind": "tsv"}, "text_a\ttext_b\tscore\na\tb\t9\n", ":2: expected a score from 0 to 4"),
+        ("document", {"kind": "jsonl"}, '{"text": "a", "labels": "Gene"}\n', ":1: labels is to be a list of texts"),
+    ],
+)  # fmt: skip
+def test_bad_lines_are_named(tmp_path: Path, kind: str, layout: dict[str, Any], text: str, message: str) -> None:
+    path = tmp_path / "x"
+    path.write_text(text)
+    mine = declare(kind, ("Gene",), layout, metric_options={"low": 0.0, "high": 4.0})
+    with pytest.raises(DataError) as error:
+        list(task_file.read(path, mine, "dev"))
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(("kind", "form"), [(k, f) for f, kinds in _file.FORMATS.items() for k in kinds])
+@settings(max_examples=40, deadline=None)
+@given(content=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace")))
+def test_any_bytes_are_rows_or_an_error(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, form: str, content: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "x"
+    path.write_bytes(content)
+    mine = declare(kind, ("Gene",), {"kind": form}, metric_options={"low": 0.0, "high": 4.0})
+    with contextlib.suppress(BlurbError):
+        list(task_file.read(path, mine, "dev"))
+    task_file.guess_labels(path, mine.type, form)

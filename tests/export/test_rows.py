@@ -1,0 +1,113 @@
+"""Which row an export takes, and what it says if it cannot know."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blurb.runs import rows
+from blurb.runs.spec import Configuration
+from blurb.runs.store import Store
+from tests.export.stores import export
+from tests.runs.fakes import CONFIGURATION, finish, row, trial
+
+HEAVY = ("torch", "transformers", "datasets", "accelerate", "pandas", "sklearn", "scipy", "evaluate")
+
+
+def add(store: Store, model: str, configuration: Configuration = CONFIGURATION, score: float = 0.5) -> None:
+    planned = trial("gad", seed=1 + len(store.trial_folders()))
+    finish(store, model, planned, score)
+    rows.write(store, row(model, planned, configuration=configuration))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Model `a` with three rows, `b` with one, `trial` with one of the demo suite."""
+    found = Store(tmp_path / "runs")
+    add(found, "alpha")
+    add(found, "alpha", replace(CONFIGURATION, precision="bf16"))
+    add(found, "alpha", replace(CONFIGURATION, protocol="standard", overrides={}))
+    add(found, "beta")
+    add(found, "sigma", replace(CONFIGURATION, suite="demo"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["latexx"], "Did you mean 'latex'"),
+        (["model-index", "--model", "alpah"], "Did you mean 'alpha'"),
+        (["model-index"], "Say which model with --model: alpha, beta."),
+        (["model-index", "--model", "alpha"], "alpha has 3 rows; say which:\n  --row 'blurb quick lr=0.001 bf16'\n"),
+        (["model-index", "--model", "alpha", "--row", "quick"], "alpha has 2 rows"),
+        (["model-index", "--model", "alpha", "--row", "quick bf61"], "Did you mean 'blurb quick lr=0.001 bf16'"),
+        (["model-index", "--model", "sigma"], "synthetic demo suite"),
+        (["eval-results", "--model", "sigma"], "synthetic demo suite"),
+        (["submission", "--model", "sigma"], "synthetic demo suite"),
+        (["model-index", "--model", "beta", "--tasks", "ner"], "beta has no finished trial of bc5-chem"),
+        (["latex", "--seed", "1"], "--seed is not for latex, but for submission"),
+        (["bibtex", "--sd"], "--sd is not for bibtex, but for latex, markdown"),
+        (["markdown", "--published", "gu2012"], "Did you mean 'gu2021'"),
+        (["markdown", "--model", "sigma", "--published", "gu2021"], "do not stand beside published ones"),
+        (["markdown", "--tasks", "gda"], "Did you mean 'gad'"),
+    ],
+)
+def test_what_is_not_clear_is_an_error_and_writes_nothing(
+    store: Store, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    code, text = export(*arguments, "--out", str(tmp_path / "out"), folder=tmp_path)
+    assert code == 2
+    assert message in text
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("words", ["standard", "quick bf16", "lr=0.001 bf16", "blurb quick lr=0.001 fp32"])
+def test_words_or_the_whole_of_a_configuration_name_a_row(store: Store, tmp_path: Path, words: str) -> None:
+    assert export("model-index", "--model", "alpha", "--row", words, folder=tmp_path)[0] == 0
+
+
+def test_rows_that_differ_in_their_weights_are_told_apart(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    add(store, "alpha")
+    planned = trial("gad", seed=9)
+    finish(store, "alpha", planned, 0.6)
+    rows.write(store, replace(row("alpha", planned), weights="f" * 64))
+    code, text = export("model-index", folder=tmp_path)
+    assert code == 2
+    assert "--row 'blurb quick lr=0.001 fp32 ffffffffffff'" in text
+    assert export("model-index", "--row", "f" * 12, folder=tmp_path)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["latex", "model-index", "submission"])
+def test_a_store_without_trials_is_an_error(tmp_path: Path, name: str) -> None:
+    code, text = export(name, folder=tmp_path)
+    assert code == 2
+    assert "no finished trials" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["latex", "markdown", "model-index", "eval-results", "bibtex"])
+def test_nothing_heavy_is_loaded(store: Store, tmp_path: Path, name: str) -> None:
+    arguments = ["export", name, "--model", "beta", "--store", str(store.root), "--out", str(tmp_path / "out")]
+    code = (
+        "import sys, json\nfrom blurb.cli import cli\n"
+        f"try:\n    cli({arguments!r})\nexcept SystemExit as end:\n    assert not end.code\n"
+        "print('LOADED ' + json.dumps(sorted(m for m in sys.modules if '.' not in m)))"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not set(HEAVY) & set(json.loads(output.split("LOADED ")[1]))
+    assert (tmp_path / "out").exists()
+
+
+def test_the_command_ends_with_code_2(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "blurb", "export", "submission"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: There are no finished trials in runs")
+    assert list(tmp_path.iterdir()) == []

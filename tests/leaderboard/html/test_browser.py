@@ -1,0 +1,202 @@
+"""The page in a real browser: it sorts, filters, asks the network for nothing, and fits a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.page import browser, entry
+from blurb.leaderboard.html import files, render
+from blurb.leaderboard.html.collect import board
+from blurb.leaderboard.html.model import Page
+from blurb.results import published
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+EXECUTABLE = browser()
+pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="there is no Chromium on this machine")
+HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two rows with runs, one of them with a long name, one that attacks, and the published ones."""
+    rows = [
+        entry("org/better", level=84),
+        entry("org/an-encoder-with-a-very-long-name-that-does-not-fit-anywhere-on-a-phone", level=79),
+        replace(entry("attack", seeds=(1,), level=60), model=HOSTILE, detail=HOSTILE, complete=False),
+        *map(files.published, published.shipped()),
+    ]
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    path.write_text(render(Page("Leaderboard", [board("blurb", rows)])), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def tab(chromium: Any, file: Path) -> Iterator[Any]:
+    """The page on a phone; no message on the console, no error and no request by the end of the test."""
+    context = chromium.new_context(viewport={"width": 360, "height": 740}, color_scheme="light")
+    page, said, asked = context.new_page(), [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    yield page
+    assert said == []
+    assert set(asked) == {file.as_uri()}
+    assert page.title() == "Leaderboard"
+    context.close()
+
+
+def shown(tab: Any, column: int = 0) -> list[str]:
+    """Texts of a column of the rows that are there."""
+    script = f"rows => rows.filter(row => row.offsetParent).map(row => row.cells[{column}].firstChild.textContent)"
+    found: list[str] = tab.locator("table.main tbody tr").evaluate_all(script)
+    return found
+
+
+def values(tab: Any, column: int) -> list[float | None]:
+    """Numbers of a column, None for what is not there."""
+    script = f"rows => rows.map(row => row.cells[{column}].dataset.v ? +row.cells[{column}].dataset.v : null)"
+    found: list[float | None] = tab.locator("table.main tbody tr").evaluate_all(script)
+    return found
+
+
+def test_sorts_by_every_column_both_ways_with_gaps_last(tab: Any) -> None:
+    heads = tab.locator("table.main thead th button")
+    names = heads.all_text_contents()
+    tab.locator("input[value=all]").check(force=True)
+    for column in (1, 2, 8, names.index("BioASQ")):
+        for order in ("descending", "ascending") if column > 1 else ("ascending", "descending"):
+            heads.nth(column).click()
+            cell = tab.locator("table.main thead th").nth(column)
+            assert cell.get_attribute("aria-sort") == order
+            assert tab.locator(f'th[aria-sort="{order}"]').count() == 1
+            found = values(tab, column)
+            known = [value for value in found if value is not None]
+            assert found == sorted(known, reverse=order == "descending") + [None] * (len(found) - len(known))
+            assert names[column] in tab.locator(".status").text_content()
+    heads.nth(0).click()
+    rows = tab.locator("table.main tbody th[scope=row]").all_text_contents()
+    assert rows == sorted(rows, key=str.lower)
+
+
+def test_sorts_by_keyboard(tab: Any) -> None:
+    head = tab.locator("table.main thead th").nth(2)
+    head.locator("button").focus()
+    tab.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    tab.keyboard.press("Space")
+    assert head.get_attribute("aria-sort") == "ascending"
+
+
+def test_filters_by_words_and_kind(tab: Any) -> None:
+    everything = shown(tab)
+    assert len(everything) == 3 + len(published.shipped())
+    tab.fill(".find", "clinicalbert gu2021")
+    assert shown(tab) == ["ClinicalBERT"]
+    assert tab.locator(".card:visible").count() == 1
+    assert tab.locator(".status").text_content() == f"1 of {len(everything)} rows."
+    tab.fill(".find", "")
+    tab.select_option("select.kind", "own")
+    assert len(shown(tab)) == 3
+    tab.select_option("select.kind", "complete")
+    assert "BioM-ALBERT-xxlarge" not in shown(tab)
+    tab.fill(".find", "nothing like it")
+    assert shown(tab) == []
+    tab.fill(".find", "")
+    tab.select_option("select.kind", "")
+    assert shown(tab) == everything
+
+
+def test_columns_and_highlight(tab: Any) -> None:
+    visible = "cells => cells.filter(cell => cell.offsetParent).length"
+    heads = tab.locator("table.main thead th")
+    assert heads.evaluate_all(visible) == 2 + 6 + 2
+    tab.locator("input[value=dataset]").check(force=True)
+    assert heads.evaluate_all(visible) == 2 + 13 + 2
+    tab.locator("input[value=all]").check(force=True)
+    assert heads.evaluate_all(visible) == 2 + 6 + 13 + 2
+    tab.select_option("select.focus", "1")
+    assert set(tab.locator(".row.on").evaluate_all("rows => rows.map(row => row.dataset.row)")) == {"1"}
+
+
+def test_two_rows_side_by_side(tab: Any) -> None:
+    options = tab.locator("select.first option").all_text_contents()
+    better = next(place for place, text in enumerate(options) if text.startswith("org/better"))
+    longer = next(place for place, text in enumerate(options) if text.startswith("org/an-"))
+    tab.select_option("select.first", str(longer))
+    tab.select_option("select.other", str(better))
+    table = tab.locator("table.duel")
+    last = table.locator("tbody tr").last
+    assert last.locator("th").text_content() == "BLURB score"
+    difference = float(last.locator("td").nth(2).text_content())
+    assert difference == pytest.approx(5, abs=1)
+    assert last.locator("td").nth(5).text_content() == "other is higher"
+    tab.click(".swap")
+    assert table.locator("tbody tr").last.locator("td").nth(2).text_content() == f"−{difference:.2f}"
+    assert table.locator("tbody tr").last.locator("td").nth(5).text_content() == "first is higher"
+    tab.select_option("select.other", str(len(options) - 1))
+    assert "a number without runs" in table.locator("tbody").text_content()
+
+
+def test_no_overflow_on_a_phone_with_everything_open(tab: Any) -> None:
+    tab.locator("input[value=all]").check(force=True)
+    tab.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    assert tab.evaluate("document.documentElement.scrollWidth") == 360
+    assert tab.locator(".scroll.tall").evaluate("region => region.scrollWidth > region.clientWidth")
+
+
+def test_first_column_and_header_stay_in_sight(tab: Any) -> None:
+    tab.locator("input[value=all]").check(force=True)
+    place = "cell => { const { x, y } = cell.getBoundingClientRect(); return [x, y]; }"
+    region, corner = tab.locator(".scroll.tall"), tab.locator("table.main thead th").first
+    region.evaluate("region => region.scrollTo(300, 300)")
+    left, top = region.evaluate(place)
+    x, y = corner.evaluate(place)
+    assert (x - left, y - top) == (pytest.approx(1, abs=1), pytest.approx(1, abs=1))
+    x, _ = tab.locator("table.main tbody th").nth(10).evaluate(place)
+    assert x - left == pytest.approx(1, abs=1)
+
+
+def test_light_and_dark_by_the_system_and_by_hand(tab: Any) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = tab.evaluate(ground)
+    tab.emulate_media(color_scheme="dark")
+    dark = tab.evaluate(ground)
+    assert light == "rgb(251, 251, 249)"
+    assert dark == "rgb(20, 23, 27)"
+    assert tab.locator("#theme").text_content() == "Light"
+    tab.click("#theme")
+    assert tab.evaluate(ground) == light
+    tab.reload()
+    assert tab.evaluate(ground) == light
+    tab.click("#theme")
+    assert tab.evaluate(ground) == dark
+
+
+def test_a_link_to_how_a_row_was_made_opens_it(tab: Any) -> None:
+    tab.locator("table.main tbody th a").first.click()
+    assert tab.locator("details.made[open]").count() == 1
+    assert "blurb run MODEL" in tab.locator("details.made[open] pre").text_content()
+
+
+def test_the_page_can_be_read_without_its_script(chromium: Any, file: Path) -> None:
+    context = chromium.new_context(java_script_enabled=False, viewport={"width": 360, "height": 740})
+    page = context.new_page()
+    page.goto(file.as_uri())
+    assert page.locator("table.main tbody tr").count() == 3 + len(published.shipped())
+    assert page.locator("table.duel").is_hidden()
+    assert page.locator("noscript").count() == 1
+    context.close()

@@ -1,0 +1,196 @@
+"""The page as HTML: well-formed, self-contained, accessible, and closed to names that are code."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from benchmarks.page import entry, synthetic
+from blurb.analysis import ablation_tables
+from blurb.leaderboard.html import files, render
+from blurb.leaderboard.html.collect import board
+from blurb.leaderboard.html.model import Ablation, Made, Page
+from blurb.results import published
+from tests.leaderboard.html import reading
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    '"><img src=x onerror=alert(3)>',
+    "' onmouseover='alert(4)",
+    '" onmouseover="alert(5)',
+    "<!-- {{ 7 * 7 }} {% raw %}",
+    "&lt;b&gt; \u2028 \\u003c",
+)
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    rows = [entry("org/good", level=85), entry("org/worse", level=80), entry("single", seeds=(1,), level=70)]
+    return render(Page("A title", [board("blurb", [*rows, *map(files.published, published.shipped())])]))
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> reading.Page:
+    return reading.Page(text)
+
+
+def test_nothing_is_loaded_from_anywhere(page: reading.Page, text: str) -> None:
+    for element in page.elements:
+        for name, value in element.attributes.items():
+            assert name not in ("src", "srcset", "data", "action", "poster"), (element.tag, name)
+            if name in ("href", "xlink:href"):
+                assert value.startswith("#") or value == "data:,", value
+    assert "@import" not in text
+    assert "url(" not in text
+    assert not re.search(r"https?://", text.replace("http://www.w3.org/2000/svg", ""))
+
+
+def test_the_policy_names_the_style_and_the_script_and_forbids_the_rest(page: reading.Page, text: str) -> None:
+    (policy,) = page.all("meta", **{"http-equiv": "Content-Security-Policy"})
+    rules = dict(rule.split(" ", 1) for rule in policy.attributes["content"].split("; "))
+    assert rules["default-src"] == "'none'"
+    for rule, tag in (("style-src", "style"), ("script-src", "script")):
+        source = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        assert len(source) == 1
+        digest = base64.b64encode(hashlib.sha256(source[0].encode()).digest()).decode()
+        assert rules[rule] == f"'sha256-{digest}'"
+    for element in page.elements:  # these would be refused
+        assert "style" not in element.attributes
+        assert not [name for name in element.attributes if name.startswith("on")]
+
+
+def test_tables_say_what_they_are(page: reading.Page) -> None:
+    tables = page.all("table")
+    assert len(tables) > 14
+    for table in tables:
+        assert table.children[0].tag == "caption"
+        assert all(one.attributes.get("scope") in ("col", "row") for one in table.children if one.tag == "th")
+    scrolled = page.all("div", class_="scroll")
+    assert len(scrolled) == len(tables)
+    for region in scrolled:  # a keyboard must be able to move what scrolls
+        assert region.attributes["tabindex"] == "0"
+        assert region.attributes["role"] == "region"
+        assert region.attributes.get("aria-label") or region.attributes["aria-labelledby"]
+
+
+def test_ids_are_unique_and_every_reference_meets_one(page: reading.Page) -> None:
+    ids = [one.attributes["id"] for one in page.elements if "id" in one.attributes]
+    assert len(ids) == len(set(ids))
+    for element in page.elements:
+        for name in ("href", "aria-labelledby"):
+            value = element.attributes.get(name, "")
+            if value and value != "data:,":
+                assert value.removeprefix("#") in ids, value
+        if element.tag in ("input", "select"):
+            assert "label" in element.parents
+
+
+def test_columns_can_be_sorted_by_button_and_one_is_sorted(page: reading.Page) -> None:
+    (main,) = page.all("table", class_="main")
+    heads = [one for one in main.children if one.tag == "th" and "aria-sort" in one.attributes]
+    assert [head.text.strip() for head in heads][:9] == [
+        "Row", "Score", "NER", "PICO", "RE", "STS", "Doc", "QA", "BC5-chem",
+    ]  # fmt: skip
+    assert all(any(child.tag == "button" for child in head.children) for head in heads)
+    assert [head.text.strip() for head in heads if head.attributes["aria-sort"] == "descending"] == ["Score"]
+
+
+def test_the_best_of_a_column_is_marked_by_more_than_colour(page: reading.Page) -> None:
+    (main,) = page.all("table", class_="main")
+    rows = [one for one in main.children if one.tag == "tr"][1:]
+    cells = [next(cell for cell in row.children if cell.tag == "td" and "data-v" in cell.attributes) for row in rows]
+    scores = [(float(cell.attributes["data-v"]), cell) for cell in cells if "score" in cell.attributes["class"]]
+    top = max(value for value, _ in scores)
+    assert top == pytest.approx(85, abs=0.5)
+    for value, cell in scores:
+        assert ("best" in cell.text) == ("★" in cell.text) == (value == top)
+
+
+def test_intervals_are_explained(text: str) -> None:
+    assert "rests on seeds alone" in text
+    assert "rests on the choice of test units alone" not in text
+    assert "one run without predictions" in text
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_is_never_code(name: str) -> None:
+    one = entry("first")
+    made = Made(f"blurb run {name}", [(name, name)], one.made.parts if one.made else ())
+    rows = [replace(one, model=name, detail=name, notes=[name], made=made), entry("second")]
+    ablation = Ablation(name, name, [name], [(name, {name: dict.fromkeys(ablation_tables.SHOWN, name)})])
+    page = reading.Page(render(Page(name, [board("blurb", rows)], [ablation])))
+    assert [one.attributes.get("type") for one in page.all("script")] == ["application/json", None]
+    assert not page.all("img")
+    assert not [key for one in page.elements for key in one.attributes if key.startswith("on")]
+    assert page.all("h1")[0].text == name
+    assert page.all("h3")[0].text == name or page.all("h3")[1].text == name
+    content = json.loads(page.all("script", type="application/json")[0].text)
+    assert f"{name} · {name}" in content["names"]
+    assert "49 " not in page.all("h1")[0].text
+
+
+def test_side_by_side_data_are_those_of_the_judge() -> None:
+    rows = [entry("a", level=80.0), entry("b", level=80.5)]
+    found = board("blurb", rows)
+    content = json.loads(reading.Page(render(Page("x", [found]))).all("script", type="application/json")[0].text)
+    (duel,) = found.duels.pairs
+    for name, shown, (half, p, _) in zip(found.duels.names, content["pairs"]["0-1"], duel.lines, strict=True):
+        assert shown[:2] == [pytest.approx(half, abs=0.005), pytest.approx(p, abs=5e-5)], name
+
+
+def test_a_page_without_rows_or_with_one() -> None:
+    assert "There are no rows yet" in render(Page("Empty", []))
+    alone = reading.Page(render(synthetic(1)))
+    assert not alone.all("script", type="application/json")
+    assert not [one for one in alone.all("a") if one.attributes["href"] == "#b0-duels"]
+
+
+def test_two_suites_are_two_boards() -> None:
+    demo = replace(entry("demo row"), suite="demo")
+    page = reading.Page(render(Page("x", [board("blurb", [entry("a"), entry("b")]), board("demo", [demo])])))
+    assert [one.text.strip() for one in page.all("h2", class_="suite")] == [
+        "The datasets of BLURB", "The synthetic demo suite",
+    ]  # fmt: skip
+    ids = [one.attributes["id"] for one in page.elements if "id" in one.attributes]
+    assert len(ids) == len(set(ids))
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2."""
+    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast ratio by WCAG 2."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrasts_pass_wcag_aa_in_light_and_dark(text: str) -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+    style = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)[0]
+    blocks = re.findall(r"{([^{}]*--page:[^{}]*)}", style)
+    palettes = [dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in blocks]
+    assert len(palettes) == 3
+    assert palettes[1] == palettes[2]
+    for palette in palettes:
+        for ink, ground in product(("ink", "quiet", "accent"), ("page", "card", "head", "wash")):
+            assert contrast(palette[ink], palette[ground]) >= 4.5, (ink, ground)
+        for mark, ground in product(("mark", "faint", "accent"), ("page", "card")):
+            assert contrast(palette[mark], palette[ground]) >= 3, (mark, ground)
+
+
+@pytest.mark.slow
+def test_fifty_models_stay_under_two_megabytes() -> None:
+    rows = [*synthetic(50).boards[0].entries, *map(files.published, published.shipped())]
+    assert len(render(Page("x", [board("blurb", rows)])).encode()) < 2_000_000

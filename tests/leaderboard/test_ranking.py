@@ -1,0 +1,252 @@
+"""The leaderboard for people, and tables that go from hand to hand."""
+
+from __future__ import annotations
+
+import csv
+import multiprocessing
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blurb.analysis import ablation_tables
+from blurb.cli import cli
+from blurb.errors import BlurbError, DataError
+from blurb.leaderboard import ranking
+from blurb.leaderboard.html import files
+from blurb.leaderboard.ranking import Entry
+from blurb.results import csv_files as cells
+from blurb.results import merge, published, sides, tables
+from blurb.results.rows import gather
+from blurb.results.sides import of_file
+from blurb.runs.spec import Configuration
+from blurb.runs.store import Store
+from tests.results.played import NAMES, play
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two whole rows, a worse one of one dataset, and a name that a spreadsheet would run."""
+    folder = tmp_path_factory.mktemp("board")
+    store = Store(folder / "runs")
+    play(store, "good", dict.fromkeys(NAMES, 0.9), (1, 2, 3))
+    play(store, "poor", dict.fromkeys(NAMES, 0.6), (1, 2, 3))
+    play(store, "=cmd|'/c calc'!A0", {"gad": 0.7}, (1, 2))
+    tables.rebuild(store, folder / "leaderboard.csv")
+    return folder
+
+
+@pytest.fixture
+def blurb(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(cli, ["leaderboard", *arguments])
+
+
+def entry(name: str, value: float, half: float | None = None) -> Entry:
+    intervals = {} if half is None else {"score": (value - half, value + half)}
+    return Entry(name, {"score": value}, intervals)
+
+
+def test_ranks_are_as_wide_as_the_intervals_leave_them() -> None:
+    entries = [entry("d", 60, 1), entry("a", 80, 1), entry("b", 79.5, 2), entry("c", 75, 2.6), Entry("e", {})]
+    assert [(rank, one.name) for rank, one in ranking.ranked(entries, "score")] == [
+        ("1-2", "a"), ("1-3", "b"), ("2-3", "c"), ("4", "d"), ("", "e"),
+    ]  # fmt: skip
+    assert [rank for rank, _ in ranking.ranked([entry("x", 80), entry("y", 79.9), entry("z", 79.9)], "score")] == [
+        "1", "2-3", "2-3",
+    ]  # fmt: skip
+
+
+def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
+    result = blurb("show", "--output", str(folder / "runs"), "--format", "csv", "--no-published")
+    rows = list(csv.DictReader(result.output.splitlines()))
+    assert [(row["rank"], row["row"]) for row in rows] == [
+        ("1", "good quick fp32"), ("2", "poor quick fp32"), ("", "=cmd|'/c calc'!A0 quick fp32"),
+    ]  # fmt: skip
+    good = next(row for row in gather(Store(folder / "runs")) if row.model == "good")
+    assert good.score is not None
+    assert rows[0]["score"].startswith(f"{good.score:.2f} [")
+    assert "PubMedBERT (gu2021)" in blurb("show", "--output", str(folder / "runs"), "--no-intervals").output
+    only = blurb("show", "--output", str(folder / "runs"), "--model", "po*", "--no-published", "--sort", "gad").output
+    assert "poor" in only
+    assert "good" not in only
+    assert "Did you mean 'gad'" in str(blurb("show", "--output", str(folder / "runs"), "--sort", "gat").exception)
+    assert "no finished row that fits" in str(
+        blurb("show", "--output", str(folder / "runs"), "--head", "crf").exception
+    )
+
+
+def test_without_some_units_the_score_is_that_of_the_rest(folder: Path) -> None:
+    good = next(row for row in gather(Store(folder / "runs")) if row.model == "good")
+    kept = ranking.of_result(good, resampled=False, without={"gad": {f"test.{i}" for i in range(100)}})
+    assert kept.values["gad"] != good.means()["gad"]
+    assert kept.values["ddi"] == pytest.approx(good.means()["ddi"])
+    assert kept.values["relation"] != good.type_means()["relation"]
+
+
+@pytest.mark.real
+def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..., Result], folder: Path) -> None:
+    arguments = ("show", "--output", str(folder / "runs"), "--model", "good", "--no-intervals", "--without", "leaks")
+    assert "--data" in str(blurb(*arguments).exception)
+    # The ids of invented predictions are none of the real ones but for `test.N` of sentences.
+    from blurb import data, tasks
+    from blurb.data.audit import leaks
+
+    task = tasks.get("gad")
+    found = leaks(task, {split: data.read_split(task, real_data, split) for split in ("train", "test")})
+    assert len(found) == 8
+    good = next(row for row in gather(Store(folder / "runs")) if row.model == "good")
+    assert ranking.of_result(good, False, {"gad": found}).values["gad"] != good.means()["gad"]
+
+
+def test_published_rows_recompute(blurb: Callable[..., Result]) -> None:
+    rows = list(csv.DictReader(blurb("published", "--format", "csv").output.splitlines()))
+    assert len(rows) == len(published.shipped())
+    for row in rows:
+        if row["recomputed"]:
+            assert row["score"] == row["recomputed"], row["row"]
+
+
+def test_merging_gives_the_tables_of_the_whole(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+    whole = (folder / "results.csv").read_text().splitlines(keepends=True)
+    half = len(whole) // 2
+    (tmp_path / "a.csv").write_text("".join(whole[: half + 20]))
+    (tmp_path / "b.csv").write_text("".join([whole[0], *whole[half:]]))
+    result = blurb("merge", "a.csv", "b.csv", "--out", "merged")
+    assert result.exit_code == 0, result.exception
+    assert sorted((tmp_path / "merged" / "results.csv").read_text().splitlines()) == sorted("".join(whole).splitlines())
+    mine, theirs = (
+        {row["model"]: row for row in csv.DictReader((place / "leaderboard.csv").open())}
+        for place in (tmp_path / "merged", folder)
+    )
+    for model, row in theirs.items():
+        assert {key: value for key, value in mine[model].items() if key != "note"} == {
+            key: value for key, value in row.items() if key != "note"
+        }
+
+
+def test_a_conflict_names_both_places(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+    text = (folder / "results.csv").read_text()
+    (tmp_path / "a.csv").write_text(text)
+    line = next(line for line in text.splitlines() if ",gad,relation,2,3,test,f1," in line)
+    (tmp_path / "b.csv").write_text(text.replace(line, line.replace(",f1,", ",f1,1")))
+    error = blurb("merge", "a.csv", "b.csv", "--out", "merged").exception
+    assert isinstance(error, DataError)
+    assert "gad seed 2 test f1: another value than in a.csv:" in str(error)
+    assert not (tmp_path / "merged").exists()
+
+
+def test_a_name_is_no_formula_and_comes_back(folder: Path) -> None:
+    text = (folder / "leaderboard.csv").read_text()
+    assert "'=cmd|" in text
+    assert ",=cmd|" not in text
+    for cell in ("=1", "+a", "-x", "@y", "'=1", "plain", "-1.5", ""):
+        assert cells.original(cells.neutral(cell)) == cell or cell == "'=1"
+    assert cells.neutral("-1.5") == "-1.5"
+
+
+def test_validate(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+    for name in ("results.csv", "leaderboard.csv"):
+        assert "3 rows, fine" in blurb("validate", str(folder / name)).output
+    bad = tmp_path / "leaderboard.csv"
+    bad.write_text((folder / "leaderboard.csv").read_text().replace("score,score_sd", "score,sd"))
+    error = blurb("validate", str(bad)).exception
+    assert isinstance(error, BlurbError)
+    assert "score_sd" in str(error)
+
+
+def test_add_and_show_elsewhere(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+    result = blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=80.5", "--score", "score=70")
+    assert result.exit_code == 0, result.exception
+    (row,) = published.read(tmp_path / "external.csv")
+    assert (row.model, row.scores, row.printed) == ("X", {"gad": 80.5}, 70.0)
+    again = blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=10").exception
+    assert "X of us2026 is there already. Give another --version" in str(again)
+    with pytest.raises(DataError, match="is there already"):  # between the look and the lock somebody may add it
+        merge.add(tmp_path / "external.csv", row)
+    for text in ("gad=x", "gad=101", "gad"):
+        assert isinstance(blurb("add", "--model", "Y", "--source", "s", "--score", text).exception, BlurbError)
+    assert "Did you mean 'gad'" in str(blurb("add", "--model", "Y", "--source", "s", "--score", "gat=1").exception)
+    fraction = ("add", "--model", "Y", "--source", "s", "--score", "gad=0.85")
+    assert "is gad=85 meant? If not, add --times-100" in str(blurb(*fraction).exception)
+    assert blurb(*fraction, "--times-100").output.startswith("Y: 1 dataset added to")
+    assert [row.scores for row in published.read(tmp_path / "external.csv")] == [{"gad": 80.5}, {"gad": 0.85}]
+    assert "2 rows, fine" in blurb("validate", "external.csv").output
+
+
+def _add(path: Path, number: int) -> None:
+    merge.add(path, published.PublishedRow("s", "v", f"model {number}", {"gad": 1.0 + number}))
+
+
+def test_sixteen_processes_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "external.csv"
+    context = multiprocessing.get_context("fork")
+    workers = [context.Process(target=_add, args=(path, number)) for number in range(16)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert sorted(row.model for row in published.read(path)) == sorted(f"model {number}" for number in range(16))
+
+
+def test_merged_rows_of_one_name_stay_two(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+    text = (folder / "results.csv").read_text()
+    (tmp_path / "a.csv").write_text(text)
+    (tmp_path / "b.csv").write_text(text.replace(",fp32,", ",bf16,").replace(",3,3,test", ",3,4,test"))
+    assert blurb("merge", "a.csv", "b.csv", "--out", "merged").exit_code == 0
+    rows = list(csv.DictReader((tmp_path / "merged" / "leaderboard.csv").open()))
+    assert [row["precision"] for row in rows if row["model"] == "good"] == ["fp32", "bf16"]
+    assert [row["complete"] for row in rows if row["model"] == "good"] == ["yes", "no"]
+
+
+def test_the_order_of_lines_changes_nothing(folder: Path) -> None:
+    path = folder / "sorted" / "results.csv"
+    path.parent.mkdir()
+    head, *lines = (folder / "results.csv").read_text().splitlines(keepends=True)
+    path.write_text("".join([head, *sorted(lines, key=lambda line: line.split(",")[17])]))
+    assert {name: side.means for name, side in of_file(path, "test")} == {
+        name: side.means for name, side in of_file(folder / "results.csv", "test")
+    }
+
+
+def test_validate_reads_the_file_it_was_given(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+    text = (folder / "leaderboard.csv").read_text()
+    (tmp_path / "results.csv").write_text((folder / "results.csv").read_text())
+    head, first, *rest = text.splitlines(keepends=True)
+    cells = first.split(",")
+    for column, message in (
+        (head.split(",").index("score"), "score is 'abc'"),
+        (head.split(",").index("gad"), "gad is"),
+    ):
+        broken = [*cells[:column], "abc", *cells[column + 1 :]]
+        (tmp_path / "leaderboard.csv").write_text("".join([head, ",".join(broken), *rest]))
+        assert message in str(blurb("validate", "leaderboard.csv").exception)
+    (tmp_path / "leaderboard.csv").write_text("".join([head, first, first]))
+    assert "the same row as line 2" in str(blurb("validate", "leaderboard.csv").exception)
+
+
+def test_synthetic_rows_stand_apart(tmp_path: Path, blurb: Callable[..., Result]) -> None:
+    store = Store(tmp_path / "runs")
+    play(store, "real", {"gad": 0.8})
+    play(store, "made up", {"gad": 0.9}, configuration=Configuration("quick", "0" * 64, {}, "fp32", "demo"))
+    for arguments, expected in (([], "real"), (["--suite", "demo"], "made up")):
+        text = blurb("show", "--output", str(store.root), "--no-intervals", "--no-published", *arguments).output
+        assert ("real" in text, "made up" in text) == (expected == "real", expected != "real")
+
+
+@pytest.mark.parametrize("kind", ["results", "leaderboard", "external", "ablation"])
+def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Path, kind: str) -> None:
+    """A cell longer than the csv module reads, a stray carriage return, and bytes that are not UTF-8."""
+    readers: dict[str, Callable[[Path], object]] = {
+        "results": sides.read_lines, "leaderboard": sides.read_lines, "external": published.read,
+        "ablation": lambda path: files.ablations(path.parent),
+    }  # fmt: skip
+    head = {"external": ",".join(published.COLUMNS), "ablation": ",".join(ablation_tables.COLUMNS)}
+    first = head.get(kind) or (folder / f"{kind}.csv").read_text().splitlines()[0]
+    path = tmp_path / f"{kind}.csv"
+    for line, message in ((b"x" * 200_000, "field larger"), (b"a\rb,", "new-line character"), (b"\xff", "not UTF-8")):
+        path.write_bytes(first.encode() + b"\n" + line + b"\n")
+        with pytest.raises(DataError, match=message) as caught:
+            readers[kind](path)
+        assert str(caught.value).startswith(f"{path}:2: ")

@@ -1,0 +1,245 @@
+"""The protocol files against PROTOCOL.md, sections I and B.3, whose tables are written out here."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blurb import tasks
+from blurb.errors import SettingsError, UnknownName
+from blurb.formulations import bind
+from blurb.protocols import protocol
+from blurb.protocols.settings import Settings, parse_overrides
+
+NAMES = [task.name for task in tasks.all()]
+COMMON = {
+    "head_lr": 0.0, "head_init": "random", "max_updates": 0, "dev_sample": 0, "encoder_dropout": -1.0, "eval_seed": 0,
+    "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.0, "clip_norm": 1.0, "head_dropout": 0.1,
+    "warmup": 0.1, "select": "best", "max_train": 0, "max_eval": 0, "head": "linear", "pooling": "cls",
+    "tagging": "bio", "layer_decay": 1.0, "freeze_layers": 0, "reinit_layers": 0,
+    "word_pooling": "first", "relation_input": "dummify", "document_unit": "sentence",
+}  # fmt: skip
+
+# Section I: task: (learning rate, batch size, epochs, max length).
+STANDARD = {
+    "bc5-chem": (5e-5, 32, 20, 512), "bc5-disease": (5e-5, 16, 8, 512), "ncbi-disease": (5e-5, 32, 20, 512),
+    "bc2gm": (6e-5, 32, 20, 512), "jnlpba": (1e-5, 16, 5, 512), "ebm-pico": (5e-5, 32, 2, 512),
+    "chemprot": (3e-5, 32, 10, 256), "ddi": (2e-5, 32, 5, 256), "gad": (3e-5, 32, 10, 128),
+    "biosses": (1e-5, 16, 30, 512), "hoc": (3e-5, 32, 6, 128), "pubmedqa": (2e-5, 16, 30, 512),
+    "bioasq": (2e-5, 16, 20, 512),
+}  # fmt: skip
+# Section B.3, base: task: (learning rate, batch size, epochs, max length, warm-up, seed).
+LINKBERT = {
+    "pubmedqa": (2e-5, 16, 30, 512, 100, 42), "bioasq": (2e-5, 16, 20, 512, 100, 42),
+    "biosses": (1e-5, 16, 30, 512, 0, 5), "hoc": (4e-5, 32, 40, 512, 0, 42), "chemprot": (3e-5, 32, 10, 256, 0, 42),
+    "ddi": (2e-5, 32, 5, 256, 0, 42), "gad": (3e-5, 32, 10, 256, 0, 42), "ebm-pico": (5e-5, 32, 1, 512, 0, 42),
+    "jnlpba": (1e-5, 16, 5, 512, 0.1, 42), "ncbi-disease": (5e-5, 32, 20, 512, 0.1, 42),
+    "bc2gm": (6e-5, 32, 50, 512, 0.1, 42), "bc5-disease": (5e-5, 16, 8, 512, 0.1, 42),
+    "bc5-chem": (5e-5, 32, 20, 512, 0.1, 42),
+}  # fmt: skip
+LENGTHS = {name: values[3] for name, values in STANDARD.items()}
+
+
+def _settings(name: str, task: str, millions: float = 110, **overrides: Any) -> Settings:
+    return protocol.load(name).settings(tasks.get(task), overrides, int(millions * 1e6))
+
+
+def _expect(found: Settings, **values: Any) -> None:
+    """All settings: those given, the common ones for the rest."""
+    assert dataclasses.asdict(found) == {**COMMON, **values}
+
+
+def test_the_protocols_that_come_with_blurb() -> None:
+    assert protocol.names() == [
+        "demo", "linkbert", "paper", "probe", "quick", "sketch", "smoke", "standard", "standard-short",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("task", NAMES)
+def test_standard(task: str) -> None:
+    lr, batch_size, epochs, max_length = STANDARD[task]
+    _expect(_settings("standard", task), lr=lr, batch_size=batch_size, epochs=epochs, max_length=max_length)
+    assert protocol.load("standard").seeds(tasks.get(task)) == tuple(range(1, tasks.get(task).seeds + 1))
+    assert protocol.load("standard").grid({}) == []
+
+
+@pytest.mark.parametrize("task", NAMES)
+def test_linkbert(task: str) -> None:
+    lr, batch_size, epochs, max_length, warmup, seed = LINKBERT[task]
+    _expect(
+        _settings("linkbert", task), lr=lr, batch_size=batch_size, epochs=epochs, max_length=max_length, warmup=warmup,
+        select="last", pooling="cls-pooler", document_unit="abstract" if task == "hoc" else "sentence",
+        tagging="io" if task == "ebm-pico" else "bio",
+    )  # fmt: skip
+    assert protocol.load("linkbert").seeds(tasks.get(task)) == (seed,)
+
+
+def test_linkbert_trains_the_tags_that_the_files_of_pico_have() -> None:
+    tags = ["I-PAR", "I-PAR", "I-INT", "O", "I-OUT"]
+    formulation = bind(tasks.get("ebm-pico"), vars(_settings("linkbert", "ebm-pico")))
+    assert set(formulation.labels) == {"O", "I-PAR", "I-INT", "I-OUT"}
+    targets = formulation.targets([{"id": "0", "doc_id": None, "tokens": list("abcde"), "tags": tags}])
+    assert [formulation.labels[index] for index in targets[0]] == tags
+
+
+@pytest.mark.parametrize("task", NAMES)
+def test_paper(task: str) -> None:
+    found = protocol.load("paper")
+    assert found.grid({}) == [
+        {"lr": lr, "batch_size": size} for lr in (1e-5, 3e-5, 5e-5) for size in (16, 32)
+    ]  # fmt: skip
+    settings = _settings("paper", task)
+    length = 512 if task == "hoc" else LENGTHS[task]  # the paper states none
+    assert (settings.epochs, settings.max_length, settings.select) == (60, length, "best")
+    assert len(found.seeds(tasks.get(task))) == tasks.get(task).seeds
+
+
+def test_a_setting_that_is_overridden_is_not_searched() -> None:
+    assert protocol.load("paper").grid({"lr": 2e-5}) == [{"batch_size": 16}, {"batch_size": 32}]
+    assert protocol.load("paper").grid({"lr": 2e-5, "batch_size": 8}) == []
+
+
+@pytest.mark.parametrize("task", NAMES)
+def test_smoke(task: str) -> None:
+    found = _settings("smoke", task)
+    assert (found.epochs, found.max_train, found.max_eval) == (1, 64, 64)
+    assert protocol.load("smoke").seeds(tasks.get(task)) == (1,)
+    assert "mean nothing" in protocol.load("smoke").note
+
+
+def test_overrides_win_over_everything() -> None:
+    assert _settings("quick", "biosses", lr=7e-5, epochs=4).lr == 7e-5
+    assert _settings("quick", "biosses", lr=7e-5, epochs=4).epochs == 4
+
+
+def test_a_number_of_seeds_means_one_to_n() -> None:
+    assert protocol.load("linkbert").seeds(tasks.get("biosses"), 3) == (1, 2, 3)
+
+
+def test_overrides_are_typed() -> None:
+    found = parse_overrides({"lr": "3e-5", "epochs": "2", "warmup": "100", "head": "linear", "select": '"last"'})
+    assert found == {"lr": 3e-5, "epochs": 2, "warmup": 100.0, "head": "linear", "select": "last"}
+    assert [type(value) for value in found.values()] == [float, int, float, str, str]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("epochs", "2.0", "a whole number"), ("epochs", "two", "a whole number"), ("epochs", "true", "a whole number"),
+        ("lr", "fast", "a number"), ("lr", "true", "a number"), ("lr", "", "a number"), ("head", "3", "a word"),
+        ("lr", "[1e-5]", "a number"),
+    ],
+)  # fmt: skip
+def test_overrides_of_the_wrong_type_are_refused(name: str, text: str, expected: str) -> None:
+    with pytest.raises(SettingsError, match=f"--set: {name} must be {expected}"):
+        parse_overrides({name: text})
+
+
+def test_unknown_overrides_suggest_what_was_meant() -> None:
+    with pytest.raises(UnknownName, match=r"no setting \(in --set\) called 'epoch'. Did you mean 'epochs'\?"):
+        parse_overrides({"epoch": "3"})
+
+
+def test_other_names_of_a_tagging_scheme_are_no_other_setting(tmp_path: Path) -> None:
+    assert parse_overrides({"tagging": "BILOU"}) == parse_overrides({"tagging": "iobes"}) == {"tagging": "bioul"}
+    mine = _load(tmp_path, '[all]\ntagging = "BIOUL"\n[search]\ntagging = ["IO", "IOBES"]\n')
+    assert mine.settings(tasks.get("bc2gm"), {}, 0).tagging == "bioul"
+    assert mine.grid({}) == [{"tagging": "io"}, {"tagging": "bioul"}]
+
+
+def test_an_unknown_tagging_scheme_suggests_what_was_meant() -> None:
+    with pytest.raises(UnknownName, match=r"no tagging scheme called 'bioull'. Did you mean 'bioul'\?"):
+        parse_overrides({"tagging": "bioull"})
+    with pytest.raises(UnknownName, match=r"no tagging scheme called 'boi'"):
+        _settings("standard", "gad", tagging="boi")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("batch_size", 0), ("epochs", 0), ("max_length", 0), ("lr", -1e-5), ("lr", float("nan")), ("lr", float("inf")),
+        ("warmup", -0.1), ("max_train", -1), ("select", "first"), ("document_unit", "page"), ("head_dropout", 1.0),
+        ("head_dropout", -0.1), ("beta1", 1.0), ("beta2", float("nan")), ("epsilon", 0.0),
+    ],
+)  # fmt: skip
+def test_values_that_make_no_sense_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(SettingsError, match=name):
+        _settings("standard", "gad", **{name: value})
+
+
+def _load(folder: Path, text: str) -> protocol.Protocol:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return protocol.load(str(path))
+
+
+def test_a_protocol_of_ones_own(tmp_path: Path) -> None:
+    mine = _load(
+        tmp_path,
+        'description = "d"\n[seeds]\ndefault = 2\nhoc = [7, 9]\n[all]\nlr = 1e-3\n[tasks.gad]\nlr = 2e-3\nepochs = 1\n',
+    )
+    assert (mine.name, mine.description, mine.note) == (f"mine@{mine.hash[:8]}", "d", "")
+    assert mine.settings(tasks.get("gad"), {}, 0).lr == 2e-3
+    assert mine.settings(tasks.get("ddi"), {}, 0).lr == 1e-3
+    assert [mine.seeds(tasks.get(name)) for name in ("gad", "hoc")] == [(1, 2), (7, 9)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[all]\nepoch = 3", "no setting .in .*mine.toml. called 'epoch'. Did you mean 'epochs'"),
+        ("[al]\nepochs = 3", "no section .* called 'al'. Did you mean 'all'"),
+        ("[tasks.bc5chem]\nepochs = 3", "no task .* called 'bc5chem'. Did you mean 'bc5-chem'"),
+        ("[tasks.gad]\nbatchsize = 3", "task gad.* called 'batchsize'. Did you mean 'batch_size'"),
+        ("[seeds]\nbioses = 3", "no task .* called 'bioses'. Did you mean 'biosses'"),
+        ("[search]\nepoch = [3]", "search.* called 'epoch'. Did you mean 'epochs'"),
+        ("[search]\nlr = 1e-5", "search.lr must be a list"),
+        ("[search]\nlr = []", "search.lr must be a list"),
+        ("[search]\nlr = ['a']", "lr must be a number"),
+        ("tasks = 3", r"\[tasks\] must be a table"),
+        ("tasks.gad = 3", "expected a table of settings"),
+        ("all = 3", "expected a table of settings"),
+        ("[all]\nepochs = 'many'", "epochs must be a whole number"),
+        ("seeds = 0", "seeds are a number of runs or a list"),
+        ("seeds = 1.5", "seeds are a number of runs or a list"),
+        ("seeds = true", "seeds are a number of runs or a list"),
+        ("seeds = 'abc'", "seeds are a number of runs or a list"),
+        ("seeds = [-1]", "seeds are a number of runs or a list"),
+        ("[lr_by_size]\nmillions = 60", "lr_by_size needs millions, below and from"),
+        ("lr_by_size = 3", "lr_by_size needs millions, below and from"),
+        ("[all", "not valid TOML"),
+    ],
+)
+def test_a_protocol_that_makes_no_sense_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises((SettingsError, UnknownName), match=message):
+        _load(tmp_path, text)
+
+
+def test_a_file_or_name_that_is_not_there() -> None:
+    with pytest.raises(SettingsError, match=r"nowhere.toml does not exist"):
+        protocol.load("nowhere.toml")
+    with pytest.raises(UnknownName, match=r"no protocol called 'standart'. Did you mean 'standard'"):
+        protocol.load("standart")
+    with pytest.raises(UnknownName):
+        protocol.load("defaults")
+
+
+def test_the_hash_is_of_the_settings_and_not_of_the_words_about_them(tmp_path: Path) -> None:
+    texts = [
+        "[all]\nlr = 1e-3",
+        'description = "x"\nnote = "y"\n[all]\nlr = 0.001 # same',
+        "[all]\nlr = 2e-3",
+        "seeds = 1\n[all]\nlr = 1e-3",
+    ]
+    hashes = [_load(tmp_path, text).hash for text in texts]
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes)) == 3
+
+
+def test_settings_of_a_trial_are_completed_with_the_defaults() -> None:
+    assert protocol.complete({"max_length": 64, "lr": 1.0}) == Settings(
+        **{**COMMON, "max_length": 64, "lr": 1.0, "batch_size": 32, "epochs": 10}
+    )

@@ -1,0 +1,138 @@
+"""Versions of a protocol, and protocols that extend others. Oracle: the same content written out in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blurb import tasks
+from blurb.errors import SettingsError, UnknownName
+from blurb.protocols import protocol
+from blurb.runs.spec import Configuration
+
+STUDY = {"ncbi-disease": 8, "gad": 5, "hoc": 3}
+
+
+def _load(folder: Path, text: str, name: str = "mine") -> protocol.Protocol:
+    path = folder / f"{name}.toml"
+    path.write_text(text, encoding="utf-8")
+    return protocol.load(str(path))
+
+
+def _configuration(name: str) -> Configuration:
+    return Configuration(name, "0" * 64, {}, "fp32", "blurb")
+
+
+def test_the_first_version_is_no_part_of_the_hash(tmp_path: Path) -> None:
+    plain, first, second, third = (
+        _load(tmp_path, f"{line}[all]\nlr = 1e-3\n") for line in ("", "version = 1\n", "version = 2\n", "version = 3\n")
+    )
+    assert plain.hash == first.hash
+    assert len({first.hash, second.hash, third.hash}) == 3
+
+
+def test_a_shipped_version_is_in_the_name() -> None:
+    assert protocol.load("standard").name == protocol.load("standard@1").name == "standard"
+    assert protocol.load("quick").name == protocol.load("quick@2").name == "quick@2"
+    assert protocol.load("quick") == protocol.load("quick@2")
+
+
+@pytest.mark.parametrize("name", ["quick@1", "quick@3", "standard@2", "standard@", "quick@two", "quick@2@2"])
+def test_another_version_is_not_made_without_a_word(name: str) -> None:
+    with pytest.raises(SettingsError, match=r"this version of blurb has '(quick@2|standard)'"):
+        protocol.load(name)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "true", '"2"', "10000"])
+def test_a_version_that_is_none(tmp_path: Path, value: str) -> None:
+    with pytest.raises(SettingsError, match=r"mine.toml: version must be a whole number"):
+        _load(tmp_path, f"version = {value}\n")
+
+
+def test_a_version_is_no_file(tmp_path: Path) -> None:
+    """`stem@` and 8 digits is a user's file, even where the digits are all decimal."""
+    assert _configuration(_load(tmp_path, "version = 2\n[all]\nlr = 1e-3\n").name).from_file
+    assert _configuration("mine@12345678").from_file
+    assert not any(_configuration(name).from_file for name in ("quick", "quick@2", "quick@9999", "standard-short"))
+
+
+def test_a_protocol_that_extends_another_is_the_two_written_as_one(tmp_path: Path) -> None:
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    base = (protocol.FOLDER / "standard.toml").read_text(encoding="utf-8")
+    more = "[all]\nlr = 1e-3\nclip_norm = 2.0\n[tasks.gad]\nepochs = 7\n"
+    gad = "[tasks.gad]\nlr = 3e-5\nbatch_size = 32\nepochs = "
+    merged = base.replace(f"{gad}10", f"{gad}7")
+    assert merged != base
+    whole = _load(folder, merged + "\n[all]\nlr = 1e-3\nclip_norm = 2.0\n")
+    found = _load(tmp_path, f'extends = "standard"\n{more}')
+    assert found.hash == whole.hash
+    for task in tasks.all():
+        assert found.settings(task, {}, 0) == whole.settings(task, {}, 0)
+
+
+def test_seeds_and_a_new_version_of_what_is_extended(tmp_path: Path) -> None:
+    found = _load(tmp_path, 'extends = "quick"\nseeds = [4, 5]\n')
+    assert found.seeds(tasks.get("gad")) == (4, 5)
+    assert found.name.startswith("mine@")  # the version is that of the file, not of what it extends
+    assert found.lr_by_size == protocol.load("quick").lr_by_size
+    assert (found.description, found.note) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            'extends = "standart"',
+            r"no protocol to extend \(in .*mine.toml\) called 'standart'. Did you mean 'standard'",
+        ),
+        ("extends = 3", "no protocol to extend"),
+        ('extends = "standard"\nall = 3', "expected a table of settings"),
+        ('extends = "standard"\n[tasks]\ngad = 3', "expected a table of settings"),
+    ],
+)
+def test_what_cannot_be_extended(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises((SettingsError, UnknownName), match=message):
+        _load(tmp_path, text)
+
+
+@pytest.mark.parametrize("task", tasks.all(), ids=lambda task: task.name)
+def test_standard_short_is_standard_but_for_three_lengths(task: tasks.Task) -> None:
+    changed = {"epochs": STUDY[task.name]} if task.name in STUDY else {}
+    short, standard = protocol.load("standard-short"), protocol.load("standard")
+    assert short.settings(task, {}, 0) == standard.settings(task, changed, 0)
+    assert short.seeds(task) == (1, 2, 3)
+    assert short.hash != standard.hash
+
+
+SMALL = {"biosses": 60, "pubmedqa": 4, "bioasq": 4}
+LARGE = ("bc5-chem", "bc5-disease", "bc2gm", "jnlpba", "ebm-pico", "chemprot", "ddi")
+
+
+@pytest.mark.parametrize("task", tasks.all(), ids=lambda task: task.name)
+@pytest.mark.parametrize(("millions", "lr"), [(22, 1e-4), (59.9, 1e-4), (60, 5e-5), (335, 5e-5)])
+def test_quick(task: tasks.Task, millions: float, lr: float) -> None:
+    """Written out: what is not named here is the default."""
+    parameters = int(millions * 1e6)
+    own: dict[str, object] = {"lr": lr, "head_lr": 1e-3, "batch_size": 16, "max_updates": 600, "select": "last"}
+    own |= {"epochs": SMALL.get(task.name, 4), "head_dropout": 0.0, "encoder_dropout": 0.0}
+    own |= {"pooling": "cls-mean-mentions" if task.type == "relation" else "cls-mean", "max_length": task.max_length}
+    if task.name == "hoc":
+        own["head_init"] = "linear"
+    found = protocol.load("quick")
+    assert vars(found.settings(task, {}, parameters)) == {**protocol.defaults(), **own}
+    assert found.seeds(task) == (1,)
+    assert found.grid({}) == []
+
+
+@pytest.mark.parametrize("task", tasks.all(), ids=lambda task: task.name)
+def test_sketch_is_quick_with_a_quarter_of_its_updates(task: tasks.Task) -> None:
+    sketch, quick = (vars(protocol.load(name).settings(task, {}, 10**8)) for name in ("sketch", "quick"))
+    changed = {name: (quick[name], sketch[name]) for name in quick if quick[name] != sketch[name]}
+    assert changed.pop("max_updates") == (600, 150)
+    assert changed.pop("eval_seed") == (0, 1)
+    if task.name in SMALL:
+        before, after = changed.pop("epochs")
+        assert before == 4 * after
+    assert changed == ({"max_eval": (0, 2000)} if task.name in LARGE else {})

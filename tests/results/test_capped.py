@@ -1,0 +1,83 @@
+"""Rows that were scored on a part of the units: shown, with their note, and never the best of anything."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.cli import cli
+from blurb.leaderboard import ranking
+from blurb.leaderboard.html import collect, render
+from blurb.results import comparison
+from blurb.results.rows import gather
+from blurb.results.sides import of_file, of_result
+from blurb.results.tables import rebuild
+from blurb.runs.store import Store
+from tests.results.played import CONFIGURATION, play
+
+CAPPED = {"head": "linear", "pooling": "cls", "max_train": 64, "max_eval": 64}
+NOTE = "at most 64 training units; at most 64 dev and test units"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A row of 64 units that is better than any, and a whole one."""
+    monkeypatch.chdir(tmp_path)
+    store = Store(tmp_path / "runs")
+    play(store, "tiny", {"gad": 1.0}, configuration=replace(CONFIGURATION, protocol="smoke"), settings=CAPPED)
+    play(store, "whole", {"gad": 0.5}, configuration=replace(CONFIGURATION, protocol="standard"))
+    rebuild(store, tmp_path / "leaderboard.csv")
+    return tmp_path
+
+
+def test_it_is_never_ranked(folder: Path) -> None:
+    entries = [ranking.of_result(each, resampled=False) for each in gather(Store(folder / "runs"))]
+    ranks = {entry.name.split()[0]: rank for rank, entry in ranking.ranked(entries, "gad")}
+    assert ranks == {"whole": "1", "tiny": ""}
+    result = CliRunner().invoke(cli, ["leaderboard", "show", "--no-intervals", "--sort", "gad"])
+    assert f"tiny smoke fp32: not ranked, as a part of the units was scored ({NOTE})." in result.output
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_it_is_never_bold_and_says_why(form: str, folder: Path) -> None:
+    result = CliRunner().invoke(cli, ["export", form, "--published", "gu2021"], catch_exceptions=False)
+    assert "100.00" in result.output or "99." in result.output
+    for bold in ("**100.00**", "**99.", r"\textbf{100.00}", r"\textbf{99."):
+        assert bold not in result.output
+    assert NOTE in result.output
+
+
+@pytest.mark.parametrize("form", ["model-index", "eval-results"])
+def test_a_card_carries_the_note(form: str, folder: Path) -> None:
+    out = folder / "out"
+    result = CliRunner().invoke(cli, ["export", form, "--model", "tiny", "--out", str(out)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    text = " ".join((out if out.is_file() else out / "blurb.yaml").read_text().split())
+    assert NOTE in text
+
+
+def test_it_has_no_star_on_the_page(folder: Path) -> None:
+    for source in (collect(folder / "runs"), collect(folder / "none", [folder / "results.csv"])):
+        page = render(source)
+        (entry,) = (one for one in source.boards[0].entries if one.model == "tiny")
+        assert entry.capped
+        assert NOTE in " ".join(entry.notes)
+        printed = f"{entry.datasets['gad'].test.mean:.2f}"
+        assert f"<b>{printed}</b>" not in page
+        assert printed in page
+        assert "part of the units" in page
+
+
+def test_it_is_compared_with_no_whole_row(folder: Path) -> None:
+    sides = {each.model: of_result(each, "test") for each in gather(Store(folder / "runs"))}
+    files = dict(of_file(folder / "results.csv", "test"))
+    for tiny, whole in ((sides["tiny"], sides["whole"]), (files["tiny"], sides["whole"])):
+        line = next(one for one in comparison.judge(whole, tiny, "test", with_units=False) if one.name == "gad")
+        assert line.reason == "other units were scored: all on one side, at most 64 on the other"
+    result = CliRunner().invoke(cli, ["check", "tiny", "--baseline", "whole", "--split", "test", "--format", "json"])
+    assert result.exit_code == 2
+    assert "other units" in json.dumps(json.loads(result.stdout))

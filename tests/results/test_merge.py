@@ -1,0 +1,264 @@
+"""Seeds are averaged only where they are of one kind; nobody's table is written over."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.cli import cli
+from blurb.errors import DataError, StoreError
+from blurb.results import merge, owners, tables
+from blurb.results.rows import names as row_names
+from blurb.results.sides import of_file, read_lines
+from blurb.runs import rows
+from blurb.runs.spec import Trial
+from blurb.runs.store import Store
+from tests.runs.fakes import CONFIGURATION, finish, row, trial
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def table(folder: Path, *trials: Trial, **changes: object) -> Path:
+    """The results.csv of a store with a row of these trials."""
+    store = Store(folder / "runs")
+    for each in trials:
+        finish(store, "m", each, 0.5)
+    rows.write(store, replace(row("m", *trials), **changes))  # type: ignore[arg-type]
+    tables.rebuild(store, folder / "leaderboard.csv")
+    return folder / "results.csv"
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"data": "e" * 64}, "data_hash"),
+        ({"settings": {"head": "crf", "pooling": "cls", "max_train": 0, "max_eval": 0}}, "head"),
+        ({"settings": {"head": "linear", "pooling": "cls", "max_train": 9, "max_eval": 0}}, "max_train"),
+        ({"settings": {"head": "linear", "pooling": "cls", "max_train": 0, "max_eval": 0, "lr": 1.0}}, "family"),
+    ],
+)
+def test_seeds_of_two_kinds_are_refused_with_both_places(changes: dict[str, object], what: str, tmp_path: Path) -> None:
+    first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2, **changes))
+    with pytest.raises(DataError, match=rf"b/results\.csv:2: .*{what}.* than seed 1 in .*a/results\.csv:2"):
+        merge.merge([first, second], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_metrics_of_two_versions_are_refused_by_merge_and_by_validate(tmp_path: Path) -> None:
+    first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2))
+    column = tables.RESULTS.index("metrics_version")
+    head, *lines = second.read_text().splitlines()
+    cells = [line.split(",") for line in lines]
+    for cell in cells:
+        cell[len(cell) - len(tables.RESULTS) + column] = "2"
+    second.write_text("\n".join([head, *(",".join(cell) for cell in cells)]) + "\n")
+    with pytest.raises(DataError, match=r"metrics_version.*blurb rescore"):
+        merge.merge([first, second], tmp_path / "out")
+    both = tmp_path / "both.csv"
+    both.write_text(first.read_text() + "\n".join(second.read_text().splitlines()[1:]) + "\n")
+    result = CliRunner().invoke(cli, ["leaderboard", "validate", str(both)])
+    assert isinstance(result.exception, DataError)
+    assert "metrics_version" in str(result.exception)
+
+
+def test_rows_of_two_tokenizers_stay_two(tmp_path: Path) -> None:
+    first = table(tmp_path / "a", trial(seed=1))
+    second = table(tmp_path / "b", trial(seed=2, tokenizer="u" * 64), tokenizer="u" * 64)
+    merge.merge([first, second], tmp_path / "out")
+    found = [side.name for _, side in of_file(tmp_path / "out" / "results.csv", "test")]
+    assert len(found) == len(set(found)) == 2
+    assert all("tokenizer" in name for name in found)
+
+
+def test_a_table_of_53549ab_is_read_and_merged_with_one_of_today(tmp_path: Path) -> None:
+    old = GOLDEN / "results.csv"
+    assert {line["schema"] for _, line in read_lines(old)} == {"3"}
+    store = Store(tmp_path / "store")
+    shutil.copytree(GOLDEN / "store", store.root)
+    tables.rebuild(store, tmp_path / "leaderboard.csv")
+    new = tmp_path / "results.csv"
+    count = merge.merge([new, old], tmp_path / "out")
+    assert count == len(read_lines(new))  # the same trials: what the old table does not know, the new one does
+    assert len(of_file(tmp_path / "out" / "leaderboard.csv", "test", alone=True)) == 6
+
+
+def test_the_golden_tables_come_out_as_they_were_but_for_what_is_new(tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN / "store", tmp_path / "store")
+    for name in ("leaderboard.csv", "results.csv", "external.csv"):
+        shutil.copy(GOLDEN / name, tmp_path / name)  # of schema 3: written over, as it is of this store
+    tables.rebuild(Store(tmp_path / "store"), tmp_path / "leaderboard.csv")
+    new = {
+        name: {"schema", "tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family", "note"}
+        for name in ("leaderboard.csv", "results.csv")
+    }
+    for name, columns in new.items():
+        before, after = (
+            {frozenset(item for item in line.items() if item[0] not in columns) for _, line in read_lines(path / name)}
+            for path in (GOLDEN, tmp_path)
+        )
+        assert after == before, name
+
+
+def test_a_long_table_has_the_name_of_the_wide_one(tmp_path: Path) -> None:
+    """Two tables in one folder, of two stores: each with its own runs."""
+    for model in ("a", "b"):
+        store = Store(tmp_path / f"runs-{model}")
+        finish(store, model, trial(), 0.5)
+        rows.write(store, row(model, trial()))
+        tables.rebuild(store, tmp_path / f"{model}.csv")
+    for model in ("a", "b"):
+        assert [name for name, _ in of_file(tmp_path / f"{model}-results.csv", "test")] == [model]
+    assert tables.results_beside(tmp_path / "leaderboard.csv").name == "results.csv"
+
+
+def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
+    leaderboard = tmp_path / "leaderboard.csv"
+    for model in ("a", "b"):
+        store = Store(tmp_path / f"runs-{model}")
+        finish(store, model, trial(), 0.5)
+        rows.write(store, row(model, trial()))
+    tables.rebuild(Store(tmp_path / "runs-a"), leaderboard)
+    before = leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()
+    for known in (True, False):  # whose they are is noted beside them; without the note the trials say it
+        if not known:
+            (tmp_path / owners.NOTE).unlink()
+        reason = (
+            "they were made from the store .*runs-a" if known else "they hold a on gad, seed 1, which .* does not know"
+        )
+        with pytest.raises(StoreError, match=reason):
+            tables.rebuild(Store(tmp_path / "runs-b"), leaderboard)
+    assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
+    with pytest.raises(DataError, match=r"results\.csv:2: the table holds a on gad, seed 1, which is in none of"):
+        merge.merge([table(tmp_path / "c", trial(seed=7))], tmp_path)
+    assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "seeds", "note"),
+    [
+        ({}, 5, ""),
+        ({}, 1, "one seed"),
+        ({"max_train": 200}, 3, "at most 200 training units"),
+        (
+            {"max_train": 2000, "max_eval": 64},
+            1,
+            "one seed; at most 2,000 training units; at most 64 dev and test units",
+        ),
+    ],
+)
+def test_the_note_says_what_was_run(settings: dict[str, int], seeds: int, note: str, tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    planned = [trial(seed=seed, settings={"max_train": 0, "max_eval": 0, **settings}) for seed in range(1, seeds + 1)]
+    for each in planned:
+        finish(store, "m", each, 0.5)
+    quiet = replace(CONFIGURATION, note="")
+    rows.write(store, row("m", *planned, configuration=quiet))
+    (found,) = tables.rebuild(store, tmp_path / "leaderboard.csv")
+    assert found.note == note
+    assert found.capped == bool(settings.get("max_eval"))
+    lines = read_lines(tmp_path / "leaderboard.csv")
+    assert [line["note"] for _, line in lines] == [note]
+    assert merge.note([line for _, line in read_lines(tmp_path / "results.csv")]) == note
+
+
+def test_the_row_of_53549ab_with_a_note_that_was_not_so(tmp_path: Path) -> None:
+    """`--protocol quick --seeds 2`: it read "one seed, at most 2,000 training units"."""
+    shutil.copytree(GOLDEN / "store", tmp_path / "store")
+    found = tables.rebuild(Store(tmp_path / "store"), tmp_path / "leaderboard.csv")
+    notes = {(one.model, one.configuration.protocol): one.note for one in found}
+    assert notes["other-encoder", "quick"] == "at most 2,000 training units"
+    assert notes["baseline:majority", "standard"] == ""
+    smoke = "smoke test: scores mean nothing; one seed; at most 64 training units; at most 64 dev and test units"
+    assert notes["golden-encoder", "smoke"] == smoke
+
+
+def test_an_old_table_with_other_seeds_is_merged_into_its_row(tmp_path: Path) -> None:
+    """Seed 1 of the golden row from its table of schema 3, seed 2 from a table of today: one row, the score of both."""
+    shutil.copytree(GOLDEN / "store", tmp_path / "store")
+    tables.rebuild(Store(tmp_path / "store"), tmp_path / "leaderboard.csv")
+    head, *lines = (tmp_path / "results.csv").read_text().splitlines()
+    place = tables.RESULTS.index("seed") - len(tables.RESULTS)
+    second = [line for line in lines if line.split(",")[place] == "2"]
+    (tmp_path / "second.csv").write_text("\n".join([head, *second]) + "\n")
+    merge.merge([GOLDEN / "results.csv", tmp_path / "second.csv"], tmp_path / "out")
+    found = read_lines(tmp_path / "out" / "leaderboard.csv")
+    (whole,) = [line for _, line in found if line["model"] == "golden-encoder" and line["complete"] == "yes"]
+    assert (whole["score"], whole["seeds"]) == ("22.28", "2")
+
+
+def test_two_models_of_the_same_trials_are_two(tmp_path: Path) -> None:
+    """Trials are named without the model: a target with both is not written over by a file with one."""
+    planned = trial()
+    for model in ("m", "n"):
+        store = Store(tmp_path / model / "runs")
+        finish(store, model, planned, 0.5)
+        rows.write(store, row(model, planned))
+        tables.rebuild(store, tmp_path / model / "leaderboard.csv")
+    files = [tmp_path / model / "results.csv" for model in ("m", "n")]
+    merge.merge(files, tmp_path / "out")
+    with pytest.raises(DataError, match="the table holds n on gad"):
+        merge.merge(files[:1], tmp_path / "out")
+
+
+def test_a_protocol_that_changed_under_its_name_makes_another_row(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    finish(store, "m", trial(), 0.5)
+    for digit in "01":
+        rows.write(store, row("m", trial(), configuration=replace(CONFIGURATION, protocol_hash=digit * 64)))
+    found = tables.rebuild(store, tmp_path / "leaderboard.csv")
+    names = [side.name for _, side in of_file(tmp_path / "results.csv", "test")]
+    assert len(found) == len(set(names)) == 2
+    assert len(set(row_names(found))) == 2
+
+
+def test_the_runs_of_a_named_table_are_its_own(tmp_path: Path) -> None:
+    for model, name in (("m", "leaderboard.csv"), ("n", "mine.csv")):
+        store = Store(tmp_path / f"runs-{model}")
+        finish(store, model, trial(), 0.5)
+        rows.write(store, row(model, trial()))
+        tables.rebuild(store, tmp_path / name)
+    assert [model for model, _ in of_file(tmp_path / "mine.csv", "test")] == ["n"]
+    (tmp_path / "mine-results.csv").unlink()
+    ((model, side),) = of_file(tmp_path / "mine.csv", "test")  # and not those of results.csv
+    assert (model, side.scores) == ("n", {})
+
+
+@pytest.mark.parametrize("name", ["mine-results.csv", "mine.csv"])
+def test_a_table_of_the_other_kind_is_left_alone(name: str, tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    finish(store, "m", trial(), 0.5)
+    rows.write(store, row("m", trial()))
+    tables.rebuild(store, tmp_path / "mine.csv")
+    if name == "mine.csv":  # a long table where the wide one would go
+        shutil.copy(tmp_path / "mine-results.csv", tmp_path / "mine.csv")
+    with pytest.raises(StoreError, match="is a table of runs and was left as it is"):
+        tables.rebuild(store, tmp_path / name)
+
+
+def test_a_damaged_table_is_told_with_its_line(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    finish(store, "m", trial(), 0.5)
+    rows.write(store, row("m", trial()))
+    tables.rebuild(store, tmp_path / "leaderboard.csv")
+    (tmp_path / owners.NOTE).unlink()
+    with (tmp_path / "results.csv").open("ab") as file:
+        file.write(b"\xff\xfe")
+    with pytest.raises(StoreError, match=r"results\.csv has schema version none"):
+        tables.rebuild(store, tmp_path / "leaderboard.csv")
+    (tmp_path / "results.csv").write_text("schema,metric,trial\n4,f1,abc\n")
+    with pytest.raises(DataError, match=r"results\.csv:1: the columns model, task, seed are missing"):
+        tables.rebuild(store, tmp_path / "leaderboard.csv")
+
+
+def test_removed_trials_stop_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    for model in ("m", "n"):
+        finish(store, model, trial(), 0.5)
+        rows.write(store, row(model, trial()))
+    tables.rebuild(store, tmp_path / "leaderboard.csv")
+    shutil.rmtree(tmp_path / "runs" / "m")
+    assert [one.model for one in tables.rebuild(store, tmp_path / "leaderboard.csv")] == ["n"]

@@ -1,0 +1,210 @@
+"""Probes side by side: a paired test over test units (oracle: every exchange), and never beside a fine-tuned row."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from blurb import metrics
+from blurb.cli import cli
+from blurb.leaderboard import ranking
+from blurb.leaderboard.html import collect, render
+from blurb.metrics.counts import summed
+from blurb.regression import Outcome, Rules
+from blurb.regression import decision as decide
+from blurb.regression.rules import Limit
+from blurb.results import comparison
+from blurb.results.rows import gather
+from blurb.results.sides import Side, of_file, of_result
+from blurb.results.tables import rebuild
+from blurb.runs.store import Store
+from blurb.statistics.clusters import Clusters
+from blurb.statistics.permutation import swapped
+from blurb.statistics.welch import Comparison, combined
+from tests.results.played import CONFIGURATION, NAMES, play
+
+PROBE = replace(CONFIGURATION, protocol="probe", protocol_hash="1" * 64, note="a probe")
+SETTINGS = {"head": "linear", "max_train": 0, "max_eval": 0}
+
+
+def probe(store: Store, name: str, shares: dict[str, float]) -> None:
+    play(store, name, shares, seeds=(1,), configuration=PROBE, learner="probe", settings=SETTINGS)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two probes that are far apart, one like the first, and a fine-tuned row of the same model."""
+    monkeypatch.chdir(tmp_path)
+    store = Store(tmp_path / "runs")
+    probe(store, "good", {"gad": 0.9, "ddi": 0.9})
+    probe(store, "bad", {"gad": 0.4, "ddi": 0.4})
+    probe(store, "alike", {"gad": 0.9, "ddi": 0.9})
+    play(store, "tuned", {"gad": 0.8, "ddi": 0.8})
+    rebuild(store, tmp_path / "leaderboard.csv")
+    return tmp_path
+
+
+def sides(folder: Path, split: str = "test") -> dict[str, Side]:
+    return {row.model: of_result(row, split) for row in gather(Store(folder / "runs"))}  # type: ignore[arg-type]
+
+
+def blurb(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
+
+
+def few(seed: int, shift: float = 0.0) -> tuple[Clusters, Clusters]:
+    """Two runs on nine documents, in the counts of an F1: right, predicted, gold."""
+    random = np.random.default_rng(seed)
+    gold = random.integers(1, 6, 9)
+    found = []
+    for extra in (0.0, shift):
+        right = random.binomial(gold, min(0.9, 0.4 + extra))
+        found.append(np.stack([right, right + random.integers(0, 3, 9), gold], 1)[None].astype(float))
+    names = tuple(map(str, range(9)))
+    return tuple(Clusters(summed("entity_f1"), counts, names, "documents") for counts in found)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(("seed", "shift"), [(0, 0.0), (1, 0.2), (2, 0.5)])
+def test_the_paired_test_is_that_of_every_exchange(seed: int, shift: float) -> None:
+    first, other = few(seed, shift)
+
+    def f1(counts: Any) -> float:
+        right, predicted, gold = counts.sum(0)
+        return float(200 * right / (predicted + gold))
+
+    seen = f1(other.counts[0]) - f1(first.counts[0])
+    every = []
+    for exchange in itertools.product((False, True), repeat=9):
+        mask = np.array(exchange)[:, None]
+        mine, theirs = (np.where(mask, one.counts[0], two.counts[0]) for one, two in ((other, first), (first, other)))
+        every.append(f1(theirs) - f1(mine))
+    draws = swapped(first, other, "gad", 20_000)
+    line = Comparison(seen, 1.0, 8, draws)
+    assert line.p == pytest.approx(np.mean(np.abs(every) >= abs(seen) - 1e-9), abs=0.015)
+    assert line.p_drop == pytest.approx(np.mean(np.array(every) <= seen + 1e-9), abs=0.015)
+    assert {round(one, 6) for one in draws} <= {round(one, 6) for one in every}
+    assert metrics.MAIN["entity_f1"] == "f1"
+
+
+def test_means_add_up_what_was_drawn_of_each() -> None:
+    random = np.random.default_rng(0)
+    draws = [random.normal(size=4000) for _ in range(2)]
+    parts = [(0.25, Comparison(2.0, 1.0, 50, draws[0])), (0.75, Comparison(1.0, 1.0, 50, draws[1]))]
+    found = combined(parts)
+    assert found.difference == pytest.approx(1.25)
+    assert found.swapped is not None
+    assert found.swapped == pytest.approx(0.25 * draws[0] + 0.75 * draws[1])
+    assert combined([parts[0], (0.75, Comparison(1.0, 1.0, 50))]).swapped is None
+
+
+def test_probes_are_told_apart_by_their_units(folder: Path) -> None:
+    rows = sides(folder)
+    for with_units in (True, False):
+        lines = {line.name: line for line in comparison.judge(rows["good"], rows["bad"], "test", with_units)}
+        assert [lines[name].verdict(0.05) for name in ("gad", "ddi")] == ["lower", "lower"]
+        assert comparison.has_paired(lines.values())
+        low, high = lines["gad"].comparison.interval or (0.0, 0.0)
+        assert low < (lines["gad"].difference or 0.0) < high < 0
+    same = comparison.judge(rows["good"], rows["good"], "test", True)
+    assert [line.p for line in same] == [1.0, 1.0]
+
+
+def test_a_whole_row_of_probes_has_a_judged_score(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    probe(store, "good", dict.fromkeys(NAMES, 0.9))
+    probe(store, "bad", dict.fromkeys(NAMES, 0.6))
+    rows = {row.model: of_result(row, "dev") for row in gather(store)}
+    lines = {line.name: line for line in comparison.judge(rows["good"], rows["bad"], "dev", True)}
+    assert lines["score"].verdict(0.05) == "lower"
+    assert lines["score"].reason == ""
+    decision = decide(rows["bad"], rows["good"], Rules())
+    assert (decision.outcome, decision.paired) == (Outcome.REGRESSION, True)
+    assert "more than answers exchanged unit by unit do" in decision.findings[0].reasons[0]
+    assert decide(rows["good"], rows["bad"], Rules()).outcome == Outcome.PASS
+    assert decide(rows["good"], rows["good"], Rules()).outcome == Outcome.PASS
+
+
+def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
+    rows = sides(folder)
+    for one, two in (("good", "tuned"), ("tuned", "good")):
+        for line in comparison.judge(rows[one], rows[two], "test", True):
+            assert line.reason == comparison.OTHER_LEARNER
+            assert line.p is None
+        for rules in (Rules(), Rules(default=Limit(max_drop=90.0))):
+            assert decide(rows[one], rows[two], rules).outcome == Outcome.CANNOT_JUDGE
+    (_, table) = next(item for item in of_file(folder / "results.csv", "test") if item[0] == "good")
+    assert table.learner == "probe"
+    (_, wide) = next(item for item in of_file(folder / "leaderboard.csv", "test", alone=True) if item[0] == "good")
+    assert wide.learner == "probe"
+    for side in (table, wide):
+        assert {line.reason for line in comparison.judge(rows["tuned"], side, "test", True)} == {
+            comparison.OTHER_LEARNER
+        }
+        reasons = {line.reason for line in comparison.judge(rows["bad"], side, "test", True)}
+        assert reasons == {"probes are compared unit by unit, and predictions on the same units are not there"}
+    published = Side("paper", {"gad": 80.0}, only="test")
+    assert comparison.judge(published, rows["good"], "test", True, ["gad"])[0].reason == comparison.OTHER_LEARNER
+
+
+def test_a_table_of_before_is_of_fine_tuned_rows(folder: Path) -> None:
+    golden = Path(__file__).parents[1] / "golden" / "results.csv"
+    learners = {model: side.learner for model, side in of_file(golden, "test")}
+    assert set(learners.values()) == {"encoder", "baseline"}
+    assert all((learner == "baseline") == model.startswith("baseline:") for model, learner in learners.items())
+
+
+def test_ranks_and_best_cells_are_among_their_like(folder: Path) -> None:
+    entries = [ranking.of_result(each, resampled=False) for each in gather(Store(folder / "runs"))]
+    ranks = {entry.name.split()[0]: rank for rank, entry in ranking.ranked(entries, "gad")}
+    assert ranks["tuned"] == "1"
+    assert ranks["bad"] == "probe 3"
+    assert {ranks["good"], ranks["alike"]} == {"probe 1", "probe 2"}
+    assert next(entry.name.split()[0] for _, entry in ranking.ranked(entries, "gad")) == "tuned"
+    text = blurb("export", "markdown").output
+    bold = [line.count("**") // 2 for line in text.splitlines() if line.startswith("| GAD")]
+    assert bold == [1]  # of three probes; one fine-tuned row alone is not the best of anything
+    lines = blurb("leaderboard", "show", "--no-intervals", "--sort", "gad").output
+    assert lines.index("tuned") < lines.index("probe")
+
+
+def test_the_page_keeps_them_apart(folder: Path) -> None:
+    page = collect(folder / "runs")
+    assert [(one.probe, {entry.model for entry in one.entries if entry.kind == "store"}) for one in page.boards] == [
+        (False, {"tuned"}), (True, {"good", "bad", "alike"}),
+    ]  # fmt: skip
+    assert {entry.kind for entry in page.boards[1].entries} == {"store"}
+    text = render(page)
+    assert "Probes of frozen encoders: The datasets of BLURB" in text
+    assert "paired randomisation of test units" in text
+    (curves,) = {len(one.curves) for entry in page.boards[1].entries for one in entry.datasets.values()}
+    assert curves == 0
+
+
+def test_the_commands_say_which_test_it_was(folder: Path) -> None:
+    result = blurb("compare", "good", "bad")
+    assert "lower (paired)" in result.output
+    assert comparison.PAIRED in " ".join(result.output.split())
+    assert "other learner" in blurb("compare", "good", "tuned", "--format", "csv").output
+    done = blurb("check", "bad", "--baseline", "good", "--format", "json", "--junit", "j.xml", "--summary", "s.md")
+    assert done.exit_code == 1
+    assert json.loads(done.output)["test"] == "paired over test units"
+    (label,) = ElementTree.parse("j.xml").iter("property")
+    assert label.attrib == {"name": "test", "value": "paired over test units"}
+    assert comparison.PAIRED in Path("s.md").read_text()
+    assert blurb("check", "tuned", "--baseline", "good", "--max-drop", "90").exit_code == 2
+    runs = blurb("check", "tuned", "--baseline", "tuned", "--format", "json")
+    assert json.loads(runs.output)["test"] == "runs"
+
+
+def test_it_is_no_result_for_the_hub(folder: Path) -> None:
+    for form in ("model-index", "eval-results"):
+        result = CliRunner().invoke(cli, ["export", form, "--model", "good", "--out", "x"])
+        assert "these are figures of a probe" in str(result.exception) + result.output

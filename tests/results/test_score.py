@@ -1,0 +1,139 @@
+"""The score against the published totals and a plain recomputation."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from blurb import tasks
+from blurb.errors import UnknownName
+from blurb.leaderboard import ranking
+from blurb.leaderboard.html import files
+from blurb.leaderboard.terminal import comparison
+from blurb.results import published
+from blurb.results.rows import Result
+from blurb.results.score import blurb_score, members, spread, type_means, weights
+from blurb.runs.spec import Configuration
+
+NAMES = [task.name for task in tasks.all() if task.row]
+PRINTED = {
+    ("gu2021", "BERT uncased"): 76.11,
+    ("gu2021", "BERT cased"): 75.86,
+    ("gu2021", "RoBERTa"): 76.46,
+    ("gu2021", "BioBERT"): 80.34,
+    ("gu2021", "SciBERT uncased"): 78.86,
+    ("gu2021", "SciBERT cased"): 78.14,
+    ("gu2021", "ClinicalBERT"): 77.29,
+    ("gu2021", "BlueBERT"): 76.27,
+    ("gu2021", "PubMedBERT"): 81.16,
+    ("gu2021", "PubMedBERT-fulltext"): 81.50,
+    ("linkbert2022", "PubMedBERT"): 81.10,
+    ("linkbert2022", "BioLinkBERT-base"): 83.39,
+    ("linkbert2022", "BioLinkBERT-large"): 84.30,
+}
+ROWS = {(row.source, row.model): row for row in published.shipped()}
+
+
+@pytest.mark.parametrize("key", PRINTED)
+def test_published_rows_recompute_from_their_thirteen_numbers(key: tuple[str, str]) -> None:
+    row = ROWS[key]
+    score = blurb_score(row.scores)
+    assert score is not None
+    assert len(row.scores) == 13
+    assert round(score, 2) == PRINTED[key] == row.printed
+
+
+def test_the_score_is_not_the_mean_of_thirteen() -> None:
+    row = ROWS["gu2021", "PubMedBERT"]
+    assert statistics.fmean(row.scores.values()) == pytest.approx(81.95, abs=0.005)
+    assert blurb_score(row.scores) == pytest.approx(81.161, abs=0.0005)
+
+
+@pytest.mark.parametrize("missing", NAMES)
+def test_no_score_without_all_thirteen(missing: str) -> None:
+    scores = {name: 50.0 for name in NAMES if name != missing}
+    assert blurb_score(scores) is None
+    assert len(type_means(scores)) == 5
+
+
+def test_an_unknown_dataset_is_refused() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'biosses'"):
+        blurb_score({"bioses": 1.0})
+
+
+def test_weights_are_those_of_the_formula() -> None:
+    shares = weights()
+    assert sum(shares.values()) == pytest.approx(1)
+    for group in members().values():
+        assert sum(shares[task.name] for task in group) == pytest.approx(1 / 6)
+    values = {name: float(i * i) for i, name in enumerate(NAMES)}
+    assert blurb_score(values) == pytest.approx(sum(shares[name] * values[name] for name in NAMES))
+
+
+def test_spread_against_simulated_seeds() -> None:
+    numpy = pytest.importorskip("numpy")
+    rng = numpy.random.default_rng(0)
+    deviations = {name: (0.5 + i / 10, 5) for i, name in enumerate(NAMES)}
+    runs = {name: rng.normal(0, sd, size=200_000) for name, (sd, _) in deviations.items()}
+    simulated = sum(weights()[name] * runs[name] for name in NAMES)
+    found = spread(deviations)
+    assert found is not None
+    assert found[0] == pytest.approx(float(numpy.std(simulated)), rel=0.01)
+    assert found[1] == pytest.approx(found[0] / 5**0.5)
+    assert spread({**deviations, NAMES[0]: (0.0, 1)}) is None
+
+
+def test_best_of_the_paper_takes_no_other_source() -> None:
+    best = published.best_of_paper()
+    assert best["pubmedqa"] == (60.24, "BioBERT")
+    assert best["ncbi-disease"] == (89.13, "BioBERT")
+    assert best["bioasq"] == (87.56, "PubMedBERT")
+    assert set(best) == set(NAMES)
+
+
+def test_numbers_that_were_not_read_in_their_source_are_marked(tmp_path: Path) -> None:
+    assert ROWS["linkbert2022", "BioLinkBERT-base"].certainty == "printed"
+    second_hand = ROWS["blurb-leaderboard", "BioM-ALBERT-xxlarge"]
+    assert (second_hand.certain, second_hand.scores, second_hand.total) == (False, {}, 84.10)
+    assert "second hand" in second_hand.notes[0]
+    path = tmp_path / "external.csv"  # as 0.1.0 wrote it: other words than printed count as recalled
+    path.write_text(",".join(published.COLUMNS) + "\ns,v,m,gad,80,1,printed\ns,v,m,ddi,80,1,heard\n")
+    (old,) = published.read(path)
+    assert "recalled" in old.notes[0]
+
+
+def test_each_source_keeps_its_own_figures_of_pubmedbert() -> None:
+    gu, linkbert = ROWS["gu2021", "PubMedBERT"], ROWS["linkbert2022", "PubMedBERT"]
+    assert (gu.scores["jnlpba"], linkbert.scores["jnlpba"]) == (79.10, 80.06)
+    assert "80.06" in gu.notes[0]
+    assert "79.10" in linkbert.notes[0]
+    assert gu.certain
+    assert linkbert.certain
+
+
+def test_a_row_has_one_score_everywhere() -> None:
+    own = Result(
+        "0" * 12, "own", "0" * 64, "0" * 64, 1, Configuration("quick", "0" * 64, {}, "fp32", "blurb"), {}, {}, {}
+    )
+    text = StringIO()
+    Console(width=200, file=text).print(comparison([own]))
+    for row in published.shipped():
+        expected = "" if row.total is None else f"{row.total:.2f}"
+        shown = ranking.of_published(row).values.get("score")
+        on_page = files.published(row).score
+        assert ("" if shown is None else f"{shown:.2f}") == expected
+        assert ("" if on_page is None else f"{on_page.mean:.2f}") == expected
+        (line,) = (
+            one for one in text.getvalue().splitlines() if re.match(rf" *{row.source} {row.model}(?: \[|  )", one)
+        )
+        assert not expected or f" {expected} " in line
+
+
+def test_gad_of_pubmedbert_is_that_of_its_source() -> None:
+    assert ROWS["gu2021", "PubMedBERT"].scores["gad"] == 83.96
+    assert ROWS["linkbert2022", "PubMedBERT"].scores["gad"] == 82.34

@@ -1,0 +1,142 @@
+"""Welch's t-test and the interval of a mean, against SciPy."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import random
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from blurb.statistics.holm import holm
+from blurb.statistics.student import critical, half_width, two_sided
+from blurb.statistics.welch import combined, compare
+from tests.conftest import ROOT
+
+
+def test_agrees_with_scipy() -> None:
+    draw = random.Random(1)
+    for _ in range(300):
+        sides = [
+            [draw.gauss(80 + draw.random(), draw.choice([0.01, 0.3, 3])) for _ in range(draw.randint(2, 12))]
+            for _ in range(2)
+        ]
+        expected = stats.ttest_ind(*sides, equal_var=False).pvalue
+        assert compare(*sides).p == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("freedom", [1, 1.01, 2, 7.3, 60, 5000, 49_000, 51_000, 1e7, 1e12])
+@pytest.mark.parametrize("t", [0, 1e-6, 0.3, -2, 6, 40])
+def test_the_tail_of_student(t: float, freedom: float) -> None:
+    close = {"rel": 1e-6, "abs": 1e-300} if freedom < 50_000 else {"rel": 1e-2, "abs": 1e-12}
+    assert two_sided(t, freedom) == pytest.approx(2 * stats.t.sf(abs(t), freedom), **close)
+
+
+@pytest.mark.parametrize(
+    ("values", "default", "difference"),
+    [([], [1.0, 2.0], None), ([3.0], [1.0], 2.0), ([3.0], [1.0, 1.0], 2.0), ([2.0, 2.0], [1.0, 1.0], 1.0)],
+)
+def test_what_cannot_be_judged(values: list[float], default: list[float], difference: float | None) -> None:
+    comparison = compare(values, default)
+    assert (comparison.difference, comparison.p, comparison.verdict) == (difference, None, "cannot judge")
+
+
+def test_variance_between_seeds_counts() -> None:
+    assert compare([81.0, 81.1, 80.9], [80.0, 80.1, 79.9]).verdict == "significant"
+    assert compare([84.0, 78.1, 80.9], [80.0, 83.1, 76.9]).verdict == "not significant"
+    assert compare([80.0, 80.2], [80.0, 80.2]).p == pytest.approx(1)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 4, 9, 7.3, 200])
+def test_the_critical_value_of_student(freedom: float) -> None:
+    assert critical(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-6)
+
+
+def test_the_interval_of_a_mean() -> None:
+    values = [80.1, 81.3, 79.9, 80.6]
+    low, high = stats.t.interval(0.95, 3, loc=0, scale=stats.sem(values))
+    assert half_width(values) == pytest.approx((high - low) / 2)
+    assert half_width([80.1]) is half_width([]) is None
+
+
+def test_one_run_has_the_variance_of_the_others() -> None:
+    """Then Welch is Student with equal variances, of which SciPy has the formula for a side of one."""
+    draw = random.Random(2)
+    for _ in range(50):
+        many, one = [draw.gauss(80, 1) for _ in range(draw.randint(2, 9))], [draw.gauss(80, 1)]
+        expected = stats.ttest_ind(one, many, equal_var=True).pvalue
+        assert compare(one, many).p == pytest.approx(expected, rel=1e-6)
+        assert compare(many, one).p == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_drop_is_one_side() -> None:
+    low, high = [79.0, 79.4, 79.1], [80.1, 80.3, 80.2]
+    expected = stats.ttest_ind(low, high, equal_var=False, alternative="less").pvalue
+    assert compare(low, high).p_drop == pytest.approx(expected, rel=1e-6)
+    assert compare(high, low).p_drop == pytest.approx(1 - expected, rel=1e-6)
+
+
+def test_test_units_widen_the_error() -> None:
+    sides = [80.0, 81.0, 82.0], [78.0, 79.0, 80.0]
+    plain, wide = compare(*sides), compare(*sides, 0.5, 100)
+    assert plain.error is not None
+    assert wide.error == pytest.approx((plain.error**2 + 0.5) ** 0.5)
+    assert wide.p > plain.p  # type: ignore[operator]
+    assert compare([80.0, 80.0], [79.0, 79.0], 0.25, 50).error == 0.5
+
+
+def test_what_can_be_seen_is_seen_four_times_in_five() -> None:
+    draw = np.random.default_rng(3)
+    found = []
+    for _ in range(3_000):
+        detectable = 1.0 * (critical(18) + critical(18, 0.4)) * (2 / 10) ** 0.5
+        found.append(compare(draw.normal(detectable, 1, 10).tolist(), draw.normal(0, 1, 10).tolist()).verdict)
+    assert found.count("significant") / 3_000 == pytest.approx(0.8, abs=0.03)
+
+
+def test_holm() -> None:
+    """Against the definition: p is below the level after the correction iff the step-down procedure rejects it."""
+    draw = random.Random(4)
+    for _ in range(200):
+        values = [draw.random() ** 3 for _ in range(draw.randint(1, 8))]
+        corrected = holm(values)
+        for level in (0.01, 0.05, 0.2):
+            rejected = set()
+            for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+                if values[place] > level / (len(values) - rank):
+                    break
+                rejected.add(place)
+            assert {i for i, p in enumerate(corrected) if p is not None and p <= level} == rejected
+    assert holm([None, 0.02, None]) == [None, 0.02, None]
+
+
+def test_a_mean_of_datasets() -> None:
+    parts = [(0.5, compare([80.0, 81.0], [79.0, 80.5])), (0.5, compare([60.0, 63.0, 61.0], [60.0, 60.5]))]
+    both = combined(parts)
+    assert both.difference == pytest.approx(sum(share * part.difference for share, part in parts))  # type: ignore[misc]
+    assert both.error == pytest.approx(sum((share * part.error) ** 2 for share, part in parts) ** 0.5)  # type: ignore[operator]
+    assert combined([*parts, (1.0, compare([80.0], [79.0]))]).verdict == "cannot judge"
+    steady = combined([*parts, (1.0, compare([80.0, 80.0], [79.0, 79.0]))])
+    assert steady.error == both.error
+    assert combined([]).difference is None
+
+
+def test_the_seeds_of_a_real_encoder_split_at_random_seldom_differ() -> None:
+    """Ten runs of MiniLM on GAD: of all ways to split them, at most 7 % look like a drop."""
+    with (ROOT / "docs" / "results" / "oracle" / "results.csv").open() as file:
+        runs = [
+            float(row["value"])
+            for row in csv.DictReader(file)
+            if (row["task"], row["split"], row["metric"]) == ("gad", "test", "f1")
+        ]
+    assert len(runs) == 10
+    for size in (3, 5):
+        found = []
+        for chosen in itertools.combinations(range(10), size):
+            rest = [place for place in range(10) if place not in chosen]
+            for others in [rest] if size == 5 else itertools.combinations(rest, 3):
+                result = compare([runs[i] for i in chosen], [runs[i] for i in others])
+                found.append(result.p_drop is not None and result.p_drop < 0.05)
+        assert sum(found) / len(found) <= 0.07
