@@ -27,6 +27,16 @@ def read(path: Path) -> tuple[tuple[str, ...], list[dict[Any, Any]]]:
     return parse(text, path)
 
 
+def columns(path: Path) -> tuple[str, ...]:
+    """The columns of a file; DataError where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            first = file.readline(1_000_000)
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror}.", path) from None
+    return parse(first.decode("utf-8-sig", "replace"), path)[0]
+
+
 def parse(text: str, path: Path) -> tuple[tuple[str, ...], list[dict[Any, Any]]]:
     """Likewise of a text; `path` is for messages."""
     reader = csv.DictReader(io.StringIO(text, newline="\n"))

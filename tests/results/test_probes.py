@@ -19,7 +19,7 @@ from blurb.leaderboard import ranking
 from blurb.leaderboard.html import collect, render
 from blurb.metrics.counts import summed
 from blurb.regression import Outcome, Rules
-from blurb.regression import decision as decide
+from blurb.regression.decision import decide
 from blurb.regression.rules import Limit
 from blurb.results import comparison
 from blurb.results.rows import gather

@@ -80,11 +80,11 @@ def test_a_worker_maps_what_the_command_has_read(folder: Path, reads: Counter[tu
     origins = [Origin("gad", folder), Origin("bc2gm", folder)]
     known = {origin.task: data_sources.load_data(origin) for origin in origins}
     code = (
-        "import json, sys\nfrom pathlib import Path\nfrom blurb import data\nfrom blurb.runs import corpora\n"
+        "import json, sys\nfrom pathlib import Path\nfrom blurb import data\nfrom blurb.runs import data_sources\n"
         "def refuse(*given): raise SystemExit('it was read again')\n"
         "data.load.__globals__['read_split'] = refuse\n"
-        "corpora.receive(Path(sys.argv[1]))\n"
-        "found = [corpora.load_data(corpora.Origin(task, Path(sys.argv[2]))) for task in ('gad', 'bc2gm')]\n"
+        "data_sources.receive(Path(sys.argv[1]))\n"
+        "found = [data_sources.load_data(data_sources.Origin(task, Path(sys.argv[2]))) for task in ('gad', 'bc2gm')]\n"
         "print(json.dumps([[one.hash, one.verdict, {s: d.to_list() for s, d in one.splits.items()}] for one in found]))"
     )
     with data_sources.handed_over([*origins, Origin("hoc", folder)]) as handed:

@@ -147,7 +147,7 @@ def test_intervals_of_other_metrics_cover_the_truth_too(metric: str) -> None:
             right = random.random((4, 200)) < np.where(random.random(200) < 0.8, 0.9, 0.5)
             ones = np.ones_like(right, dtype=float)
             counts, truth = np.stack([right, ones, ones], -1).astype(float), 100 * (0.8 * 0.9 + 0.2 * 0.5)
-        units = Clusters(metric, counts, tuple(map(str, range(200))), "units")
+        units = Clusters(summed(metric), counts, tuple(map(str, range(200))), "units")
         low, high = spread(units, f"{number}", 500).interval
         inside += low <= truth <= high
     assert 0.89 <= inside / 150 <= 0.99
