@@ -8,8 +8,8 @@ from pathlib import Path
 
 from blurb.analysis.ablations import Grid
 from blurb.files import write_whole
-from blurb.results.rows import Result
-from blurb.results.tables import configuration, write_csv
+from blurb.results import schema
+from blurb.results.row_scores import RowScores
 from blurb.statistics.welch import compare
 from blurb.wording import probability, signed
 
@@ -21,7 +21,7 @@ NUMBERS = ("mean", "sd", "seeds", "difference", "p", "published", "published_dif
 COLUMNS = ("schema", "axis", "model", "weights", "protocol", "overrides", "precision", "data", *SHOWN)
 
 
-def lines(grid: Grid, results: Sequence[Result | None], datasets: Sequence[str]) -> list[dict[str, str]]:
+def lines(grid: Grid, results: Sequence[RowScores | None], datasets: Sequence[str]) -> list[dict[str, str]]:
     """A line per cell and dataset, in the order of the grid.
 
     :param results: what the store has of each cell, None for nothing
@@ -50,8 +50,9 @@ def lines(grid: Grid, results: Sequence[Result | None], datasets: Sequence[str])
             else:
                 line["verdict"] = "default"
             if result is not None:
-                line |= {"model": result.model, "weights": result.weights[:12], **configuration(result)}
-                line["data"] = result.data
+                made = result.configuration
+                line |= {"protocol": made.protocol, "overrides": made.overrides_text, "precision": made.precision}
+                line |= {"model": result.model, "weights": result.weights[:12], "data": result.data}
             found.append({"schema": str(SCHEMA), "axis": grid.axis, **line})
     return found
 
@@ -60,7 +61,7 @@ def write(grid: Grid, found: list[dict[str, str]], folder: Path, caption: str) -
     """Writes both files of an axis into a folder (made if need be); an earlier ablation of the axis is replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     table, page = folder / f"{grid.axis}.csv", folder / f"{grid.axis}.md"
-    write_csv(table, COLUMNS, found)
+    schema.write(table, COLUMNS, found)
     write_whole(page, _markdown(grid, found, caption).encode())
     return table, page
 
@@ -76,7 +77,7 @@ def readable(line: Mapping[str, str]) -> list[str]:
     return [probability(float(p)) if column == "p" and p else line.get(column, "") for column in SHOWN]
 
 
-def _values(result: Result | None, dataset: str) -> list[float]:
+def _values(result: RowScores | None, dataset: str) -> list[float]:
     return result.values(dataset) if result is not None else []
 
 

@@ -14,7 +14,7 @@ from blurb.errors import Tell, tell_damage
 
 if TYPE_CHECKING:
     from blurb.analysis.ablations import Grid
-    from blurb.results.rows import Result
+    from blurb.results.row_scores import RowScores
     from blurb.runs.plan import Request
     from blurb.runs.worker import Job, Outcome
     from blurb.tasks import Task
@@ -188,12 +188,12 @@ def _write_tables(
     return lines, ablation_tables.write(grid, lines, out, caption)
 
 
-def _results(requests: list[Request], tell: Tell = tell_damage) -> list[Result | None]:
+def _results(requests: list[Request], tell: Tell = tell_damage) -> list[RowScores | None]:
     """What the store has of each request."""
-    from blurb.results.rows import gather
+    from blurb.results import from_store
     from blurb.runs.store import Store
 
-    rows = gather(Store(requests[0].store), tell)
+    rows = from_store.read(Store(requests[0].store), tell)
     found = []
     for request in requests:
         (learner,) = request.sources

@@ -14,7 +14,7 @@ from blurb.cli._output import show
 
 if TYPE_CHECKING:
     from blurb.regression import Decision, Outcome, Rules
-    from blurb.results.sides import Side
+    from blurb.results.row_scores import RowScores
 
 
 @click.command(name="check")
@@ -37,12 +37,12 @@ def command(
     Exit code 0: pass. 1: regression. 2: cannot judge (missing scores, incomplete seeds, other data or metrics, no
     variance between runs and no max_drop, nothing to judge): never green because nothing ran. docs/ci.md has examples.
     """
-    from blurb.results.sides import resolve
+    from blurb.results.references import resolve
 
     gate()
     wanted = read_rules(rules, split, max_drop)
-    sides = [resolve(reference, output, wanted.split) for reference in (candidate, baseline)]
-    outcome = answer(sides[0], sides[1], wanted, junit, summary, form)
+    rows = [resolve(reference, output) for reference in (candidate, baseline)]
+    outcome = answer(rows[0], rows[1], wanted, junit, summary, form)
     raise SystemExit(int(outcome))
 
 
@@ -63,7 +63,7 @@ def read_rules(path: Path | None, split: str | None = None, max_drop: float | No
 
 
 def answer(
-    candidate: Side, baseline: Side, rules: Rules, junit: Path | None = None, summary: Path | None = None,
+    candidate: RowScores, baseline: RowScores, rules: Rules, junit: Path | None = None, summary: Path | None = None,
     form: str = "table",
 ) -> Outcome:  # fmt: skip
     """Decides, and shows the answer in every form asked for."""

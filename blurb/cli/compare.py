@@ -42,30 +42,30 @@ def command(
     from blurb.errors import SettingsError
     from blurb.plots import forest
     from blurb.results import comparison
-    from blurb.results.sides import resolve
+    from blurb.results.references import resolve
 
     if len(rows) < 2:
         raise SettingsError("Give at least two rows.")
     if plot is not None:
         forest.check(plot)
-    sides = [resolve(row, output, split) for row in rows]  # type: ignore[arg-type]
+    first, *others = [resolve(row, output) for row in rows]
     found = {
-        other.name: comparison.judge(sides[0], other, split, with_units=not runs_only)  # type: ignore[arg-type]
-        for other in sides[1:]
+        other.name: comparison.judge(first, other, split, with_units=not runs_only)  # type: ignore[arg-type]
+        for other in others
     }
     table = [
-        (sides[0].name, name, *_cells(line, level, max_drop)) for name, lines in found.items() for line in lines
+        (first.name, name, *_cells(line, level, max_drop)) for name, lines in found.items() for line in lines
     ]  # fmt: skip
     if form == "table":
         for name in found:
-            click.echo(f"{name} minus {sides[0].name}, {split}")
+            click.echo(f"{name} minus {first.name}, {split}")
             show(COLUMNS, [row[2:] for row in table if row[1] == name], form, numbers=COLUMNS[1:9])
             if comparison.has_paired(found[name]):
                 click.echo(comparison.PAIRED)
     else:
         show(("row", "other row", *COLUMNS), table, form)
     if plot is not None:
-        forest.write(sides[0].name, found, plot, level)
+        forest.write(first.name, found, plot, level)
         click.echo(f"Plot: {plot}", err=True)
 
 

@@ -78,7 +78,7 @@ def _record(row: str, name: str | None, seed: int | None, output: Path, split: s
     """The trial that was asked for."""
     from blurb import tasks
     from blurb.errors import SettingsError, UnknownName
-    from blurb.results.sides import resolve
+    from blurb.results.references import resolve
     from blurb.runs.store import Store
 
     if (Path(row) / "spec.json").is_file():
@@ -86,18 +86,19 @@ def _record(row: str, name: str | None, seed: int | None, output: Path, split: s
         if not store.is_done(Path(row)):
             raise SettingsError(f"{row}: the trial is not finished, or damaged.")
         return store.read(Path(row))
-    side = resolve(row, output, split)  # type: ignore[arg-type]
-    if not side.records:
+    found = resolve(row, output)
+    trials = found.records
+    if not trials:
         raise SettingsError(f"{row} is a row without predictions; errors are found in those of a store.")
     if name is None:
-        raise SettingsError(f"Which dataset? --task {' or '.join(side.records)}")
+        raise SettingsError(f"Which dataset? --task {' or '.join(trials)}")
     if name.endswith(tasks.SUFFIX):
         name = tasks.get(name).name
-    if name not in side.records:
-        raise UnknownName(f"dataset of {side.name}", name, side.records)
-    records = side.records[name]
+    if name not in trials:
+        raise UnknownName(f"dataset of {found.name}", name, trials)
+    records = trials[name]
     if seed is not None and seed not in records:
-        raise SettingsError(f"{side.name} has no finished seed {seed} of {name}; there are {sorted(records)}.")
+        raise SettingsError(f"{found.name} has no finished seed {seed} of {name}; there are {sorted(records)}.")
     return records[min(records) if seed is None else seed]
 
 

@@ -13,7 +13,7 @@ from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
 from blurb.cli._request import data_options, machine_options
 
 if TYPE_CHECKING:
-    from blurb.results.rows import Result
+    from blurb.results.row_scores import RowScores
     from blurb.runs.cost.budget import Rung
     from blurb.runs.plan import Planned, Request
     from blurb.runs.worker import Outcome
@@ -82,7 +82,7 @@ def command(
     from blurb.cli.check import answer, read_rules
     from blurb.errors import SettingsError, UnknownName
     from blurb.results import tables
-    from blurb.results.sides import of_result, resolve
+    from blurb.results.references import resolve
     from blurb.runs import plan
     from blurb.runs.cost.budget import seconds_of
     from blurb.runs.engine import ENGINES
@@ -116,7 +116,7 @@ def command(
     if limits is not None and limits.required is None:
         limits = dataclasses.replace(limits, required=tuple(task.name for task in chosen))
     if baseline and limits:
-        resolve(baseline, output, limits.split, _unheard)
+        resolve(baseline, output, _unheard)
     if track:
         tracking.check(track)
     resolved = hardware.choose_precision(precision, hardware.choose_device(device))  # before anything is read
@@ -163,8 +163,8 @@ def command(
     if failed:
         raise SystemExit(UNKNOWN if baseline else PARTLY)  # 1 would say that there is a regression
     if baseline and limits:
-        before = resolve(baseline, output, limits.split)
-        found = {int(answer(of_result(row, limits.split), before, limits)) for row in asked}
+        before = resolve(baseline, output)
+        found = {int(answer(row, before, limits)) for row in asked}
         raise SystemExit(PARTLY if PARTLY in found else max(found, default=UNKNOWN))
 
 
@@ -172,13 +172,13 @@ def _unheard(text: str) -> None:
     """Damage that this run may mend: it is told at the end, where it is still there."""
 
 
-def _asked(request: Request, rows: list[Result]) -> list[Result]:
+def _asked(request: Request, rows: list[RowScores]) -> list[RowScores]:
     """The rows of a request among all of the store."""
     wanted = [request.row_key(source) for source in request.sources]
     return [row for row in rows if row.key in wanted]
 
 
-def _show_rows(request: Request, rows: list[Result], leaderboard: Path) -> None:
+def _show_rows(request: Request, rows: list[RowScores], leaderboard: Path) -> None:
     from blurb.cli._output import console
     from blurb.leaderboard.terminal import comparison, render
     from blurb.results.tables import results_beside

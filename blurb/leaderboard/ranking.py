@@ -6,10 +6,9 @@ import fnmatch
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from blurb.results import published, units
-from blurb.results.rows import Result, names
-from blurb.results.score import blurb_score, members, type_means, weights
-from blurb.runs.spec import PROBE
+from blurb.results import predictions
+from blurb.results.row_scores import RowScores
+from blurb.results.score import blurb_score, type_means, type_weights, weights
 from blurb.statistics import bootstrap
 
 SCORE = "score"
@@ -39,62 +38,39 @@ class Entry:
     probe: bool = False
 
 
-def of_result(
-    row: Result, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None, label: str = ""
-) -> Entry:
-    """A row of the store.
+def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> Entry:
+    """A row, with intervals over runs and test examples where there are predictions.
 
-    :param resampled: with intervals over runs and test units
-    :param without: dataset -> test units to leave out; the values are then those of the rest
-    :param label: that tells it from the rows beside it
+    :param resampled: with these intervals
+    :param without: dataset -> ids of test examples to leave out; the values are then those of the rest
     """
     spreads: dict[str, bootstrap.Spread] = {}
-    values = dict(row.means())
-    for name in list(values):
-        if not resampled and not without:
-            continue
+    values = row.blurb_means()
+    for name, records in row.records.items() if resampled or without else ():
         dropped = (without or {}).get(name, ())
-        found = units.load(row.records[name], drop=dropped)
-        if found is None and dropped:  # seeds were scored on units of their own: what is left is not known
+        clusters = predictions.load(records, drop=dropped) if name in values else None
+        if clusters is None and dropped:  # seeds were scored on examples of their own: what is left is not known
             del values[name]
-        elif found is not None and len(found.names):
-            values[name] = float(found.scores.mean())
+        elif clusters is not None and len(clusters.names):
+            values[name] = float(clusters.scores.mean())
             if resampled:
-                spreads[name] = bootstrap.spread(found, name, RESAMPLES)
+                spreads[name] = bootstrap.spread(clusters, name, RESAMPLES)
     intervals = {name: one.interval for name, one in spreads.items()}
-    groups: dict[str, Mapping[str, float]] = {
-        kind: {task.name: 1 / len(group) for task in group} for kind, group in members().items()
-    }
-    groups[SCORE] = weights()
-    for name, shares in groups.items():
-        whole = bootstrap.averaged(spreads, shares)
-        if whole is not None:
+    for name, shares in {**type_weights(), SCORE: weights()}.items():
+        if (whole := bootstrap.averaged(spreads, shares)) is not None:
             intervals[name] = whole.interval
-    runs = frozenset(len(row.seeds(name)) for name in values)
-    probe = row.learner == PROBE
-    return Entry(label or names([row])[0], _with_means(values), intervals, runs, row.note, row.capped, probe)
-
-
-def of_published(row: published.PublishedRow) -> Entry:
-    """A row without predictions."""
-    values = _with_means(row.scores)
-    if row.total is not None:
-        values[SCORE] = row.total
-    return Entry(f"{row.model} ({row.source})", values, {}, frozenset(row.runs.values()), "; ".join(row.notes))
-
-
-def _with_means(values: Mapping[str, float]) -> dict[str, float]:
-    score = blurb_score(values)
     means: dict[str, float] = {**values, **type_means(values)}  # type: ignore[dict-item]
-    return means if score is None else {**means, SCORE: score}
+    score = blurb_score(values) if row.printed is None else row.printed
+    if score is not None:
+        means[SCORE] = score
+    return Entry(row.name, means, intervals, frozenset(row.run_counts), row.note, row.capped, row.probe)
 
 
-def select(rows: Sequence[Result], model: str = "*", protocol: str = "*", head: str = "*") -> list[Result]:
+def select(rows: Sequence[RowScores], model: str = "*", protocol: str = "*", head: str = "*") -> list[RowScores]:
     """Rows whose model, protocol (with or without its version) and some head fit the patterns (`*` and `?`)."""
 
-    def heads(row: Result) -> set[str]:
-        records = [record for seeds in row.records.values() for record in seeds.values()]
-        return {str(record.trial.settings.get("head", "")) for record in records}
+    def heads(row: RowScores) -> set[str]:
+        return {run.settings.get("head", "") for one in row.datasets.values() for run in one.runs.values()}
 
     return [
         row

@@ -6,7 +6,7 @@ Names and titles are those of others: they go into `Text`, which does not take b
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -15,15 +15,13 @@ from rich.text import Text
 
 from blurb import tasks
 from blurb.results import published
-from blurb.results.rows import Result
-from blurb.results.score import type_means
-from blurb.runs.spec import PROBE
-from blurb.tasks import TYPES, TaskType
+from blurb.results.row_scores import RowScores
+from blurb.tasks import TYPES
 
 SHORT = {"ner": "NER", "pico": "PICO", "relation": "RE", "similarity": "STS", "document": "Doc", "qa": "QA"}
 
 
-def render(row: Result) -> RenderableType:
+def render(row: RowScores) -> RenderableType:
     """The datasets of one row, its score or what is missing, and what to know about it."""
     parts: list[RenderableType] = [_datasets(row), _score(row)]
     if row.note:
@@ -33,30 +31,28 @@ def render(row: Result) -> RenderableType:
     return Group(*parts)
 
 
-def comparison(rows: Sequence[Result]) -> RenderableType:
+def comparison(rows: Sequence[RowScores]) -> RenderableType:
     """The six means and the score of these rows, with the published rows below (source, and runs a dataset)."""
     table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("row")
     for heading in (*SHORT.values(), "score", "runs"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
-        counts = {len(row.seeds(name)) for name in row.records}
-        table.add_row(Text(row.model), *_cells(row.type_means(), row.score), _runs(counts), style="bold")
-    if all(row.data == "synthetic" or row.learner == PROBE for row in rows):
+        table.add_row(Text(row.model), *_cells(row), style="bold")
+    if all(row.data == "synthetic" or row.probe for row in rows):
         return table  # published rows are of real data and of fine-tuned encoders
     notes: list[str] = []
     for other in published.shipped():
-        notes += [note for note in other.notes if note not in notes]
-        marks = "".join(f"[{notes.index(note) + 1}]" for note in other.notes)
-        cells = _cells(type_means(other.scores), other.total)
+        notes += [note for note in other.remarks if note not in notes]
+        marks = "".join(f"[{notes.index(note) + 1}]" for note in other.remarks)
         name = Text(" ".join(filter(None, (other.source, other.model, marks))))
-        table.add_row(name, *cells, _runs(set(other.runs.values())), style="dim")
+        table.add_row(name, *_cells(other), style="dim")
     return Group(table, *(Text(f"[{number}] {note}", style="dim") for number, note in enumerate(notes, 1)))
 
 
-def _datasets(row: Result) -> Table:
+def _datasets(row: RowScores) -> Table:
     title = Text(f"{row.model}   {row.configuration.text}   {row.configuration.precision}", style="bold")
-    best = {} if row.data == "synthetic" or row.learner == PROBE else published.best_of_paper()
+    best = {} if row.data == "synthetic" or row.probe else published.best_of_paper()
     table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD,
                   padding=(0, 1, 0, 0), pad_edge=False)  # fmt: skip
     table.add_column("dataset")
@@ -64,26 +60,19 @@ def _datasets(row: Result) -> Table:
     for column in ("dev", "test", "majority", *(["best of Table 6"] if best else [])):
         table.add_column(column, justify="right")
     table.add_column("seeds", justify="right")
-    names = [task.name for task in tasks.all() if task.name in row.records]
-    for name in names:
-        record = next(iter(row.records[name].values()))
-        cells = [
-            tasks.get(name).title,
-            record.metrics["metric"],
-            f"{statistics.fmean(row.values(name, 'dev')):.2f}",
-            mean_and_sd(row.values(name)),
-            f"{statistics.fmean(row.values(name, baseline=True)):.2f}",
-        ]
+    for task in tasks.all():
+        name = task.name
+        if not row.seeds(name):
+            continue
+        dataset = row.datasets[name]
+        numbers = (dataset.mean("dev"), dataset.majority())
+        dev, majority = ("" if number is None else f"{number:.2f}" for number in numbers)
+        cells = [task.title, dataset.metric, dev, mean_and_sd(row.values(name)), majority]
         if best:
             cells.append("{:.2f} {}".format(*best[name]) if name in best else "")
-        planned = len(row.planned.get(name, ()))
-        done = len(row.seeds(name))
+        planned, done = dataset.planned, len(dataset.runs)
         table.add_row(*map(Text, cells), str(done) if done == planned else f"{done} of {planned}")
     return table
-
-
-def _runs(counts: set[int]) -> str:
-    return "/".join(map(str, sorted(counts)))
 
 
 def mean_and_sd(values: list[float]) -> str:
@@ -92,12 +81,14 @@ def mean_and_sd(values: list[float]) -> str:
     return f"{mean} ± {statistics.stdev(values):.2f}" if len(values) > 1 else mean
 
 
-def _cells(means: Mapping[TaskType, float], score: float | None) -> list[str]:
+def _cells(row: RowScores) -> list[str]:
+    """The six means, the score, and how many runs they are of."""
+    means = row.type_means()
     cells = [f"{means[kind]:.2f}" if kind in means else "" for kind in TYPES]
-    return [*cells, "" if score is None else f"{score:.2f}"]
+    return [*cells, "" if row.score is None else f"{row.score:.2f}", "/".join(map(str, row.run_counts))]
 
 
-def _score(row: Result) -> Text:
+def _score(row: RowScores) -> Text:
     if row.score is None:
         return Text(f"No BLURB score: {', '.join(row.missing)} missing.", style="yellow")
     name = "Demo score" if row.data == "synthetic" else "BLURB score"

@@ -8,8 +8,8 @@ from enum import IntEnum
 
 from blurb.regression.rules import Limit, Rules
 from blurb.results.comparison import SCORE, Line, flips, has_paired, judge
+from blurb.results.row_scores import DatasetScores, RowScores
 from blurb.results.score import weights
-from blurb.results.sides import Side
 from blurb.statistics.holm import holm
 from blurb.statistics.welch import Comparison
 from blurb.wording import probability
@@ -77,7 +77,7 @@ class Decision:
         return Outcome.PASS if found == {Outcome.PASS} else Outcome.CANNOT_JUDGE
 
 
-def decide(candidate: Side, baseline: Side, rules: Rules) -> Decision:
+def decide(candidate: RowScores, baseline: RowScores, rules: Rules) -> Decision:
     """Judges every required dataset, and the score where both have it.
 
     A dataset is a regression if its mean fell by more than `max_drop`, is below `min_score`, or fell by more than runs
@@ -87,7 +87,8 @@ def decide(candidate: Side, baseline: Side, rules: Rules) -> Decision:
     variance between runs is known and no `max_drop` is set. Two probes have no runs; they are judged by a paired test
     over test units. The score cannot where one of its datasets cannot.
     """
-    required = list(dict.fromkeys([*(baseline.means if rules.required is None else rules.required), *rules.limits]))
+    there = baseline.means(rules.split) or baseline.means()  # numbers without runs are of test
+    required = list(dict.fromkeys([*(there if rules.required is None else rules.required), *rules.limits]))
     # A limit of the score asks for the score, whatever datasets are asked for besides.
     only = required if rules.overall == Limit() else {*required, *weights()}
     lines = {line.name: line for line in judge(baseline, candidate, rules.split, with_units=False, only=only)}
@@ -110,19 +111,26 @@ def _nothing(name: str) -> Line:
     return Line(name, None, None, (0, 0), Comparison(None))
 
 
-def _unfit(line: Line | None, name: str, candidate: Side, baseline: Side) -> str:
+def _unfit(line: Line | None, name: str, candidate: RowScores, baseline: RowScores) -> str:
     """Why no rule can be applied to a dataset; nothing if one can."""
     if line is None or line.after is None:
         return "the candidate does not have it"
-    for side, what in ((candidate, "the candidate"), (baseline, "the baseline")):
-        there, wanted = len(side.scores.get(name, ())), side.planned.get(name, 0)
+    for row, what in ((candidate, "the candidate"), (baseline, "the baseline")):
+        dataset = row.datasets.get(name, DatasetScores(name))
+        there, wanted = len(dataset.runs), dataset.planned
         if there < wanted:
             return f"{what} has {there} of {wanted} seeds"
-    return line.reason if line.reason.startswith("other ") else ""
+    return line.reason if line.incomparable else ""
 
 
 def _finding(
-    name: str, line: Line | None, unfit: str, p_drop: float | None, candidate: Side, baseline: Side, rules: Rules
+    name: str,
+    line: Line | None,
+    unfit: str,
+    p_drop: float | None,
+    candidate: RowScores,
+    baseline: RowScores,
+    rules: Rules,
 ) -> Finding:
     if unfit or line is None or line.after is None:
         return Finding(line or _nothing(name), Outcome.CANNOT_JUDGE, reasons=(unfit or "not there",))

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from blurb import tasks
-from blurb.results import units
-from blurb.results.score import members, weights
-from blurb.results.sides import Side
+from blurb.results import predictions
+from blurb.results.row_scores import RowScores
+from blurb.results.score import type_weights, weights
 from blurb.runs.spec import PROBE
 from blurb.statistics import bootstrap, permutation
 from blurb.statistics.clusters import Clusters
@@ -22,12 +23,21 @@ from blurb.tasks import Split
 from blurb.wording import probability
 
 SCORE = "score"
-OTHER_LEARNER = "other learner: a probe and a fine-tuned encoder are not measured alike"
 PAIRED = (
     "Probes have no runs: p is of a paired randomisation of test units, the interval of a paired bootstrap. Both speak "
     "of these two checkpoints, and neither says which would be better once fine-tuned."
 )
 """What every table of two probes says."""
+
+
+class Incomparable(Enum):
+    """Why two numbers of one dataset say nothing of each other; the value is how a table begins to say it."""
+
+    LEARNER = "other learner"
+    SPLIT = "other split"
+    DATA = "other data"
+    METRICS = "other version of the metrics"
+    EXAMPLES = "other units were scored"
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,7 @@ class Line:
     :param comparison: after minus before
     :param p: two-sided, corrected over the datasets; None if it cannot be known
     :param reason: why it cannot be judged; empty if it can
+    :param incomparable: the reason, where it is that the numbers say nothing of each other
     """
 
     name: str
@@ -50,6 +61,7 @@ class Line:
     comparison: Comparison
     p: float | None = None
     reason: str = ""
+    incomparable: Incomparable | None = None
 
     @property
     def difference(self) -> float | None:
@@ -65,7 +77,9 @@ class Line:
         return "no difference shown"
 
 
-def judge(first: Side, other: Side, split: Split, with_units: bool, only: Collection[str] | None = None) -> list[Line]:
+def judge(
+    first: RowScores, other: RowScores, split: Split, with_units: bool, only: Collection[str] | None = None
+) -> list[Line]:
     """All datasets that either side has, in the paper's order, then task types and score where they are there whole.
 
     p-values are corrected over the datasets (Holm); the score and the task types are sums of these and stand alone.
@@ -73,44 +87,42 @@ def judge(first: Side, other: Side, split: Split, with_units: bool, only: Collec
     :param with_units: also count the choice of the test units, where predictions of both are at hand
     :param only: these datasets alone; None: all that either side has
     """
-    names = [task.name for task in tasks.all() if task.name in first.means or task.name in other.means]
-    names += sorted({*first.means, *other.means} - set(names))  # tasks that are not installed here
+    there = {*first.means(split), *other.means(split), *_elsewhere(first, split), *_elsewhere(other, split)}
+    names = [task.name for task in tasks.all() if task.name in there]
+    names += sorted(there - set(names))  # tasks that are not installed here
     names = [name for name in names if only is None or name in only]
     lines = [_dataset(name, first, other, split, with_units) for name in names]
     corrected = holm([line.comparison.p for line in lines])
     lines = [replace(line, p=p) for line, p in zip(lines, corrected, strict=True)]
     by_name = {line.name: line for line in lines}
-    groups: dict[str, Mapping[str, float]] = {
-        kind: {task.name: 1 / len(group) for task in group} for kind, group in members().items()
-    }
-    groups[SCORE] = weights()
+    groups = {**type_weights(), SCORE: weights()}
     return lines + [
         line for name, shares in groups.items() if (line := _mean(name, shares, by_name)) and len(shares) > 1
     ]
 
 
-def _dataset(name: str, first: Side, other: Side, split: Split, with_units: bool) -> Line:
-    before, after = first.means.get(name), other.means.get(name)
-    sides = other.runs(name), first.runs(name)
+def _dataset(name: str, first: RowScores, other: RowScores, split: Split, with_units: bool) -> Line:
+    before, after = _shown(first, name, split), _shown(other, name, split)
+    sides = other.values(name, split), first.values(name, split)
     runs = (len(sides[1]), len(sides[0]))
     if before is None or after is None:
         return Line(name, before, after, runs, Comparison(None), reason="not there on one side")
     plain = Line(name, before, after, runs, Comparison(after - before))
-    if reason := differing(name, first, other, split):
-        return replace(plain, reason=reason)
-    if PROBE in (first.learner, other.learner):
+    if found := differing(name, first, other, split):
+        return replace(plain, incomparable=found[0], reason=found[1])
+    if first.probe or other.probe:
         return _paired(plain, first, other, split)
     if 0 in runs:
         return replace(plain, reason="a number without runs")
     if runs == (1, 1):
         return replace(plain, reason=_hint(name, first, other, split) if with_units else "one run a side")
     variance, clusters = _unit_variance(name, first, other, split) if with_units else (0.0, 0)
-    found = compare(*sides, variance, clusters)
-    reason = "" if found.error else "no run differs from another"
-    return replace(plain, comparison=found, reason=reason)
+    result = compare(*sides, variance, clusters)
+    reason = "" if result.error else "no run differs from another"
+    return replace(plain, comparison=result, reason=reason)
 
 
-def _paired(line: Line, first: Side, other: Side, split: Split) -> Line:
+def _paired(line: Line, first: RowScores, other: RowScores, split: Split) -> Line:
     """The line of two rows without runs: a paired test over test units, of these checkpoints and no others."""
     both = _units(line.name, first, other, split)
     if both is None or both[0].runs != 1 or both[1].runs != 1:
@@ -122,27 +134,42 @@ def _paired(line: Line, first: Side, other: Side, split: Split) -> Line:
     return replace(line, comparison=Comparison(line.difference, error, freedom, draws))
 
 
-def differing(name: str, first: Side, other: Side, split: Split) -> str:
-    """Why the numbers of a dataset cannot be compared: what is known of both sides and is not the same."""
+def _shown(row: RowScores, name: str, split: Split) -> float | None:
+    """The mean of a dataset; of numbers without runs that of test, whichever split is asked for."""
+    dataset = row.datasets.get(name)
+    mean = None if dataset is None else dataset.mean(split)
+    return mean if dataset is None or mean is not None else dataset.means.get("test")
+
+
+def _elsewhere(row: RowScores, split: Split) -> dict[str, float]:
+    """Means without runs that are of another split: shown, and compared with nothing."""
+    return {} if split == "test" else {name: one.means["test"] for name, one in row.datasets.items() if one.means}
+
+
+def differing(name: str, first: RowScores, other: RowScores, split: Split) -> tuple[Incomparable, str] | None:
+    """Why the numbers of a dataset cannot be compared, and in words: what is known of both and is not the same."""
     learners = {first.learner, other.learner}
     if PROBE in learners and learners - {PROBE, "baseline"}:
-        return OTHER_LEARNER
-    if any(side.only not in ("", split) for side in (first, other)):
-        return f"other split: means without runs are of {first.only or other.only}"
-    data = {side.data[name] for side in (first, other) if side.data.get(name)}
-    if len(data) > 1 or any("," in one for one in data):  # seeds of one row on several data
-        return "other data"
-    versions = {side.versions[name] for side in (first, other) if side.versions.get(name)}
-    if len(versions) > 1 or any("," in version for version in versions):
-        return "other version of the metrics: run blurb rescore"
-    most = [side.most_eval.get(name) for side in (first, other)]
+        return _because(Incomparable.LEARNER, "a probe and a fine-tuned encoder are not measured alike")
+    if name in _elsewhere(first, split) or name in _elsewhere(other, split):
+        return _because(Incomparable.SPLIT, "means without runs are of test")
+    both = first.datasets[name], other.datasets[name]
+    if len({hash_ for one in both for hash_ in one.known("data_hash")}) > 1:  # or seeds of one row on several data
+        return Incomparable.DATA, Incomparable.DATA.value
+    if len({version for one in both for version in one.known("metrics_version")}) > 1:
+        return _because(Incomparable.METRICS, "run blurb rescore")
+    most = [one.limit("max_eval") for one in both]
     if most[0] != most[1] and any(most):  # a limit on one side: of a number without runs none is known
         limits = ["not known" if count is None else f"at most {count:,}" if count else "all" for count in most]
-        return f"other units were scored: {limits[0]} on one side, {limits[1]} on the other"
-    return ""
+        return _because(Incomparable.EXAMPLES, f"{limits[0]} on one side, {limits[1]} on the other")
+    return None
 
 
-def _hint(name: str, first: Side, other: Side, split: Split) -> str:
+def _because(kind: Incomparable, words: str) -> tuple[Incomparable, str]:
+    return kind, f"{kind.value}: {words}"
+
+
+def _hint(name: str, first: RowScores, other: RowScores, split: Split) -> str:
     """Why two single runs say nothing of their encoders, and what they say of themselves."""
     both = _units(name, first, other, split)
     if both is None:
@@ -151,18 +178,18 @@ def _hint(name: str, first: Side, other: Side, split: Split) -> str:
     return f"one run a side (test units alone, which is these two runs and not their encoders: p {probability(p)})"
 
 
-def _unit_variance(name: str, first: Side, other: Side, split: Split) -> tuple[float, int]:
+def _unit_variance(name: str, first: RowScores, other: RowScores, split: Split) -> tuple[float, int]:
     """Variance of the difference over test units, and their number; nothing where it cannot be known."""
     both = _units(name, first, other, split)
     return (0.0, 0) if both is None else (bootstrap.difference_variance(*both, name), len(both[0].names))
 
 
-def _units(name: str, first: Side, other: Side, split: Split) -> tuple[Clusters, Clusters] | None:
+def _units(name: str, first: RowScores, other: RowScores, split: Split) -> tuple[Clusters, Clusters] | None:
     """The units of both sides; None without predictions, or if they are not the same units."""
-    records = first.records.get(name), other.records.get(name)
+    records = first.records_of(name), other.records_of(name)
     if not records[0] or not records[1]:
         return None
-    both = units.load(records[0], split), units.load(records[1], split)
+    both = predictions.load(records[0], split), predictions.load(records[1], split)
     if both[0] is None or both[1] is None or both[0].names != both[1].names:
         return None
     return both[0], both[1]
@@ -186,15 +213,17 @@ def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, Line]) -> 
     )
 
 
-def flips(first: Side, other: Side, name: str, split: Split) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+def flips(
+    first: RowScores, other: RowScores, name: str, split: Split
+) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
     """Test units of a dataset that became worse, and better, by how many mistakes a run; the largest changes first.
 
     A unit counts if it changed by half a mistake a run or more (a tenth of the scale, for similarity, in points of it).
     """
-    records = first.records.get(name), other.records.get(name)
+    records = first.records_of(name), other.records_of(name)
     if not records[0] or not records[1]:
         return [], []
-    before, after = units.mistakes(records[0], split), units.mistakes(records[1], split)
+    before, after = predictions.mistakes(records[0], split), predictions.mistakes(records[1], split)
     changes = [(unit, after[unit] - before[unit]) for unit in before if unit in after]
     threshold = 0.5
     order = sorted(changes, key=lambda change: (-abs(change[1]), change[0]))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import math
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from blurb import tasks
+from filelock import FileLock
+
 from blurb.errors import DataError
-from blurb.results import csv_files
-from blurb.results.score import blurb_score
+from blurb.files import write_whole
+from blurb.results import csv_files, schema
+from blurb.results.row_scores import DATASETS, DatasetScores, Origin, RowScores
+from blurb.runs.spec import Configuration
 
 COLUMNS = ("source", "version", "model", "dataset", "score", "runs", "certainty")
 PAPER = ("gu2021", "ACM Health 2021, Table 6")
@@ -32,12 +37,12 @@ NOTES = {
 
 
 @dataclass
-class PublishedRow:
-    """One model of one source.
+class Printed:
+    """The numbers of one model of one source.
 
     :param scores: dataset -> printed score, times 100
     :param runs: dataset -> how many runs it is the mean of
-    :param printed: the score as printed, None if the source prints none
+    :param total: the score as printed, None if the source prints none
     :param certainty: a key of `DOUBTS`, that of its least sure number
     """
 
@@ -46,40 +51,40 @@ class PublishedRow:
     model: str
     scores: dict[str, float] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)
-    printed: float | None = None
+    total: float | None = None
     certainty: str = PRINTED
 
     @property
-    def edition(self) -> str:
-        """The source, and which edition of it."""
-        return f"{self.source} ({self.version})" if self.version else self.source
+    def row(self) -> RowScores:
+        """As every other row."""
+        remarks = (DOUBTS[self.certainty], NOTES.get((self.source, self.model), ""))
+        return RowScores(
+            model=self.model,
+            datasets={
+                name: DatasetScores(name, means={"test": score}, count=self.runs.get(name, 0))
+                for name, score in self.scores.items()
+            },
+            origin=Origin.PUBLISHED,
+            configuration=Configuration("", "", {}, "", "blurb"),
+            source=self.source,
+            version=self.version,
+            printed=self.total,
+            remarks=tuple(filter(None, remarks)),
+            certainty=self.certainty,
+        )
 
-    @property
-    def certain(self) -> bool:
-        """Every number was read in its source."""
-        return self.certainty == PRINTED
 
-    @property
-    def total(self) -> float | None:
-        """The score that every table shows: the printed one, else that of the thirteen datasets if they are there."""
-        return blurb_score(self.scores) if self.printed is None else self.printed
-
-    @property
-    def notes(self) -> list[str]:
-        """What a table has to say below it of this row."""
-        return [note for note in (DOUBTS[self.certainty], NOTES.get((self.source, self.model), "")) if note]
-
-
-def read(path: Path) -> list[PublishedRow]:
+def read(path: Path) -> list[RowScores]:
     """Rows of a file in the format of `published.csv`; DataError (file, line) if it is another one."""
-    return _rows(*csv_files.read(path), path)
+    return [one.row for one in _parse(*csv_files.read(path), path)]
 
 
-def shipped() -> list[PublishedRow]:
+@cache
+def shipped() -> tuple[RowScores, ...]:
     """The rows that come with blurb."""
     path = Path("published.csv")
     text = (files("blurb.results") / path.name).read_text(encoding="utf-8")
-    return _rows(*csv_files.parse(text, path), path)
+    return tuple(one.row for one in _parse(*csv_files.parse(text, path), path))
 
 
 def best_of_paper() -> dict[str, tuple[float, str]]:
@@ -87,32 +92,54 @@ def best_of_paper() -> dict[str, tuple[float, str]]:
     best: dict[str, tuple[float, str]] = {}
     for row in shipped():
         if (row.source, row.version) == PAPER:
-            for dataset, score in row.scores.items():
+            for dataset, score in row.means().items():
                 best[dataset] = max(best.get(dataset, (0.0, "")), (score, row.model))
     return best
 
 
-def _rows(columns: Sequence[str], lines: Sequence[Mapping[str, str]], path: Path) -> list[PublishedRow]:
+def _parse(columns: Sequence[str], lines: Sequence[Mapping[str, str]], path: Path) -> list[Printed]:
     if columns != COLUMNS:
         raise DataError(f"expected the columns {', '.join(COLUMNS)}.", path, 1)
-    datasets = {task.name for task in tasks.all() if task.row}
-    rows: dict[tuple[str, str, str], PublishedRow] = {}
+    rows: dict[tuple[str, str, str], Printed] = {}
     for number, line in enumerate(lines, 2):
         key = line["source"], line["version"], line["model"]
-        row = rows.setdefault(key, PublishedRow(*key))
-        try:
-            score, runs = float(line["score"]), int(line["runs"] or 0)
-        except (ValueError, TypeError):
-            score, runs = math.nan, 0
-        if not math.isfinite(score):
-            raise DataError("score and runs must be numbers.", path, number)
+        row = rows.setdefault(key, Printed(*key))
+        score = schema.number(line["score"] or "", "score", path, number)
+        runs = schema.number(line["runs"] or "0", "runs", path, number)
         certainty = line["certainty"] if line["certainty"] in DOUBTS else "recalled"
         row.certainty = max(row.certainty, certainty, key=list(DOUBTS).index)
         if line["dataset"] == "score":
-            row.printed = score
-        elif line["dataset"] in datasets:
-            row.scores[line["dataset"]] = score
-            row.runs[line["dataset"]] = runs
+            row.total = score
+        elif line["dataset"] in DATASETS:
+            row.scores[line["dataset"]], row.runs[line["dataset"]] = score, int(runs)
         else:
             raise DataError(f"unknown dataset {line['dataset']!r}.", path, number)
     return list(rows.values())
+
+
+def add(path: Path, numbers: Printed) -> None:
+    """Adds someone's numbers to a file in the format of `published.csv`; the file is made if need be.
+
+    :raises DataError: if the file has one of these numbers already
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    key = numbers.source, numbers.version, numbers.model
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        if path.exists() and any((row.source, row.version, row.model) == key for row in read(path)):
+            edition = f"{numbers.source} ({numbers.version})" if numbers.version else numbers.source
+            raise DataError(
+                f"{numbers.model} of {edition} is there already. Give another --version, or remove its lines from "
+                "the file first.", path,
+            )  # fmt: skip
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if path.exists():
+            before = path.read_text(encoding="utf-8")
+            text.write(before if before.endswith("\n") else f"{before}\n")
+        else:
+            writer.writerow(COLUMNS)
+        for dataset, score in numbers.scores.items():
+            writer.writerow([*key, dataset, f"{score:g}", numbers.runs.get(dataset, ""), numbers.certainty])
+        if numbers.total is not None:
+            writer.writerow([*key, "score", f"{numbers.total:g}", "", numbers.certainty])
+        write_whole(path, text.getvalue().encode())

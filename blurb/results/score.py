@@ -42,6 +42,11 @@ def blurb_score(scores: Mapping[str, float]) -> float | None:
     return sum(means.values()) / len(TYPES) if len(means) == len(TYPES) else None
 
 
+def type_weights() -> dict[str, dict[str, float]]:
+    """Task type -> weight of each of its datasets in the mean of the type."""
+    return {kind: {task.name: 1 / len(group) for task in group} for kind, group in members().items()}
+
+
 def weights() -> dict[str, float]:
     """The weight of each dataset in the score; they add up to 1."""
     return {task.name: 1 / len(TYPES) / len(group) for group in members().values() for task in group}

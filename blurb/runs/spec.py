@@ -93,7 +93,12 @@ class Configuration:
     @property
     def text(self) -> str:
         """As the leaderboard prints it: the protocol, then the overrides in alphabetical order."""
-        return " ".join([self.protocol, *(f"{key}={self.overrides[key]}" for key in sorted(self.overrides))])
+        return " ".join(filter(None, (self.protocol, self.overrides_text)))
+
+    @property
+    def overrides_text(self) -> str:
+        """`key=value`, in alphabetical order, with blanks between."""
+        return " ".join(f"{key}={self.overrides[key]}" for key in sorted(self.overrides))
 
     @property
     def from_file(self) -> bool:

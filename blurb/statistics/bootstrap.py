@@ -20,13 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from blurb.statistics.clusters import CHUNK, Clusters, Floats, generator
-from blurb.statistics.student import critical
+from blurb.statistics.student import NORMAL, critical
 from blurb.statistics.welch import NOISE
 
 RESAMPLES = 10_000
 LEVEL = 0.95
-NORMAL = 1.959964
-"""What a normal variable passes on either side with probability 5 %."""
 
 
 @dataclass(frozen=True)

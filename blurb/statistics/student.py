@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 LEVEL = 0.05
 NODES = 200
+NORMAL = 1.959964
+"""What a normal variable passes on either side with probability 5 %."""
 NORMAL_FROM = 50_000
 """Degrees of freedom from which Student's t is the normal to five digits; the quadrature loses them there."""
 

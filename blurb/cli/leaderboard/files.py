@@ -45,7 +45,8 @@ def add(
     """Add someone's published numbers; they appear in leaderboard.csv when it is next written."""
     from blurb import names
     from blurb.errors import SettingsError, UnknownName
-    from blurb.results import merge, published, tables
+    from blurb.results import published
+    from blurb.results.row_scores import DATASETS
     from blurb.wording import plural
 
     for text, option in ((model, "--model"), (source, "--source"), *([(version, "--version")] if version else [])):
@@ -53,8 +54,8 @@ def add(
     found: dict[str, float] = {}
     for text in scores:
         name, _, number = text.partition("=")
-        if name not in (*tables.NAMES, "score"):
-            raise UnknownName("dataset", name, [*tables.NAMES, "score"])
+        if name not in (*DATASETS, "score"):
+            raise UnknownName("dataset", name, [*DATASETS, "score"])
         try:
             value = float(number)
         except ValueError:
@@ -68,11 +69,10 @@ def add(
         found[name] = value
     printed = found.pop("score", None)
     counts = dict.fromkeys(found, runs) if runs else {}
-    row = published.PublishedRow(
-        source, version, model, found, counts, printed, "recalled" if recalled else published.PRINTED
-    )
+    certainty = "recalled" if recalled else published.PRINTED
+    numbers = published.Printed(source, version, model, found, counts, printed, certainty)
     path = leaderboard.with_name("external.csv")
-    merge.add(path, row)
+    published.add(path, numbers)
     click.echo(f"{model}: {plural(len(found), 'dataset')}{' and the mean' * (printed is not None)} added to {path}.")
 
 
@@ -80,18 +80,18 @@ def add(
 @click.argument("file", type=click.Path(path_type=Path))
 def validate(file: Path) -> None:
     """Is FILE a results.csv, leaderboard.csv or external.csv that blurb can read? Exit code 2, and the line, if not."""
-    from blurb.results import csv_files, merge, published
-    from blurb.results.sides import check_alike, of_file, read_lines
+    from blurb.results import csv_files, published, results_csv
+    from blurb.results.references import of_file
     from blurb.wording import plural
 
     columns, _ = csv_files.read(file)
     if columns[: len(published.COLUMNS)] == published.COLUMNS:
-        rows = [f"{row.model} ({row.source}): {plural(len(row.scores), 'dataset')}" for row in published.read(file)]
+        rows = published.read(file)
     else:
-        lines = read_lines(file)
-        if "metric" in lines[0][1]:
-            check_alike([(file, number, line) for number, line in lines], merge.ALIKE)
-        rows = [f"{side.name}: {plural(len(side.means), 'dataset')}" for _, side in of_file(file, "test", alone=True)]
+        if "metric" in columns:
+            lines = [(file, number, line) for number, line in results_csv.read_lines(file)]
+            results_csv.check_alike(lines, results_csv.ALIKE)
+        rows = of_file(file, alone=True)
     for row in rows:
-        click.echo(row)
+        click.echo(f"{row.name}: {plural(len(row.means()), 'dataset')}")
     click.echo(f"{file}: {plural(len(rows), 'row')}, fine.")

@@ -11,7 +11,7 @@ from blurb.cli._output import FORMATS, show
 
 if TYPE_CHECKING:
     from blurb.leaderboard.ranking import Entry
-    from blurb.results.rows import Result
+    from blurb.results.row_scores import RowScores
     from blurb.tasks import Split
 
 
@@ -42,26 +42,23 @@ def command(
     from blurb import tasks
     from blurb.errors import SettingsError, UnknownName
     from blurb.leaderboard import ranking
-    from blurb.results import published
-    from blurb.results.rows import gather, names
-    from blurb.results.tables import NAMES
+    from blurb.results import from_store, published
+    from blurb.results.row_scores import DATASETS
     from blurb.runs.store import Store
 
-    if column not in (*NAMES, *tasks.TYPES, ranking.SCORE):
-        raise UnknownName("column", column, [*NAMES, *tasks.TYPES, ranking.SCORE])
-    rows = ranking.select(gather(Store(output)), model, protocol, head)
-    suites = {row.configuration.suite for row in rows}
+    if column not in (*DATASETS, *tasks.TYPES, ranking.SCORE):
+        raise UnknownName("column", column, [*DATASETS, *tasks.TYPES, ranking.SCORE])
+    rows = ranking.select(from_store.read(Store(output)), model, protocol, head)
+    suites = {row.suite for row in rows}
     suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
-    rows = [row for row in rows if row.configuration.suite == suite]
+    rows = [row for row in rows if row.suite == suite]
     if not rows:
         raise SettingsError(f"{output}: there is no finished row that fits.")
     left_out = _leaks(rows, data) if without else None
-    entries = [
-        ranking.of_result(row, not no_intervals, left_out, label) for row, label in zip(rows, names(rows), strict=True)
-    ]
+    entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]
     if not no_published and not left_out and suite == "blurb":
-        entries += [ranking.of_published(row) for row in published.shipped()]
-    shown = NAMES if datasets else (*tasks.TYPES, ranking.SCORE)
+        entries += [ranking.of_row(row) for row in published.shipped()]
+    shown = DATASETS if datasets else (*tasks.TYPES, ranking.SCORE)
     if column not in shown:
         shown = (*shown, column)
     lines = [
@@ -89,7 +86,7 @@ def _cell(entry: Entry, name: str, form: str) -> str:
     return f"{text} [{low:.1f}, {high:.1f}]"
 
 
-def _leaks(rows: list[Result], folder: Path | None) -> dict[str, set[str]]:
+def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:
     """The test units of each dataset, as the trials cut it, that are in its train set."""
     from blurb import data, formulations, tasks
     from blurb.data.audit import leaks
@@ -101,7 +98,7 @@ def _leaks(rows: list[Result], folder: Path | None) -> dict[str, set[str]]:
     names = {task for row in rows for task in row.records}
     for task in (task for task in tasks.all() if task.name in names):
         splits = {split: data.read_split(task, folder, split) for split in LEAKING}
-        trials = [record.trial for row in rows for record in row.records.get(task.name, {}).values()]
+        trials = [record.trial for row in rows for record in row.records_of(task.name).values()]
         ways = {tuple(sorted(formulations.bind(task, trial.settings).options.items())): trial for trial in trials}
         for trial in ways.values():  # HoC by sentence and by abstract have units of other names
             cut = formulations.bind(task, trial.settings)
@@ -129,12 +126,12 @@ def published_rows(form: str) -> None:
     columns = ("row", "version", *tasks.TYPES, "score", "recomputed", "numbers")
     rows = []
     for row in published.shipped():
-        entry = ranking.of_published(row)
+        entry = ranking.of_row(row)
         cells = (f"{entry.values[name]:.2f}" if name in entry.values else "" for name in (*tasks.TYPES, ranking.SCORE))
-        again = blurb_score(row.scores)
+        again = blurb_score(row.means())
         rows.append((entry.name, row.version, *cells, "" if again is None else f"{again:.2f}", row.certainty))
     show(columns, rows, form, numbers=columns[2:-1])
     if form == "table":
         for row in published.shipped():
-            for note in row.notes:
-                click.echo(f"{row.model} ({row.source}): {note}.")
+            for remark in row.remarks:
+                click.echo(f"{row.name}: {remark}.")

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from blurb.errors import SettingsError, StoreError, UnknownName
-from blurb.results.rows import DEMO, Result, extras, gather
+from blurb.results import from_store
+from blurb.results.row_scores import DEMO, RowScores, distinguishing
 from blurb.runs.store import Store
 from blurb.tasks import Task
-from blurb.wording import distinct
 
 Files = Mapping[str, bytes]
 
@@ -59,66 +59,48 @@ class Format:
     alone: bool = False
 
 
-def rows(wanted: Wanted, optional: bool = False) -> list[Result]:
+def rows(wanted: Wanted, optional: bool = False) -> list[RowScores]:
     """The rows of the store that are wanted, in the order of `--model`.
 
     Rows of the demo suite are left out where there are real ones: their numbers mean nothing beside each other.
 
     :param optional: no row at all is no error, unless one was asked for
     """
-    found = gather(Store(wanted.store))
-    asked = bool(wanted.models or wanted.row)
-    if not found and optional and not asked:
+    there = from_store.read(Store(wanted.store))
+    if not there and optional and not (wanted.models or wanted.row):
         return []
-    if not found:
+    if not there:
         raise StoreError(f"There are no finished trials in {wanted.store}; give the folder of a store with --store.")
-    names = list(dict.fromkeys(row.model for row in found))
+    models = list(dict.fromkeys(row.model for row in there))
     for name in wanted.models:
-        if name not in names:
-            raise UnknownName("model in the store", name, names)
-    chosen = [row for name in wanted.models or names for row in found if row.model == name]
-    labels = _labels(chosen)
+        if name not in models:
+            raise UnknownName("model in the store", name, models)
+    chosen = [row for name in wanted.models or models for row in there if row.model == name]
     if wanted.row:
         words = set(wanted.row.split())
-        exact = [row for row, label in zip(chosen, labels, strict=True) if label == wanted.row]
-        chosen_by_words = [row for row, label in zip(chosen, labels, strict=True) if words <= set(label.split())]
-        if not chosen_by_words:
-            raise UnknownName("row", wanted.row, dict.fromkeys(labels))
-        chosen = exact or chosen_by_words
-    real = [row for row in chosen if row.configuration.suite != DEMO]
+        fits = [row for row in chosen if words <= {row.suite, *row.configuration.text.split(), *distinguishing(row)}]
+        if not fits:
+            raise UnknownName("row", wanted.row, dict.fromkeys(row.detail for row in chosen))
+        chosen = [row for row in fits if row.detail == wanted.row] or fits
+    real = [row for row in chosen if row.suite != DEMO]
     return real or chosen
 
 
-def one_row(wanted: Wanted) -> Result:
+def one_row(wanted: Wanted) -> RowScores:
     """The one row that is wanted; SettingsError with the choices if several are."""
     chosen = rows(wanted)
-    names = list(dict.fromkeys(row.model for row in chosen))
-    if len(names) > 1:
-        raise SettingsError(f"Say which model with --model: {', '.join(names)}.")
+    models = list(dict.fromkeys(row.model for row in chosen))
+    if len(models) > 1:
+        raise SettingsError(f"Say which model with --model: {', '.join(models)}.")
     if len(chosen) > 1:
-        choices = "\n".join(f"  --row '{label}'" for label in _labels(chosen))
-        raise SettingsError(f"{names[0]} has {len(chosen)} rows; say which:\n{choices}")
+        choices = "\n".join(f"  --row '{row.detail}'" for row in chosen)
+        raise SettingsError(f"{models[0]} has {len(chosen)} rows; say which:\n{choices}")
     return chosen[0]
 
 
-def real_row(wanted: Wanted) -> Result:
+def real_row(wanted: Wanted) -> RowScores:
     """`one_row`, refused if it is of the demo suite: what leaves the house must not look like a result."""
     row = one_row(wanted)
-    if row.configuration.suite == DEMO:
+    if row.suite == DEMO:
         raise SettingsError(f"{row.model} ran on the synthetic demo suite; its numbers are no results on BLURB.")
     return row
-
-
-def _labels(chosen: Sequence[Result]) -> list[str]:
-    """Suite, protocol, overrides and precision, as `--row` takes them; more where rows are alike."""
-    plain = [
-        " ".join(filter(None, (row.configuration.suite, row.configuration.text, row.configuration.precision)))
-        for row in chosen
-    ]
-    told = list(plain)
-    for model in {row.model for row in chosen}:  # labels need to differ within a model only
-        places = [place for place, row in enumerate(chosen) if row.model == model]
-        apart = distinct([plain[place] for place in places], [extras(chosen[place])[1:] for place in places])
-        for place, label in zip(places, apart, strict=True):
-            told[place] = label
-    return told

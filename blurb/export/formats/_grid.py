@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from blurb.errors import SettingsError, UnknownName
 from blurb.export.formats._base import Wanted, rows
 from blurb.results import notes, published
-from blurb.results.rows import DEMO, Result
+from blurb.results.row_scores import DEMO, RowScores
 from blurb.results.score import members
-from blurb.runs.spec import PROBE
 from blurb.tasks import Task
 
 OPTIONS = frozenset({"published", "sd", "transpose"})
@@ -61,15 +60,15 @@ def grid(wanted: Wanted) -> Grid:
     others = _published(wanted.published)
     own = rows(wanted, optional=bool(others))
     if not wanted.models and not wanted.row and others:
-        own = [row for row in own if row.configuration.suite != DEMO]
-    if others and any(row.configuration.suite == DEMO for row in own):
+        own = [row for row in own if row.suite != DEMO]
+    if others and any(row.suite == DEMO for row in own):
         raise SettingsError("Rows of the synthetic demo suite do not stand beside published ones.")
-    columns = [_of_published(row) for row in others] + [_of_result(row, own, wanted.datasets) for row in own]
+    columns = [_column(row, own, wanted.datasets) for row in [*others, *own]]
     keys = [task.name for task in wanted.datasets]
     titles = [task.title for task in wanted.datasets]
     if {task.name for group in members().values() for task in group} <= set(keys):
         keys.append(SCORE)
-        titles.append(SCORE if all(row.configuration.suite != DEMO for row in own) else "Demo score")
+        titles.append(SCORE if all(row.suite != DEMO for row in own) else "Demo score")
     cells = [_line(columns, key, wanted.sd) for key in keys]
     names = [column.name for column in columns]
     notes = [column.note for column in columns if column.note]
@@ -109,16 +108,18 @@ def _line(columns: Sequence[Column], key: str, sd: bool) -> list[Cell]:
     ]
 
 
-def _of_result(row: Result, own: Sequence[Result], datasets: Sequence[Task]) -> Column:
-    values = {task.name: row.values(task.name) for task in datasets}
-    figures = {name: statistics.fmean(scores) for name, scores in values.items() if scores}
-    deviations = {name: statistics.stdev(scores) for name, scores in values.items() if len(scores) > 1}
+def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) -> Column:
+    means = row.means()
+    figures = {task.name: means[task.name] for task in datasets if task.name in means}
+    deviations = {name: statistics.stdev(values) for name in figures if len(values := row.values(name)) > 1}
     if row.score is not None:
         figures[SCORE] = row.score
         if row.spread is not None:
             deviations[SCORE] = row.spread[0]
-    setting = _setting(row, own)
+    if row.published:
+        return Column(row.name, figures, note=f"{row.name}: {'; '.join([row.version, *row.remarks])}.")
     alike = [other.model for other in own].count(row.model) > 1
+    setting = " ".join(dict.fromkeys([*row.detail.split(), row.configuration.precision])).strip()
     name = f"{row.model} ({setting})" if alike else row.model
     counts = sorted({len(row.seeds(name)) for name in figures if name != SCORE})
     seeds = "/".join(map(str, counts)) + (" seed" if counts == [1] else " seeds")
@@ -128,31 +129,10 @@ def _of_result(row: Result, own: Sequence[Result], datasets: Sequence[Task]) -> 
     elif row.data != "verified":
         facts.append(f"data not verified as BLURB's: {row.data}")
     facts += [part for part in row.note.split("; ") if part and part != notes.ONE_SEED]  # the seeds are there already
-    return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.", row.capped, row.learner == PROBE)
+    return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.", row.capped, row.probe)
 
 
-def _setting(row: Result, own: Sequence[Result]) -> str:
-    """Protocol, overrides and precision; suite and weights too, where rows of one model differ in nothing else."""
-
-    def text(one: Result) -> str:
-        return " ".join(filter(None, (one.configuration.text, one.configuration.precision)))
-
-    twins = [one for one in own if one.model == row.model and text(one) == text(row)]
-    parts = [text(row)]
-    if len({one.configuration.suite for one in twins}) > 1:
-        parts.append(row.configuration.suite)
-    if len({one.weights for one in twins}) > 1:
-        parts.append(row.weights[:8])
-    return " ".join(filter(None, parts))
-
-
-def _of_published(row: published.PublishedRow) -> Column:
-    figures = {**row.scores, **({} if row.total is None else {SCORE: row.total})}
-    name = f"{row.model} ({row.source})"
-    return Column(name, figures, note=f"{name}: {'; '.join([row.version, *row.notes])}.")
-
-
-def _published(asked: Sequence[str]) -> list[published.PublishedRow]:
+def _published(asked: Sequence[str]) -> list[RowScores]:
     """Rows of the shipped file by source (`gu2021`), or by source and model (`gu2021/PubMedBERT`)."""
     every = published.shipped()
     found = [row for name in asked for row in every if name in (row.source, f"{row.source}/{row.model}")]

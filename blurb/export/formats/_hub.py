@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from blurb.errors import SettingsError, StoreError
 from blurb.export.formats._base import Wanted, real_row
-from blurb.results.rows import Result
-from blurb.runs.spec import PROBE
+from blurb.results.row_scores import RowScores
 from blurb.tasks import Task
 
 
@@ -28,17 +27,17 @@ class Figure(NamedTuple):
     seeds: tuple[int, ...]
     verdict: str
 
-    def facts(self, row: Result) -> dict[str, Any]:
+    def facts(self, row: RowScores) -> dict[str, Any]:
         """What the number is the result of."""
         spread = {} if self.sd is None else {"sd": self.sd}
         setting = {"protocol": row.configuration.text, "precision": row.configuration.precision, "note": row.note}
         return {**{name: text for name, text in setting.items() if text}, "seeds": len(self.seeds), **spread}
 
 
-def figures(wanted: Wanted) -> tuple[Result, list[Figure]]:
+def figures(wanted: Wanted) -> tuple[RowScores, list[Figure]]:
     """The row that is wanted and its datasets; StoreError if it has none of them."""
     row = real_row(wanted)
-    if row.learner == PROBE:
+    if row.probe:
         raise SettingsError(
             f"{row.model}: these are figures of a probe. On the Hub they would stand among those of fine-tuned "
             "encoders, with which they must not be compared; export a fine-tuned row."
@@ -49,13 +48,12 @@ def figures(wanted: Wanted) -> tuple[Result, list[Figure]]:
     return row, found
 
 
-def _figures(row: Result, wanted: Wanted) -> Iterator[Figure]:
+def _figures(row: RowScores, wanted: Wanted) -> Iterator[Figure]:
     for task in wanted.datasets:
         values = row.values(task.name)
         if not values:
             continue
-        records = list(row.records[task.name].values())
-        verdicts = sorted({record.provenance["data_verdict"] for record in records})
+        dataset = row.datasets[task.name]
+        verdict = ", ".join(sorted(dataset.known("verdict")))
         sd = round(statistics.stdev(values), 2) if len(values) > 1 else None
-        metric = records[0].metrics["metric"]
-        yield Figure(task, metric, round(statistics.fmean(values), 2), sd, row.seeds(task.name), ", ".join(verdicts))
+        yield Figure(task, dataset.metric, round(statistics.fmean(values), 2), sd, row.seeds(task.name), verdict)

@@ -8,7 +8,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 from blurb.errors import DataError
 from blurb.export.formats._base import Files, Format, Wanted
 from blurb.export.formats._hub import figures
-from blurb.results.rows import Result
+from blurb.results.row_scores import RowScores
 from blurb.tasks import TaskType
 
 TASK_TYPES: dict[TaskType, str] = {
@@ -63,9 +63,9 @@ def _results(wanted: Wanted) -> list[EvalResult]:
     return results + _score(row, wanted)
 
 
-def _score(row: Result, wanted: Wanted) -> list[EvalResult]:
+def _score(row: RowScores, wanted: Wanted) -> list[EvalResult]:
     """The BLURB score, if all thirteen datasets are there and wanted."""
-    if row.score is None or not row.means().keys() <= {task.name for task in wanted.datasets}:
+    if row.score is None or not row.blurb_means().keys() <= {task.name for task in wanted.datasets}:
         return []
     return [
         EvalResult(

@@ -17,7 +17,7 @@ from typing import Any
 from blurb.errors import StoreError
 from blurb.export.submission.schema import violations
 from blurb.export.submission.values import Unit, predictions
-from blurb.results.rows import Result
+from blurb.results.row_scores import RowScores
 from blurb.runs.store import Record, read_predictions
 from blurb.tasks import Task
 
@@ -26,7 +26,7 @@ SHOWN = 5
 """How many violations of a schema a message lists."""
 
 
-def documents(row: Result, datasets: Sequence[Task], seed: int | None, allow_partial: bool) -> dict[str, Document]:
+def documents(row: RowScores, datasets: Sequence[Task], seed: int | None, allow_partial: bool) -> dict[str, Document]:
     """The submission of a row by task name.
 
     :param seed: whose predictions to take; None for the first of each dataset
@@ -36,7 +36,7 @@ def documents(row: Result, datasets: Sequence[Task], seed: int | None, allow_par
     found: dict[str, Document] = {}
     problems: list[str] = []
     for task in datasets:
-        records = row.records.get(task.name, {})
+        records = row.records_of(task.name)
         if not records and allow_partial:
             continue
         try:
@@ -47,13 +47,13 @@ def documents(row: Result, datasets: Sequence[Task], seed: int | None, allow_par
         problems = ["none of the datasets has a finished trial."]
     if problems:
         hint = ""
-        if any(not row.records.get(task.name) for task in datasets) and not allow_partial:
+        if any(not row.records_of(task.name) for task in datasets) and not allow_partial:
             hint = "\nBLURB takes any subset of the datasets: --allow-partial leaves out what is missing."
         raise StoreError(f"{row.model} ({row.configuration.text}) cannot be submitted:\n" + "\n".join(problems) + hint)
     return found
 
 
-def _document(row: Result, task: Task, records: Mapping[int, Record], seed: int | None) -> Document:
+def _document(row: RowScores, task: Task, records: Mapping[int, Record], seed: int | None) -> Document:
     if not records:
         raise StoreError("no finished trial.")
     if seed is not None and seed not in records:

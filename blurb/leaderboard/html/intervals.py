@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from blurb.leaderboard.html.model import Value
-from blurb.results import units
-from blurb.results.rows import Result
-from blurb.results.score import members, weights
+from blurb.results import predictions
+from blurb.results.row_scores import RowScores
+from blurb.results.score import type_weights, weights
 from blurb.statistics import bootstrap
 from blurb.statistics.bootstrap import RESAMPLES, Spread
 from blurb.statistics.clusters import generator
@@ -24,13 +24,16 @@ class Known:
     spread: Spread | None = None
 
 
-def of_result(row: Result) -> dict[str, Known]:
-    """The datasets of a row of the store."""
+def of_row(row: RowScores) -> dict[str, Known]:
+    """The datasets of a row that have a number on test."""
     found = {}
-    for task in row.records:
+    for task, mean in row.means().items():
         values = row.values(task)
-        one = units.load(row.records[task])
-        if one is None:  # every seed was scored on other units
+        if not values:
+            found[task] = Known(Value(mean))
+            continue
+        one = predictions.load(row.records_of(task))
+        if one is None:  # no predictions, or every seed was scored on other units
             found[task] = of_runs(task, values)
             continue
         spread = bootstrap.spread(one, task)
@@ -54,8 +57,7 @@ def of_runs(task: str, values: list[float]) -> Known:
 def averages(known: Mapping[str, Known]) -> tuple[dict[str, Value], Value | None]:
     """Task-type means that are there whole, and the score if all thirteen are."""
     types = {}
-    for kind, group in members().items():
-        shares = {task.name: 1 / len(group) for task in group}
+    for kind, shares in type_weights().items():
         if (value := _average(known, shares)) is not None:
             types[str(kind)] = value
     return types, _average(known, weights())

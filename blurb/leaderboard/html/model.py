@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from blurb.results.sides import Side
-from blurb.runs.spec import PROBE
+from blurb.results.row_scores import Origin, RowScores
 
 BASES = {
     "both": "seeds and test units",
@@ -81,46 +80,62 @@ class Made:
     parts: Sequence[Part]
 
 
+KINDS = {Origin.STORE: "store", Origin.PUBLISHED: "published"}
+
+
 @dataclass(frozen=True)
 class Entry:
     """One row of the page.
 
-    :param kind: "store", "file" (a `results.csv`) or "published"
-    :param detail: configuration, or the source of a published row
-    :param key: what makes two rows one (`blurb.results.tables.KEY`)
-    :param notes: what a reader should know before comparing it
-    :param capped: scored on a part of the units: never the best of anything
+    :param detail: configuration, or the source of a published row, without the folders of anybody's machine
+    :param made: how; of rows of the store
     """
 
-    kind: str
-    model: str
+    row: RowScores
     detail: str
-    suite: str
-    key: tuple[str, ...]
     datasets: Mapping[str, Dataset]
     types: Mapping[str, Value]
     score: Value | None
-    side: Side
-    runs: str = ""
-    complete: bool = False
-    notes: Sequence[str] = ()
     made: Made | None = None
-    capped: bool = False
 
     @property
-    def probe(self) -> bool:
-        """Of a frozen encoder."""
-        return self.side.learner == PROBE
+    def kind(self) -> str:
+        """`store`, `file` (a table) or `published`."""
+        return KINDS.get(self.row.origin, "file")
 
     @property
-    def weights(self) -> str:
-        """Hash of the weights; empty where it is not known, as of a published row."""
-        return "" if self.kind == "published" else "".join(self.key[2:3])
+    def model(self) -> str:
+        """Its name."""
+        return self.row.model
 
     @property
     def label(self) -> str:
         """The name that tells it from all others."""
         return f"{self.model} · {self.detail}" if self.detail else self.model
+
+    @property
+    def runs(self) -> str:
+        """How many runs the datasets have: `5`, or `5 to 10`."""
+        counts = self.row.run_counts
+        return " to ".join(dict.fromkeys((str(counts[0]), str(counts[-1])))) if counts else ""
+
+    @property
+    def complete(self) -> bool:
+        """All datasets and seeds are there."""
+        return self.row.complete
+
+    @property
+    def capped(self) -> bool:
+        """Scored on a part of the examples: never the best of anything."""
+        return self.row.capped
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know before comparing it."""
+        if self.row.published:
+            return [self.row.version, *self.row.remarks]
+        doubts = "" if self.row.data in ("verified", "synthetic") else f"data not verified: {self.row.data}"
+        return [note for note in (self.row.note, doubts) if note]
 
 
 @dataclass(frozen=True)

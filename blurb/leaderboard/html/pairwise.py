@@ -7,8 +7,8 @@ from itertools import combinations, islice
 
 from blurb.leaderboard.html.model import Duel, Duels, Entry
 from blurb.results import comparison
+from blurb.results.row_scores import RowScores
 from blurb.results.score import members
-from blurb.results.sides import Side
 from blurb.statistics.student import critical
 from blurb.statistics.welch import Comparison
 
@@ -28,19 +28,19 @@ def duels(entries: Sequence[Entry], tasks: Sequence[str]) -> Duels:
     p-values are those of `blurb compare`: corrected over the datasets of a pair, not over the pairs.
     """
     names = (*tasks, *(str(kind) for kind, group in members().items() if len(group) > 1), comparison.SCORE)
-    with_runs = (place for place, entry in enumerate(entries) if entry.side.scores)
-    compared = list(islice(with_runs, MOST_PROBES if all(entry.probe for entry in entries) else MOST))
+    with_runs = (place for place, entry in enumerate(entries) if any(one.runs for one in entry.row.datasets.values()))
+    compared = list(islice(with_runs, MOST_PROBES if all(entry.row.probe for entry in entries) else MOST))
     left_out = sum(1 for _ in with_runs)
     pairs = list(combinations(compared, 2))
     with_units = len(pairs) <= WITH_UNITS
-    found = [_duel(first, other, entries[first].side, entries[other].side, names, with_units) for first, other in pairs]
+    found = [_duel(first, other, entries[first].row, entries[other].row, names, with_units) for first, other in pairs]
     return Duels(names, with_units, found, left_out)
 
 
-def _duel(first: int, other: int, side: Side, against: Side, names: Sequence[str], with_units: bool) -> Duel:
+def _duel(first: int, other: int, row: RowScores, against: RowScores, names: Sequence[str], with_units: bool) -> Duel:
     # Test units are resampled only where there can be a judgement: with one run a side there is none.
-    with_units &= any(len(runs) > 1 for one in (side, against) for runs in one.scores.values())
-    lines = {line.name: line for line in comparison.judge(side, against, "test", with_units)}
+    with_units &= any(len(one.runs) > 1 for each in (row, against) for one in each.datasets.values())
+    lines = {line.name: line for line in comparison.judge(row, against, "test", with_units)}
     found: list[tuple[float | None, float | None, str]] = []
     for name in names:
         line = lines.get(name)

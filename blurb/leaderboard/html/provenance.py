@@ -10,7 +10,7 @@ from typing import Any
 from blurb import tasks
 from blurb.inputs.relations import DUMMIES
 from blurb.leaderboard.html.model import Made, Part
-from blurb.results.rows import DEMO, Result
+from blurb.results.row_scores import DEMO, RowScores
 from blurb.wording import plural
 
 SELF_MADE = ("baseline:", "scratch:")
@@ -24,7 +24,7 @@ FOLDERS = re.compile(r"(?<![\w.])(?:~[^\s/\\,;=]*[/\\](?:[^\n,;=]*[/\\])?|(?:[A-
 COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
 
 
-def made(row: Result) -> Made:
+def made(row: RowScores) -> Made:
     """Command, hashes, versions, hardware and time of a row of the store."""
     records = [record for seeds in row.records.values() for record in seeds.values()]
     provenances = [record.provenance for record in records]
@@ -68,7 +68,7 @@ def _time(provenances: list[Mapping[str, Any]]) -> str:
     return "; ".join(parts)
 
 
-def _parts(row: Result) -> list[Part]:
+def _parts(row: RowScores) -> list[Part]:
     found = []
     for task, seeds in row.records.items():
         facts = [record.provenance.get("facts", {}) for record in seeds.values()]
@@ -92,7 +92,7 @@ def _cut(facts: Mapping[str, Any]) -> int | None:
     return found
 
 
-def _needs_originals(row: Result) -> bool:
+def _needs_originals(row: RowScores) -> bool:
     """Whether a trial had the names of entities in its input for which the BLURB files have dummies."""
     released = {task.name for task in tasks.all() if task.dummified and task.original}
     return any(
@@ -102,7 +102,7 @@ def _needs_originals(row: Result) -> bool:
     )
 
 
-def _command(row: Result) -> str:
+def _command(row: RowScores) -> str:
     """A `blurb run` that asks for these trials again."""
     configuration = row.configuration
     if row.model.startswith(SELF_MADE):
@@ -119,8 +119,8 @@ def _command(row: Result) -> str:
         words.append("--set " + shlex.quote(public(f"{key}={configuration.overrides[key]}")))
     if configuration.precision:
         words.append(f"--precision {shlex.quote(configuration.precision)}")
-    counts = set(row.planned.values())
+    counts = set(row.planned_seeds.values())
     if len(counts) == 1 and (seeds := next(iter(counts))) == tuple(range(1, len(seeds) + 1)):
         words.append(f"--seeds {len(seeds)}")
-    words.append(f"--tasks {shlex.quote(','.join(row.planned))}")
+    words.append(f"--tasks {shlex.quote(','.join(row.planned_seeds))}")
     return " ".join(words)

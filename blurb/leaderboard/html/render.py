@@ -111,7 +111,7 @@ def data(board: Board) -> Markup:
         "titles": [_title(name) for name in names],
         "means": [[_mean(entry, name) for name in names] for entry in board.entries],
         "names": [entry.label for entry in board.entries],
-        "runs": [bool(entry.side.scores) for entry in board.entries],
+        "runs": [any(one.runs for one in entry.row.datasets.values()) for entry in board.entries],
         "pairs": pairs,
         "reasons": reasons,
     }

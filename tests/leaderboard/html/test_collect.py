@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
+from blurb.results.rows import gather
 
 from blurb import models, tasks
 from blurb.cli import cli
@@ -21,8 +22,7 @@ from blurb.leaderboard.html.model import Page
 from blurb.leaderboard.html.provenance import made, public
 from blurb.leaderboard.html.render import render
 from blurb.protocols import protocol
-from blurb.results import comparison, published, tables, units
-from blurb.results.rows import gather
+from blurb.results import comparison, predictions, published, tables
 from blurb.results.score import blurb_score, type_means
 from blurb.runs import plan, rows
 from blurb.runs.engine import LocalEngine
@@ -71,7 +71,7 @@ def test_intervals_rest_on_what_is_there(folder: Path) -> None:
     row = next(row for row in gather(Store(folder / "runs")) if row.model == "good")
     spreads = {}
     for name, one in good.datasets.items():
-        found = units.load(row.records[name])
+        found = predictions.load(row.records[name])
         assert found is not None
         spreads[name] = bootstrap.spread(found, name)
         assert (one.test.low, one.test.high) == spreads[name].interval

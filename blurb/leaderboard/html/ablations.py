@@ -1,0 +1,45 @@
+"""The tables of `blurb ablate` on the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blurb.analysis import ablation_tables
+from blurb.errors import DataError
+from blurb.leaderboard.html.model import Ablation
+from blurb.results import csv_files
+
+Line = dict[str, str]
+
+
+def read(folder: Path) -> list[Ablation]:
+    """The tables that `blurb ablate` wrote into a folder."""
+    if not (paths := sorted(folder.rglob("*.csv"))):
+        raise DataError("there are no CSV files; --ablations takes a folder that blurb ablate wrote.", folder)
+    found = []
+    for path in paths:
+        lines = _cells(path)
+        by_cell: dict[str, dict[str, Line]] = {}
+        for line in lines:
+            by_cell.setdefault(line["cell"], {})[line["task"]] = line
+        model = next((line["model"] for line in lines if line["model"]), "")
+        names = tuple(dict.fromkeys(line["task"] for line in lines))
+        found.append(Ablation(lines[0]["axis"], model, names, tuple(by_cell.items())))
+    return found
+
+
+def _cells(path: Path) -> list[Line]:
+    """Lines of a table of an ablation."""
+    columns, found = csv_files.read(path)
+    if missing := [column for column in ablation_tables.COLUMNS if column not in columns]:
+        raise DataError(f"no table of blurb ablate: the columns {', '.join(missing)} are missing.", path, 1)
+    if not found:
+        raise DataError("the table has no rows.", path)
+    for number, line in enumerate(found, 2):
+        if None in line or None in line.values():
+            raise DataError(f"expected {len(columns)} cells.", path, number)
+        if line["schema"] != str(ablation_tables.SCHEMA):
+            raise DataError(
+                f"schema version {line['schema'] or 'none'}; this reads {ablation_tables.SCHEMA}.", path, number
+            )
+    return [{column: csv_files.original(cell) for column, cell in line.items()} for line in found]

@@ -1,0 +1,113 @@
+"""Rows from the trials of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from blurb.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.results.row_scores import LIMITS, SETTINGS, DatasetScores, Figure, Origin, RowScores, Run, labelled
+from blurb.runs import rows as row_files
+from blurb.runs.rows import Row
+from blurb.runs.spec import kind_of
+from blurb.runs.store import Record, Store, left_out, task_of
+from blurb.tasks import Split
+
+COUNTS = frozenset({"true_positives", "predicted", "gold", "constant"})
+"""Figures that are no fractions and are not multiplied by 100."""
+SCORED: tuple[Split, ...] = ("dev", "test")
+
+
+def read(store: Store, tell: Tell = tell_damage) -> list[RowScores]:
+    """All rows of a store that have a finished trial, by model and configuration.
+
+    :param tell: is told of files and trials that are damaged, and left out
+    """
+    rows = [_row(store, row, tell) for row in row_files.read(store, tell)]
+    kept = [row for row in rows if any(one.runs for one in row.datasets.values())]
+    return labelled(sorted(kept, key=_order))
+
+
+def _order(row: RowScores) -> tuple[str, ...]:
+    made = row.configuration
+    return made.suite, row.model, made.text, made.precision, row.weights, row.tokenizer, row.recipe
+
+
+def _row(store: Store, row: Row, tell: Tell) -> RowScores:
+    datasets = {}
+    for task, seeds in row.trials.items():
+        records = _records(store, row.model, task, seeds, tell)
+        first = next(iter(records.values()), None)
+        datasets[task] = DatasetScores(
+            task,
+            type="" if first is None else _type(first, task),
+            metric="" if first is None else str(first.metrics["metric"]),
+            runs={seed: _run(record, row.families[task]) for seed, record in records.items()},
+            planned=len(seeds),
+        )
+    trials = [run.record.trial for one in datasets.values() for run in one.runs.values() if run.record is not None]
+    return RowScores(
+        model=row.model,
+        datasets=datasets,
+        origin=Origin.STORE,
+        configuration=row.configuration,
+        weights=row.weights,
+        tokenizer=row.tokenizer,
+        learner=trials[0].kind if trials else kind_of(row.weights),
+        recipe=str(row.recipe),
+        key=row.key,
+        planned_seeds={task: tuple(sorted(seeds)) for task, seeds in row.trials.items()},
+    )
+
+
+def _records(store: Store, model: str, task: str, seeds: Mapping[int, str], tell: Tell) -> dict[int, Record]:
+    """The finished trials by seed; what is damaged is told and left out."""
+    records = {}
+    for seed, hash_ in seeds.items():
+        path = store.path(model, task, hash_)
+        if not path.exists():  # planned, and not run yet
+            continue
+        try:
+            if damage := store.damage(path):
+                tell(left_out(path, damage))
+            else:
+                records[seed] = store.read(path)
+        except StoreError as error:
+            tell(f"{error} The trial is left out.")
+    return records
+
+
+def _run(record: Record, family: str) -> Run:
+    settings = record.trial.settings
+    return Run(
+        figures={split: _figures(record, split) for split in SCORED},
+        verdict=record.provenance["data_verdict"],
+        data_hash=record.trial.data[:12],
+        metrics_version=str(record.metrics["metrics_version"]),
+        settings={
+            **{axis: str(settings.get(axis, "")) for axis in SETTINGS},
+            **{limit: str(settings.get(limit) or "") for limit in LIMITS},
+        },
+        family=family,
+        trial=record.path.name,
+        record=record,
+    )
+
+
+def _figures(record: Record, split: Split) -> dict[str, Figure]:
+    majority = record.metrics["majority"][split]
+    return {
+        metric: Figure(_scaled(metric, value), _scaled(metric, majority[metric]) if metric in majority else None)
+        for metric, value in record.metrics[split].items()
+    }
+
+
+def _scaled(metric: str, value: float) -> float:
+    return value if metric in COUNTS else 100 * value
+
+
+def _type(record: Record, task: str) -> str:
+    """The type of a task, also of one from a file; empty for that of a plug-in that is not installed here any more."""
+    try:
+        return task_of(record.path, task).type
+    except BlurbError:
+        return ""

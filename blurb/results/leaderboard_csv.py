@@ -1,0 +1,84 @@
+"""`leaderboard.csv`, the wide table: a line a row, the score and the means, datasets under their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from blurb.errors import DataError
+from blurb.results import schema
+from blurb.results.row_scores import DATASETS, DatasetScores, Origin, RowScores, labelled
+from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
+from blurb.statistics.student import NORMAL
+from blurb.tasks import TYPES
+
+COLUMNS = (
+    "schema", "suite", "model", "source", *ASKED, *MODEL[1:],
+    "score", "score_sd", "score_low", "score_high", *TYPES, *DATASETS, "seeds", "complete", "data", "note",
+)  # fmt: skip
+NUMBERS = (*DATASETS, *TYPES, "score", "score_sd", "score_low", "score_high")
+
+
+def read_lines(path: Path) -> list[Numbered]:
+    """Number and cells of every line; DataError (file, line) where something is not as it should be."""
+    return schema.read_lines(path, COLUMNS)
+
+
+def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
+    """Rows without runs: their means on test.
+
+    :raises DataError: (file, line) if a row stands there twice, or has text in the place of a number
+    """
+    rows: list[RowScores] = []
+    seen: dict[tuple[str, ...], int] = {}
+    for number, line in lines:
+        key = tuple(line[column] for column in (*KEY, "source"))
+        if key in seen:
+            raise DataError(f"the same row as line {seen[key]}.", path, number)
+        seen[key] = number
+        values = {column: schema.number(line[column], column, path, number) for column in NUMBERS if line[column]}
+        rows.append(RowScores(
+            **{column: line[column] for column in MODEL},  # type: ignore[arg-type]
+            datasets={name: DatasetScores(name, means={"test": values[name]}) for name in DATASETS if name in values},
+            origin=Origin.LEADERBOARD,
+            configuration=schema.configuration(line),
+            source=line["source"],
+        ))  # fmt: skip
+    return labelled(rows)
+
+
+def write(path: Path, rows: Iterable[RowScores]) -> None:
+    """The table of rows, as they come."""
+    schema.write(path, COLUMNS, [line_of(row) for row in rows])
+
+
+def line_of(row: RowScores) -> Line:
+    """The line of a row, by column."""
+    figures: dict[str, float] = {**row.blurb_means(), **row.type_means()}  # type: ignore[dict-item]
+    if row.score is not None:
+        figures["score"] = row.score
+    line = {
+        "schema": str(schema.SCHEMA),
+        **schema.identity_columns(row),
+        "source": f"{row.source} ({row.version})" if row.source and row.version else row.source,
+        **{name: f"{value:.2f}" for name, value in figures.items()},
+        "seeds": _seeds(row),
+        "complete": "yes" if row.complete else "no",
+        "data": row.data,
+        "note": row.note,
+    }
+    if row.published:  # numbers of others say nothing of what learned
+        line = {**line, **dict.fromkeys((*MODEL[1:], *ASKED), "")}
+    if row.score is not None and row.spread is not None:
+        deviation, error = row.spread
+        low, high = (f"{row.score + sign * NORMAL * error:.2f}" for sign in (-1, 1))
+        line |= {"score_sd": f"{deviation:.2f}", "score_low": low, "score_high": high}
+    return line
+
+
+def _seeds(row: RowScores) -> str:
+    """`5` where all datasets have five seeds, else the number by dataset; nothing without runs."""
+    counts = {name: len(one.runs) for name, one in row.datasets.items() if one.runs}
+    if len(set(counts.values())) <= 1:
+        return str(next(iter(counts.values()), ""))
+    return " ".join(f"{name}:{counts[name]}" for name in DATASETS if name in counts)

@@ -1,0 +1,164 @@
+"""`results.csv`, the long table: a line for each model, dataset, seed, split and metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from blurb import metrics, tasks
+from blurb.errors import DataError
+from blurb.results import csv_files, schema
+from blurb.results.row_scores import DATASETS, LIMITS, SETTINGS, DatasetScores, Figure, Origin, RowScores, Run, labelled
+from blurb.results.schema import KEY, READ, Line, Numbered
+from blurb.tasks import Split
+
+COLUMNS = (
+    "schema", *KEY, *SETTINGS, *LIMITS, "task", "type", "seed", "planned", "split", "metric", "value", "majority",
+    "data", "data_hash", "metrics_version", "family", "trial",
+)  # fmt: skip
+RUN = (*KEY, "task", "seed", "split", "metric")
+"""What makes a line."""
+ALIKE = (*SETTINGS, *LIMITS, "family", "data_hash", "metrics_version")
+"""What the seeds of a dataset must have in common to be averaged."""
+MADE = ALIKE[:-2]
+"""What they have in common wherever they come from."""
+MAIN = {task.name: metrics.MAIN[task.metric] for task in tasks.all() if task.metric in metrics.MAIN}
+"""The metric that counts, by task."""
+Place = tuple[Path, int, Line]
+"""A line, and where it stands."""
+
+
+def read_lines(path: Path) -> list[Numbered]:
+    """Number and cells of every line, checked; DataError (file, line) where something is not as it should be."""
+    if "metric" not in csv_files.columns(path):
+        raise DataError("this is no results.csv: there is no column metric.", path, 1)
+    lines = schema.read_lines(path, COLUMNS)
+    if lines[0][1]["schema"] == "3":
+        lines = _once(lines)
+    _check_runs(lines, path)
+    check_alike([(path, number, line) for number, line in lines], MADE)
+    return lines
+
+
+def read(path: Path) -> list[RowScores]:
+    """The rows of a table; DataError (file, line) where something is not as it should be."""
+    return of_lines(line for _, line in read_lines(path))
+
+
+def check_alike(places: Iterable[Place], columns: Sequence[str]) -> None:
+    """DataError, naming two files and lines, if seeds of one row differ in one of the columns.
+
+    What a table of schema 3 does not know is no difference; empty cells of others say something.
+    """
+    first: dict[tuple[str, ...], Place] = {}
+    for path, number, line in places:
+        before, at, other = first.setdefault(tuple(line[key] for key in (*KEY, "task")), (path, number, line))
+        unknown = {*READ[line["schema"]], *READ[other["schema"]]}
+        differing = [column for column in columns if other[column] != line[column] and column not in unknown]
+        if differing:
+            hint = " Run blurb rescore where the older one was made." if differing == ["metrics_version"] else ""
+            raise DataError(
+                f"{line['model']} on {line['task']}: seed {line['seed']} has another {', '.join(differing)} than seed "
+                f"{other['seed']} in {before}:{at}; they cannot be averaged.{hint}",
+                path, number,
+            )  # fmt: skip
+
+
+def _once(lines: Sequence[Numbered]) -> list[Numbered]:
+    """Without repeated lines: a row whose protocol's note was reworded stood in a table of schema 3 once a wording."""
+    found: dict[tuple[str, ...], Numbered] = {}
+    for number, line in lines:
+        found.setdefault(tuple(cell for column, cell in line.items() if column != "note"), (number, line))
+    return list(found.values())
+
+
+def _check_runs(lines: Sequence[Numbered], path: Path) -> None:
+    """DataError at a line that stands there twice, or has text in the place of a number."""
+    seen: dict[tuple[str, ...], int] = {}
+    for number, line in lines:
+        cell = tuple(line[column] for column in RUN)
+        if cell in seen:
+            raise DataError(f"the same model, task, seed, split and metric as line {seen[cell]}.", path, number)
+        seen[cell] = number
+        schema.number(line["value"], "value", path, number)
+        if line["majority"]:
+            schema.number(line["majority"], "majority", path, number)
+        for column in ("seed", "planned", *LIMITS):
+            if not (line[column].isdigit() or (column in LIMITS and not line[column])):
+                raise DataError(f"{column} is {line[column][:20]!r}, not a whole number.", path, number)
+
+
+def of_lines(lines: Iterable[Line]) -> list[RowScores]:
+    """The rows that lines are of, in the order of the lines."""
+    rows: dict[tuple[str, ...], dict[str, list[Line]]] = {}
+    for line in lines:
+        rows.setdefault(tuple(line[column] for column in KEY), {}).setdefault(line["task"], []).append(line)
+    return labelled([_row(list(datasets.values())) for datasets in rows.values()])
+
+
+def _row(datasets: Sequence[Sequence[Line]]) -> RowScores:
+    line = datasets[0][0]
+    return RowScores(
+        **{column: line[column] for column in schema.MODEL},  # type: ignore[arg-type]
+        datasets={lines[0]["task"]: _dataset(lines) for lines in datasets},
+        origin=Origin.RESULTS,
+        configuration=schema.configuration(line),
+    )
+
+
+def _dataset(lines: Sequence[Line]) -> DatasetScores:
+    task = lines[0]["task"]
+    seeds: dict[int, list[Line]] = {}
+    for line in lines:
+        seeds.setdefault(int(line["seed"]), []).append(line)
+    return DatasetScores(
+        task,
+        type=lines[0]["type"],
+        metric=MAIN.get(task, lines[0]["metric"]),  # a task that is not installed here: its first, as it was written
+        runs={seed: _run(of_seed) for seed, of_seed in seeds.items()},
+        planned=max(int(line["planned"]) for line in lines),
+    )
+
+
+def _run(lines: Sequence[Line]) -> Run:
+    figures: dict[Split, dict[str, Figure]] = {}
+    for line in lines:
+        majority = float(line["majority"]) if line["majority"] else None
+        figures.setdefault(line["split"], {})[line["metric"]] = Figure(float(line["value"]), majority)  # type: ignore[arg-type]
+    first = lines[0]
+    unknown = READ[first["schema"]]
+    return Run(
+        figures=figures,
+        verdict=first["data"],
+        data_hash=first["data_hash"],
+        metrics_version=first["metrics_version"],
+        settings={column: first[column] for column in (*SETTINGS, *LIMITS) if column not in unknown},
+        family=first["family"],
+        trial=first["trial"],
+    )
+
+
+def write(path: Path, rows: Iterable[RowScores]) -> None:
+    """The table of rows, datasets in the paper's order."""
+    schema.write(path, COLUMNS, [line for row in rows for line in lines_of(row)])
+
+
+def lines_of(row: RowScores) -> Iterator[Line]:
+    """The lines of a row, by column."""
+    common = {"schema": str(schema.SCHEMA), **schema.identity_columns(row)}
+    order = {name: place for place, name in enumerate(DATASETS)}
+    for name in sorted(row.datasets, key=lambda name: (order.get(name, len(order)), name)):
+        dataset = row.datasets[name]
+        for seed, run in sorted(dataset.runs.items()):
+            made = {
+                **run.settings, "task": name, "type": dataset.type, "seed": str(seed), "planned": str(dataset.planned),
+                "data": "synthetic" if row.data == "synthetic" else run.verdict, "data_hash": run.data_hash,
+                "metrics_version": run.metrics_version, "family": run.family, "trial": run.trial,
+            }  # fmt: skip
+            for split, figures in run.figures.items():
+                for metric, figure in figures.items():
+                    majority = "" if figure.majority is None else f"{figure.majority:.4f}"
+                    value = f"{figure.value:.4f}"
+                    yield {
+                        **common, **made, "split": split, "metric": metric, "value": value, "majority": majority
+                    }  # fmt: skip
