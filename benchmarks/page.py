@@ -19,7 +19,8 @@ from blurb.leaderboard.html import render
 from blurb.leaderboard.html.collect import TITLE, board
 from blurb.leaderboard.html.intervals import averages, of_runs
 from blurb.leaderboard.html.model import Dataset, Entry, Made, Page, Part
-from blurb.results.sides import Side
+from blurb.results.row_scores import DatasetScores, Figure, Origin, RowScores, Run
+from blurb.runs.spec import Configuration
 
 SEEDS = (1, 2, 3, 4, 5)
 EPOCHS = 20
@@ -50,12 +51,18 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
     ]
     facts = [("Weights and configuration", f"{rng.getrandbits(256):064x}"), ("torch", "2.13.0"), ("device", "cpu")]
     made = Made(f"blurb run MODEL --name {name} --data DATA --protocol standard --seeds 5", facts, parts)
-    side = Side(name, {task: one.value.mean for task, one in known.items()}, scores)
-    key = ("blurb", name, "w" * 12, "t" * 12, "1", "standard", "0" * 12, "", "bf16")
-    return Entry(
-        "store", name, "standard bf16", "blurb", key, datasets, types, score, side, str(len(seeds)), True,
-        (), made,
+    row = RowScores(
+        name,
+        {
+            task: DatasetScores(
+                task, metric="f1", planned=len(seeds),
+                runs={seed: Run({"test": {"f1": Figure(score)}}) for seed, score in scores[task].items()},
+            )
+            for task in names
+        },
+        Origin.RESULTS, Configuration("standard", "0" * 64, {}, "bf16", "blurb"), "w" * 12, "t" * 12, recipe="1",
     )  # fmt: skip
+    return Entry(row, "standard bf16", datasets, types, score, made)
 
 
 def curve(rng: random.Random, level: float) -> tuple[float, ...]:

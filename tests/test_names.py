@@ -15,7 +15,7 @@ from blurb import names
 from blurb.cli import cli
 from blurb.errors import SettingsError
 from blurb.protocols import protocol
-from blurb.results.sides import of_file
+from blurb.results.references import of_file
 from blurb.runs import rows
 from blurb.runs.store import Store
 from tests.runs.fakes import finish, row, trial
@@ -97,5 +97,5 @@ def test_every_name_that_is_taken_comes_back_from_the_tables(
     result = CliRunner().invoke(cli, [*SMOKE, "--name", name], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     for table in ("results.csv", "leaderboard.csv"):
-        assert [model for model, _ in of_file(tmp_path / table, "test", alone=True)] == [name]
+        assert [row.model for row in of_file(tmp_path / table, alone=True)] == [name]
     assert name in result.output

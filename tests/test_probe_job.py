@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.results.rows import gather
-from blurb.results.sides import read_lines
+from blurb.results import from_store
+from blurb.results.leaderboard_csv import read_lines
 from blurb.runs.store import Store
 
 RUN = ("run", "scratch:tiny", "--suite", "demo", "--protocol", "probe", "--device", "cpu", "--precision", "fp32")
@@ -23,9 +23,9 @@ def test_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir(tmp_path)
     result = blurb("--tasks", "gad,biosses,pubmedqa")
     assert result.exit_code == 0, result.output
-    (row,) = gather(Store(tmp_path / "runs"))
+    (row,) = from_store.read(Store(tmp_path / "runs"))
     assert (row.learner, set(row.records), row.data) == ("probe", {"gad", "biosses", "pubmedqa"}, "synthetic")
-    assert all(row.values(name)[0] > row.values(name, baseline=True)[0] for name in row.records)
+    assert all(row.values(name)[0] > (row.datasets[name].majority() or 0.0) for name in row.records)
     assert row.note == "probe of the frozen encoder: no ranking of encoders, no run variance"
     lines = [line for _, line in read_lines(tmp_path / "leaderboard.csv")]
     assert [(line["learner"], line["protocol"], line["score_sd"]) for line in lines] == [("probe", "probe", "")]
@@ -40,10 +40,10 @@ def test_the_demo_has_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     result = blurb()
     assert result.exit_code == 0, result.output
-    (row,) = gather(Store(tmp_path / "runs"))
+    (row,) = from_store.read(Store(tmp_path / "runs"))
     assert (row.learner, row.complete, row.data) == ("probe", True, "synthetic")
     assert row.spread is None  # one fit has no run variance
-    below = [name for name in row.records if row.values(name)[0] < row.values(name, baseline=True)[0]]
+    below = [name for name in row.records if row.values(name)[0] < (row.datasets[name].majority() or 0.0)]
     assert below == []
     assert row.score is not None
 

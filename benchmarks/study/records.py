@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blurb.files import write_whole
 from blurb.protocols.protocol import load
-from blurb.results import tables
+from blurb.results import results_csv, tables
 from blurb.runs.store import Store, read_json
 
 TIMES = (
@@ -48,7 +48,7 @@ def collect(store: Path, folder: Path) -> None:
         table = Path(aside) / "leaderboard.csv"
         tables.rebuild(Store(store), table)
         fresh = read(tables.results_beside(table))
-    add(folder / "results.csv", tables.RESULTS, fresh, ("trial", "split", "metric"))
+    add(folder / "results.csv", results_csv.COLUMNS, fresh, ("trial", "split", "metric"))
     times = []
     for path in sorted(store.glob("*/*/*/provenance.json")):
         if path.with_name("DONE.json").is_file():

@@ -19,8 +19,8 @@ from blurb import regression
 from blurb.cli import cli
 from blurb.errors import BlurbError
 from blurb.results import tables
-from blurb.results.sides import Side
 from blurb.runs.store import Store
+from tests.results import invented
 from tests.results.played import NAMES, play
 
 SHARE = 0.85
@@ -349,8 +349,7 @@ def test_under_the_null_the_whole_answer_is_seldom_red(runs: int) -> None:
     for _ in range(600):
         sides = []
         for name in ("old", "new"):
-            scores = {task: dict(enumerate(random.normal(80, 1, runs).tolist())) for task in NAMES}
-            means = {task: sum(values.values()) / runs for task, values in scores.items()}
-            sides.append(Side(name, means, scores))
+            scores = {task: random.normal(80, 1, runs).tolist() for task in NAMES}
+            sides.append(invented.row(name, scores, split="dev"))
         red += regression.decide(sides[1], sides[0], regression.Rules()).outcome == regression.Outcome.REGRESSION
     assert red / 600 <= 0.07

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from blurb import tasks
 from blurb.cli import cli
 from blurb.errors import SettingsError
-from blurb.results.rows import gather
-from blurb.results.sides import read_lines
+from blurb.results import from_store
+from blurb.results.results_csv import read_lines
 from blurb.runs.store import Store
 
 WORDS = "Kalo\tB\nmi\tI\ntra\tO\n\nnex\tO\nVor\tB\n\n"
@@ -56,4 +56,4 @@ def test_a_name_of_the_stores_own_is_refused(name: str, message: str, folder: Pa
     assert message in str(result.exception)
     assert f"{name}.toml" in str(result.exception)
     assert not (folder / "runs").exists()
-    assert gather(Store(folder / "runs")) == []
+    assert from_store.read(Store(folder / "runs")) == []

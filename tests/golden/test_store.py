@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.results.sides import of_file, read_lines
+from blurb.results.leaderboard_csv import read_lines
+from blurb.results.references import of_file
 from blurb.runs import rows
 from blurb.runs.store import Store
 from tests.golden import encoder
@@ -48,7 +49,7 @@ def test_nothing_is_trained_and_there_is_one_row(folder: Path) -> None:
     assert len(lines) == 26 + 13 + 2
     assert all(line.endswith("already done") for line in lines)
     assert {path: path.stat().st_mtime_ns for path in folder.glob("store/*/*/*/DONE.json")} == done
-    names = [name for name, _ in of_file(folder / "leaderboard.csv", "test", alone=True)]
+    names = [row.name for row in of_file(folder / "leaderboard.csv", alone=True)]
     assert len(names) == 7  # six of the store, one of external.csv
     (note,) = {line["note"] for _, line in read_lines(folder / "leaderboard.csv") if "worded" in line["protocol"]}
     assert note == "other words"  # as the file says it now

@@ -14,12 +14,11 @@ from blurb.analysis import ablation_tables
 from blurb.cli import cli
 from blurb.errors import BlurbError, DataError
 from blurb.leaderboard import ranking
-from blurb.leaderboard.html import files
+from blurb.leaderboard.html.ablations import read as read_ablations
 from blurb.leaderboard.ranking import Entry
 from blurb.results import csv_files as cells
-from blurb.results import merge, published, sides, tables
-from blurb.results.rows import gather
-from blurb.results.sides import of_file
+from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
+from blurb.results.references import of_file
 from blurb.runs.spec import Configuration
 from blurb.runs.store import Store
 from tests.results.played import NAMES, play
@@ -64,7 +63,7 @@ def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
     assert [(row["rank"], row["row"]) for row in rows] == [
         ("1", "good quick fp32"), ("2", "poor quick fp32"), ("", "=cmd|'/c calc'!A0 quick fp32"),
     ]  # fmt: skip
-    good = next(row for row in gather(Store(folder / "runs")) if row.model == "good")
+    good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     assert good.score is not None
     assert rows[0]["score"].startswith(f"{good.score:.2f} [")
     assert "PubMedBERT (gu2021)" in blurb("show", "--output", str(folder / "runs"), "--no-intervals").output
@@ -78,8 +77,8 @@ def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
 
 
 def test_without_some_units_the_score_is_that_of_the_rest(folder: Path) -> None:
-    good = next(row for row in gather(Store(folder / "runs")) if row.model == "good")
-    kept = ranking.of_result(good, resampled=False, without={"gad": {f"test.{i}" for i in range(100)}})
+    good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
+    kept = ranking.of_row(good, resampled=False, without={"gad": {f"test.{i}" for i in range(100)}})
     assert kept.values["gad"] != good.means()["gad"]
     assert kept.values["ddi"] == pytest.approx(good.means()["ddi"])
     assert kept.values["relation"] != good.type_means()["relation"]
@@ -96,8 +95,8 @@ def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..
     task = tasks.get("gad")
     found = leaks(task, {split: data.read_split(task, real_data, split) for split in ("train", "test")})
     assert len(found) == 8
-    good = next(row for row in gather(Store(folder / "runs")) if row.model == "good")
-    assert ranking.of_result(good, False, {"gad": found}).values["gad"] != good.means()["gad"]
+    good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
+    assert ranking.of_row(good, False, {"gad": found}).values["gad"] != good.means()["gad"]
 
 
 def test_published_rows_recompute(blurb: Callable[..., Result]) -> None:
@@ -160,23 +159,23 @@ def test_add_and_show_elsewhere(folder: Path, blurb: Callable[..., Result], tmp_
     result = blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=80.5", "--score", "score=70")
     assert result.exit_code == 0, result.exception
     (row,) = published.read(tmp_path / "external.csv")
-    assert (row.model, row.scores, row.printed) == ("X", {"gad": 80.5}, 70.0)
+    assert (row.model, row.means(), row.printed) == ("X", {"gad": 80.5}, 70.0)
     again = blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=10").exception
     assert "X of us2026 is there already. Give another --version" in str(again)
     with pytest.raises(DataError, match="is there already"):  # between the look and the lock somebody may add it
-        merge.add(tmp_path / "external.csv", row)
+        published.add(tmp_path / "external.csv", published.Printed("us2026", "", "X", {"gad": 10.0}))
     for text in ("gad=x", "gad=101", "gad"):
         assert isinstance(blurb("add", "--model", "Y", "--source", "s", "--score", text).exception, BlurbError)
     assert "Did you mean 'gad'" in str(blurb("add", "--model", "Y", "--source", "s", "--score", "gat=1").exception)
     fraction = ("add", "--model", "Y", "--source", "s", "--score", "gad=0.85")
     assert "is gad=85 meant? If not, add --times-100" in str(blurb(*fraction).exception)
     assert blurb(*fraction, "--times-100").output.startswith("Y: 1 dataset added to")
-    assert [row.scores for row in published.read(tmp_path / "external.csv")] == [{"gad": 80.5}, {"gad": 0.85}]
+    assert [row.means() for row in published.read(tmp_path / "external.csv")] == [{"gad": 80.5}, {"gad": 0.85}]
     assert "2 rows, fine" in blurb("validate", "external.csv").output
 
 
 def _add(path: Path, number: int) -> None:
-    merge.add(path, published.PublishedRow("s", "v", f"model {number}", {"gad": 1.0 + number}))
+    published.add(path, published.Printed("s", "v", f"model {number}", {"gad": 1.0 + number}))
 
 
 def test_sixteen_processes_lose_nothing(tmp_path: Path) -> None:
@@ -205,8 +204,8 @@ def test_the_order_of_lines_changes_nothing(folder: Path) -> None:
     path.parent.mkdir()
     head, *lines = (folder / "results.csv").read_text().splitlines(keepends=True)
     path.write_text("".join([head, *sorted(lines, key=lambda line: line.split(",")[17])]))
-    assert {name: side.means for name, side in of_file(path, "test")} == {
-        name: side.means for name, side in of_file(folder / "results.csv", "test")
+    assert {row.model: row.means() for row in of_file(path)} == {
+        row.model: row.means() for row in of_file(folder / "results.csv")
     }
 
 
@@ -239,8 +238,8 @@ def test_synthetic_rows_stand_apart(tmp_path: Path, blurb: Callable[..., Result]
 def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Path, kind: str) -> None:
     """A cell longer than the csv module reads, a stray carriage return, and bytes that are not UTF-8."""
     readers: dict[str, Callable[[Path], object]] = {
-        "results": sides.read_lines, "leaderboard": sides.read_lines, "external": published.read,
-        "ablation": lambda path: files.ablations(path.parent),
+        "results": results_csv.read_lines, "leaderboard": leaderboard_csv.read_lines, "external": published.read,
+        "ablation": lambda path: read_ablations(path.parent),
     }  # fmt: skip
     head = {"external": ",".join(published.COLUMNS), "ablation": ",".join(ablation_tables.COLUMNS)}
     first = head.get(kind) or (folder / f"{kind}.csv").read_text().splitlines()[0]

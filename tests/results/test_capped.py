@@ -12,9 +12,8 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.leaderboard import ranking
 from blurb.leaderboard.html import collect, render
-from blurb.results import comparison
-from blurb.results.rows import gather
-from blurb.results.sides import of_file, of_result
+from blurb.results import comparison, from_store
+from blurb.results.references import of_file
 from blurb.results.tables import rebuild
 from blurb.runs.store import Store
 from tests.results.played import CONFIGURATION, play
@@ -35,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_is_never_ranked(folder: Path) -> None:
-    entries = [ranking.of_result(each, resampled=False) for each in gather(Store(folder / "runs"))]
+    entries = [ranking.of_row(each, resampled=False) for each in from_store.read(Store(folder / "runs"))]
     ranks = {entry.name.split()[0]: rank for rank, entry in ranking.ranked(entries, "gad")}
     assert ranks == {"whole": "1", "tiny": ""}
     result = CliRunner().invoke(cli, ["leaderboard", "show", "--no-intervals", "--sort", "gad"])
@@ -73,8 +72,8 @@ def test_it_has_no_star_on_the_page(folder: Path) -> None:
 
 
 def test_it_is_compared_with_no_whole_row(folder: Path) -> None:
-    sides = {each.model: of_result(each, "test") for each in gather(Store(folder / "runs"))}
-    files = dict(of_file(folder / "results.csv", "test"))
+    sides = {each.model: each for each in from_store.read(Store(folder / "runs"))}
+    files = {each.model: each for each in of_file(folder / "results.csv")}
     for tiny, whole in ((sides["tiny"], sides["whole"]), (files["tiny"], sides["whole"])):
         line = next(one for one in comparison.judge(whole, tiny, "test", with_units=False) if one.name == "gad")
         assert line.reason == "other units were scored: all on one side, at most 64 on the other"

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.errors import DataError, StoreError
-from blurb.results import merge, owners, tables
-from blurb.results.rows import names as row_names
-from blurb.results.sides import of_file, read_lines
+from blurb.results import leaderboard_csv, merge, owners, results_csv, tables
+from blurb.results.references import of_file
+from blurb.results.results_csv import read_lines
 from blurb.runs import rows
 from blurb.runs.spec import Trial
 from blurb.runs.store import Store
@@ -50,11 +50,11 @@ def test_seeds_of_two_kinds_are_refused_with_both_places(changes: dict[str, obje
 
 def test_metrics_of_two_versions_are_refused_by_merge_and_by_validate(tmp_path: Path) -> None:
     first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2))
-    column = tables.RESULTS.index("metrics_version")
+    column = results_csv.COLUMNS.index("metrics_version")
     head, *lines = second.read_text().splitlines()
     cells = [line.split(",") for line in lines]
     for cell in cells:
-        cell[len(cell) - len(tables.RESULTS) + column] = "2"
+        cell[len(cell) - len(results_csv.COLUMNS) + column] = "2"
     second.write_text("\n".join([head, *(",".join(cell) for cell in cells)]) + "\n")
     with pytest.raises(DataError, match=r"metrics_version.*blurb rescore"):
         merge.merge([first, second], tmp_path / "out")
@@ -69,7 +69,7 @@ def test_rows_of_two_tokenizers_stay_two(tmp_path: Path) -> None:
     first = table(tmp_path / "a", trial(seed=1))
     second = table(tmp_path / "b", trial(seed=2, tokenizer="u" * 64), tokenizer="u" * 64)
     merge.merge([first, second], tmp_path / "out")
-    found = [side.name for _, side in of_file(tmp_path / "out" / "results.csv", "test")]
+    found = [one.name for one in of_file(tmp_path / "out" / "results.csv")]
     assert len(found) == len(set(found)) == 2
     assert all("tokenizer" in name for name in found)
 
@@ -83,7 +83,7 @@ def test_a_table_of_53549ab_is_read_and_merged_with_one_of_today(tmp_path: Path)
     new = tmp_path / "results.csv"
     count = merge.merge([new, old], tmp_path / "out")
     assert count == len(read_lines(new))  # the same trials: what the old table does not know, the new one does
-    assert len(of_file(tmp_path / "out" / "leaderboard.csv", "test", alone=True)) == 6
+    assert len(of_file(tmp_path / "out" / "leaderboard.csv", alone=True)) == 6
 
 
 def test_the_golden_tables_come_out_as_they_were_but_for_what_is_new(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_long_table_has_the_name_of_the_wide_one(tmp_path: Path) -> None:
         rows.write(store, row(model, trial()))
         tables.rebuild(store, tmp_path / f"{model}.csv")
     for model in ("a", "b"):
-        assert [name for name, _ in of_file(tmp_path / f"{model}-results.csv", "test")] == [model]
+        assert [one.model for one in of_file(tmp_path / f"{model}-results.csv")] == [model]
     assert tables.results_beside(tmp_path / "leaderboard.csv").name == "results.csv"
 
 
@@ -160,9 +160,9 @@ def test_the_note_says_what_was_run(settings: dict[str, int], seeds: int, note: 
     (found,) = tables.rebuild(store, tmp_path / "leaderboard.csv")
     assert found.note == note
     assert found.capped == bool(settings.get("max_eval"))
-    lines = read_lines(tmp_path / "leaderboard.csv")
+    lines = leaderboard_csv.read_lines(tmp_path / "leaderboard.csv")
     assert [line["note"] for _, line in lines] == [note]
-    assert merge.note([line for _, line in read_lines(tmp_path / "results.csv")]) == note
+    assert [one.note for one in results_csv.read(tmp_path / "results.csv")] == [note]
 
 
 def test_the_row_of_53549ab_with_a_note_that_was_not_so(tmp_path: Path) -> None:
@@ -181,11 +181,11 @@ def test_an_old_table_with_other_seeds_is_merged_into_its_row(tmp_path: Path) ->
     shutil.copytree(GOLDEN / "store", tmp_path / "store")
     tables.rebuild(Store(tmp_path / "store"), tmp_path / "leaderboard.csv")
     head, *lines = (tmp_path / "results.csv").read_text().splitlines()
-    place = tables.RESULTS.index("seed") - len(tables.RESULTS)
+    place = results_csv.COLUMNS.index("seed") - len(results_csv.COLUMNS)
     second = [line for line in lines if line.split(",")[place] == "2"]
     (tmp_path / "second.csv").write_text("\n".join([head, *second]) + "\n")
     merge.merge([GOLDEN / "results.csv", tmp_path / "second.csv"], tmp_path / "out")
-    found = read_lines(tmp_path / "out" / "leaderboard.csv")
+    found = leaderboard_csv.read_lines(tmp_path / "out" / "leaderboard.csv")
     (whole,) = [line for _, line in found if line["model"] == "golden-encoder" and line["complete"] == "yes"]
     assert (whole["score"], whole["seeds"]) == ("22.28", "2")
 
@@ -210,9 +210,9 @@ def test_a_protocol_that_changed_under_its_name_makes_another_row(tmp_path: Path
     for digit in "01":
         rows.write(store, row("m", trial(), configuration=replace(CONFIGURATION, protocol_hash=digit * 64)))
     found = tables.rebuild(store, tmp_path / "leaderboard.csv")
-    names = [side.name for _, side in of_file(tmp_path / "results.csv", "test")]
+    names = [one.name for one in of_file(tmp_path / "results.csv")]
     assert len(found) == len(set(names)) == 2
-    assert len(set(row_names(found))) == 2
+    assert len({one.name for one in found}) == 2
 
 
 def test_the_runs_of_a_named_table_are_its_own(tmp_path: Path) -> None:
@@ -221,10 +221,10 @@ def test_the_runs_of_a_named_table_are_its_own(tmp_path: Path) -> None:
         finish(store, model, trial(), 0.5)
         rows.write(store, row(model, trial()))
         tables.rebuild(store, tmp_path / name)
-    assert [model for model, _ in of_file(tmp_path / "mine.csv", "test")] == ["n"]
+    assert [one.model for one in of_file(tmp_path / "mine.csv")] == ["n"]
     (tmp_path / "mine-results.csv").unlink()
-    ((model, side),) = of_file(tmp_path / "mine.csv", "test")  # and not those of results.csv
-    assert (model, side.scores) == ("n", {})
+    (one,) = of_file(tmp_path / "mine.csv")  # and not those of results.csv
+    assert (one.model, one.run_counts) == ("n", [])
 
 
 @pytest.mark.parametrize("name", ["mine-results.csv", "mine.csv"])

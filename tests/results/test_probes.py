@@ -21,14 +21,16 @@ from blurb.metrics.counts import summed
 from blurb.regression import Outcome, Rules
 from blurb.regression.decision import decide
 from blurb.regression.rules import Limit
-from blurb.results import comparison
-from blurb.results.rows import gather
-from blurb.results.sides import Side, of_file, of_result
+from blurb.results import comparison, from_store
+from blurb.results.comparison import Incomparable
+from blurb.results.references import of_file
+from blurb.results.row_scores import RowScores
 from blurb.results.tables import rebuild
 from blurb.runs.store import Store
 from blurb.statistics.clusters import Clusters
 from blurb.statistics.permutation import swapped
 from blurb.statistics.welch import Comparison, combined
+from tests.results import invented
 from tests.results.played import CONFIGURATION, NAMES, play
 
 PROBE = replace(CONFIGURATION, protocol="probe", protocol_hash="1" * 64, note="a probe")
@@ -52,8 +54,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def sides(folder: Path, split: str = "test") -> dict[str, Side]:
-    return {row.model: of_result(row, split) for row in gather(Store(folder / "runs"))}  # type: ignore[arg-type]
+def sides(folder: Path) -> dict[str, RowScores]:
+    return {row.model: row for row in from_store.read(Store(folder / "runs"))}
 
 
 def blurb(*arguments: str) -> Result:
@@ -121,7 +123,7 @@ def test_a_whole_row_of_probes_has_a_judged_score(tmp_path: Path) -> None:
     store = Store(tmp_path)
     probe(store, "good", dict.fromkeys(NAMES, 0.9))
     probe(store, "bad", dict.fromkeys(NAMES, 0.6))
-    rows = {row.model: of_result(row, "dev") for row in gather(store)}
+    rows = {row.model: row for row in from_store.read(store)}
     lines = {line.name: line for line in comparison.judge(rows["good"], rows["bad"], "dev", True)}
     assert lines["score"].verdict(0.05) == "lower"
     assert lines["score"].reason == ""
@@ -136,33 +138,33 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
     rows = sides(folder)
     for one, two in (("good", "tuned"), ("tuned", "good")):
         for line in comparison.judge(rows[one], rows[two], "test", True):
-            assert line.reason == comparison.OTHER_LEARNER
+            assert line.incomparable is Incomparable.LEARNER
             assert line.p is None
         for rules in (Rules(), Rules(default=Limit(max_drop=90.0))):
             assert decide(rows[one], rows[two], rules).outcome == Outcome.CANNOT_JUDGE
-    (_, table) = next(item for item in of_file(folder / "results.csv", "test") if item[0] == "good")
+    table = next(row for row in of_file(folder / "results.csv") if row.model == "good")
     assert table.learner == "probe"
-    (_, wide) = next(item for item in of_file(folder / "leaderboard.csv", "test", alone=True) if item[0] == "good")
+    wide = next(row for row in of_file(folder / "leaderboard.csv", alone=True) if row.model == "good")
     assert wide.learner == "probe"
     for side in (table, wide):
-        assert {line.reason for line in comparison.judge(rows["tuned"], side, "test", True)} == {
-            comparison.OTHER_LEARNER
-        }
+        assert {
+            line.incomparable for line in comparison.judge(rows["tuned"], side, "test", True) if line.name == "gad"
+        } == {Incomparable.LEARNER}
         reasons = {line.reason for line in comparison.judge(rows["bad"], side, "test", True)}
         assert reasons == {"probes are compared unit by unit, and predictions on the same units are not there"}
-    published = Side("paper", {"gad": 80.0}, only="test")
-    assert comparison.judge(published, rows["good"], "test", True, ["gad"])[0].reason == comparison.OTHER_LEARNER
+    published = invented.row("paper", means={"gad": 80.0})
+    assert comparison.judge(published, rows["good"], "test", True, ["gad"])[0].incomparable is Incomparable.LEARNER
 
 
 def test_a_table_of_before_is_of_fine_tuned_rows(folder: Path) -> None:
     golden = Path(__file__).parents[1] / "golden" / "results.csv"
-    learners = {model: side.learner for model, side in of_file(golden, "test")}
+    learners = {row.model: row.learner for row in of_file(golden)}
     assert set(learners.values()) == {"encoder", "baseline"}
     assert all((learner == "baseline") == model.startswith("baseline:") for model, learner in learners.items())
 
 
 def test_ranks_and_best_cells_are_among_their_like(folder: Path) -> None:
-    entries = [ranking.of_result(each, resampled=False) for each in gather(Store(folder / "runs"))]
+    entries = [ranking.of_row(each, resampled=False) for each in from_store.read(Store(folder / "runs"))]
     ranks = {entry.name.split()[0]: rank for rank, entry in ranking.ranked(entries, "gad")}
     assert ranks["tuned"] == "1"
     assert ranks["bad"] == "probe 3"

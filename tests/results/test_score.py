@@ -13,10 +13,10 @@ from rich.console import Console
 from blurb import tasks
 from blurb.errors import UnknownName
 from blurb.leaderboard import ranking
-from blurb.leaderboard.html import files
+from blurb.leaderboard.html.collect import entry_of
 from blurb.leaderboard.terminal import comparison
 from blurb.results import published
-from blurb.results.rows import Result
+from blurb.results.row_scores import Origin, RowScores
 from blurb.results.score import blurb_score, members, spread, type_means, weights
 from blurb.runs.spec import Configuration
 
@@ -42,16 +42,16 @@ ROWS = {(row.source, row.model): row for row in published.shipped()}
 @pytest.mark.parametrize("key", PRINTED)
 def test_published_rows_recompute_from_their_thirteen_numbers(key: tuple[str, str]) -> None:
     row = ROWS[key]
-    score = blurb_score(row.scores)
+    score = blurb_score(row.means())
     assert score is not None
-    assert len(row.scores) == 13
+    assert len(row.means()) == 13
     assert round(score, 2) == PRINTED[key] == row.printed
 
 
 def test_the_score_is_not_the_mean_of_thirteen() -> None:
     row = ROWS["gu2021", "PubMedBERT"]
-    assert statistics.fmean(row.scores.values()) == pytest.approx(81.95, abs=0.005)
-    assert blurb_score(row.scores) == pytest.approx(81.161, abs=0.0005)
+    assert statistics.fmean(row.means().values()) == pytest.approx(81.95, abs=0.005)
+    assert blurb_score(row.means()) == pytest.approx(81.161, abs=0.0005)
 
 
 @pytest.mark.parametrize("missing", NAMES)
@@ -99,33 +99,31 @@ def test_best_of_the_paper_takes_no_other_source() -> None:
 def test_numbers_that_were_not_read_in_their_source_are_marked(tmp_path: Path) -> None:
     assert ROWS["linkbert2022", "BioLinkBERT-base"].certainty == "printed"
     second_hand = ROWS["blurb-leaderboard", "BioM-ALBERT-xxlarge"]
-    assert (second_hand.certain, second_hand.scores, second_hand.total) == (False, {}, 84.10)
-    assert "second hand" in second_hand.notes[0]
+    assert (second_hand.certainty, second_hand.means(), second_hand.score) == ("quoted", {}, 84.10)
+    assert "second hand" in second_hand.remarks[0]
     path = tmp_path / "external.csv"  # as 0.1.0 wrote it: other words than printed count as recalled
     path.write_text(",".join(published.COLUMNS) + "\ns,v,m,gad,80,1,printed\ns,v,m,ddi,80,1,heard\n")
     (old,) = published.read(path)
-    assert "recalled" in old.notes[0]
+    assert "recalled" in old.remarks[0]
 
 
 def test_each_source_keeps_its_own_figures_of_pubmedbert() -> None:
     gu, linkbert = ROWS["gu2021", "PubMedBERT"], ROWS["linkbert2022", "PubMedBERT"]
-    assert (gu.scores["jnlpba"], linkbert.scores["jnlpba"]) == (79.10, 80.06)
-    assert "80.06" in gu.notes[0]
-    assert "79.10" in linkbert.notes[0]
-    assert gu.certain
-    assert linkbert.certain
+    assert (gu.means()["jnlpba"], linkbert.means()["jnlpba"]) == (79.10, 80.06)
+    assert "80.06" in gu.remarks[0]
+    assert "79.10" in linkbert.remarks[0]
+    assert gu.certainty == published.PRINTED
+    assert linkbert.certainty == published.PRINTED
 
 
 def test_a_row_has_one_score_everywhere() -> None:
-    own = Result(
-        "0" * 12, "own", "0" * 64, "0" * 64, 1, Configuration("quick", "0" * 64, {}, "fp32", "blurb"), {}, {}, {}
-    )
+    own = RowScores("own", {}, Origin.STORE, Configuration("quick", "0" * 64, {}, "fp32", "blurb"))
     text = StringIO()
     Console(width=200, file=text).print(comparison([own]))
     for row in published.shipped():
-        expected = "" if row.total is None else f"{row.total:.2f}"
-        shown = ranking.of_published(row).values.get("score")
-        on_page = files.published(row).score
+        expected = "" if row.score is None else f"{row.score:.2f}"
+        shown = ranking.of_row(row).values.get("score")
+        on_page = entry_of(row).score
         assert ("" if shown is None else f"{shown:.2f}") == expected
         assert ("" if on_page is None else f"{on_page.mean:.2f}") == expected
         (line,) = (
@@ -135,5 +133,5 @@ def test_a_row_has_one_score_everywhere() -> None:
 
 
 def test_gad_of_pubmedbert_is_that_of_its_source() -> None:
-    assert ROWS["gu2021", "PubMedBERT"].scores["gad"] == 83.96
-    assert ROWS["linkbert2022", "PubMedBERT"].scores["gad"] == 82.34
+    assert ROWS["gu2021", "PubMedBERT"].means()["gad"] == 83.96
+    assert ROWS["linkbert2022", "PubMedBERT"].means()["gad"] == 82.34

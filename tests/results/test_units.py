@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from blurb.results.rows import gather
 
 from blurb import formulations, metrics, tasks
 from blurb.leaderboard import ranking
 from blurb.metrics.counts import aligned, mistakes, score_of, unit_counts
-from blurb.results import predictions
+from blurb.results import from_store, predictions
 from blurb.runs import rows
 from blurb.runs.store import Store
 from blurb.statistics import bootstrap
@@ -57,12 +56,12 @@ def test_the_interval_is_around_the_metric(
         columns["majority"], columns["scores"] = columns["gold"], [None] * (2 * size)
         played.finish(store, "m", trial, formulation, columns)
     rows.write(store, fakes.row("m", *trials))
-    (row,) = gather(store)
+    (row,) = from_store.read(store)
     found = predictions.load(row.records[name])
     assert found is not None
     assert found.scores.tolist() == pytest.approx(row.values(name), abs=1e-6)
     assert bootstrap.spread(found, name, 50).mean == pytest.approx(row.means()[name], abs=1e-6)
-    assert ranking.of_result(row).values[name] == pytest.approx(row.means()[name], abs=1e-6)
+    assert ranking.of_row(row).values[name] == pytest.approx(row.means()[name], abs=1e-6)
 
 
 def test_every_metric_is_that_of_a_task() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from blurb.errors import DamageWarning
-from blurb.results.rows import gather
+from blurb.results import from_store
 from blurb.runs import rows
 from blurb.runs.rows import Row
 from blurb.runs.store import Store, write_json
@@ -66,7 +66,7 @@ def test_an_old_row_of_two_tokenizers_is_two_rows(tmp_path: Path) -> None:
     for planned in (first, second):
         finish(store, "m", planned, 0.5)
     _of_53549ab(store, row("m", first, second), "0" * 12)
-    found = {one.tokenizer: set(one.records) for one in gather(store)}
+    found = {one.tokenizer: set(one.records) for one in from_store.read(store)}
     assert found == {"a": {"gad"}, "b": {"ddi"}}
     rows.write(store, replace(row("m", trial("hoc", tokenizer="b")), tokenizer="b"))
     assert {one.tokenizer: set(one.trials) for one in rows.read(store)} == {"a": {"gad"}, "b": {"ddi", "hoc"}}
@@ -81,12 +81,12 @@ def test_old_rows_that_differ_in_their_note_alone_are_one(tmp_path: Path) -> Non
     _of_53549ab(store, row("m", *planned[:2]), "0" * 12)
     reworded = replace(CONFIGURATION, note="other words")
     _of_53549ab(store, row("m", planned[2], configuration=reworded), "1" * 12)
-    (found,) = gather(store)
+    (found,) = from_store.read(store)
     assert found.seeds("gad") == (1, 2, 3)
 
 
 def test_the_golden_store_has_a_row_for_each_model_and_configuration() -> None:
-    found = gather(Store(GOLDEN))
+    found = from_store.read(Store(GOLDEN))
     names = [(one.model, one.configuration.text) for one in found]
     assert len(names) == len(set(names)) == 6  # 53549ab had 7: two for a note that was reworded
     golden = next(one for one in found if one.complete and one.model == "golden-encoder")
@@ -124,7 +124,7 @@ def test_a_damaged_row_is_told_and_the_others_stand(kind: str, tmp_path: Path) -
     bad = tmp_path / "m" / "rows" / f"{'0' * 12}.json"
     bad.write_bytes(DAMAGES[kind])
     with pytest.warns(DamageWarning, match=r"000000000000\.json") as told:
-        (found,) = gather(store)
+        (found,) = from_store.read(store)
     assert found.seeds("gad") == (1,)
     assert "left out" in str(told[0].message)
     rows.write(store, row("m", trial(seed=2)))  # and it stops no run
@@ -144,7 +144,7 @@ def test_a_damaged_row_is_put_together_from_its_trials(tmp_path: Path) -> None:
     file.write_text(file.read_text()[:100])
     with pytest.warns(DamageWarning, match=rf"{first.key}\.json could not be read and is now {first.key}\.damaged"):
         rows.write(store, replace(row("m", trial("gad")), tokenizer="t"))
-    (found,) = gather(store, lambda text: pytest.fail(text))
+    (found,) = from_store.read(store, lambda text: pytest.fail(text))
     assert set(found.records) == {"gad", "ddi"}  # the third has other weights
 
 
@@ -173,7 +173,7 @@ def test_a_damaged_trial_is_told_and_the_others_stand(tmp_path: Path) -> None:
     (paths[0] / "predictions.parquet").unlink()
     (paths[1] / "DONE.json").write_text('{"schema": 99, "sha256": {}}')
     told: list[str] = []
-    (found,) = gather(store, told.append)
+    (found,) = from_store.read(store, told.append)
     assert found.seeds("gad") == (3,)
     assert [str(path) in text for path, text in zip(paths[:2], told, strict=True)] == [True, True]
     assert "predictions.parquet" in told[0]
@@ -187,4 +187,4 @@ def test_what_is_no_row_is_never_read_as_one(tmp_path: Path) -> None:
     rows.write(store, row("m", trial()))
     shutil.copy(next((tmp_path / "m" / "rows").glob("*.json")), tmp_path / "m" / "rows" / "x.json")
     (tmp_path / "m" / "rows" / "0123456789abcdef.failed.json").write_text('{"message": "boom"}')
-    assert len(gather(store, lambda text: pytest.fail(text))) == 1
+    assert len(from_store.read(store, lambda text: pytest.fail(text))) == 1

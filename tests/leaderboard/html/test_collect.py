@@ -11,18 +11,19 @@ from pathlib import Path
 
 import click
 import pytest
-from blurb.results.rows import gather
 
 from blurb import models, tasks
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.errors import DataError
-from blurb.leaderboard.html import collect, files, intervals, pairwise
+from blurb.leaderboard.html import ablations as page_ablations
+from blurb.leaderboard.html import collect, intervals, pairwise
 from blurb.leaderboard.html.model import Page
 from blurb.leaderboard.html.provenance import made, public
 from blurb.leaderboard.html.render import render
 from blurb.protocols import protocol
-from blurb.results import comparison, predictions, published, tables
+from blurb.results import comparison, from_store, predictions, published, results_csv, tables
+from blurb.results.row_scores import DATASETS
 from blurb.results.score import blurb_score, type_means
 from blurb.runs import plan, rows
 from blurb.runs.engine import LocalEngine
@@ -57,7 +58,7 @@ def test_numbers_are_those_of_the_tables(folder: Path) -> None:
         line = lines[entry.model]
         shown = {**{name: one.test for name, one in entry.datasets.items()}, **entry.types}
         assert {name: f"{value.mean:.2f}" for name, value in shown.items()} == {
-            name: line[name] for name in (*tables.NAMES, *tables.TYPES) if line[name]
+            name: line[name] for name in (*DATASETS, *tasks.TYPES) if line[name]
         }
         assert (f"{entry.score.mean:.2f}" if entry.score else "") == line["score"]
         assert entry.complete == (line["complete"] == "yes")
@@ -68,7 +69,7 @@ def test_intervals_rest_on_what_is_there(folder: Path) -> None:
     good, _, single = board.entries
     assert {one.test.basis for one in good.datasets.values()} == {"both"}
     assert single.datasets["gad"].test.basis == "units"
-    row = next(row for row in gather(Store(folder / "runs")) if row.model == "good")
+    row = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     spreads = {}
     for name, one in good.datasets.items():
         found = predictions.load(row.records[name])
@@ -89,7 +90,12 @@ def test_a_file_gives_the_same_rows_with_intervals_over_seeds(folder: Path) -> N
     (board,) = collect(folder / "nothing", [folder / "results.csv"], with_published=False).boards
     (of_store,) = collect(folder / "runs", with_published=False).boards
     for entry, other in zip(board.entries, of_store.entries, strict=True):
-        assert (entry.kind, entry.model, entry.key, entry.detail) == ("file", other.model, other.key, other.detail)
+        assert (entry.kind, entry.model, entry.row.identity, entry.detail) == (
+            "file",
+            other.model,
+            other.row.identity,
+            other.detail,
+        )
         for name, one in entry.datasets.items():
             values = list(one.seeds.values())
             assert values == pytest.approx(list(other.datasets[name].seeds.values()), abs=1e-4)
@@ -113,11 +119,11 @@ def test_published_rows_stand_beside_real_ones_only(folder: Path, tmp_path: Path
     (board,) = collect(folder / "runs").boards
     shown = [entry for entry in board.entries if entry.kind == "published"]
     assert len(shown) == len(published.shipped())
-    entry = next(one for one in shown if one.model == "PubMedBERT" and one.detail == "gu2021")
+    entry = next(one for one in shown if one.model == "PubMedBERT" and one.row.source == "gu2021")
     assert entry.score is not None
     assert entry.score.mean == 81.16  # ACM Health 2021, Table 6
     row = next(one for one in published.shipped() if (one.model, one.source) == ("PubMedBERT", "gu2021"))
-    assert {kind: value.mean for kind, value in entry.types.items()} == pytest.approx(type_means(row.scores))
+    assert {kind: value.mean for kind, value in entry.types.items()} == pytest.approx(type_means(row.means()))
     store = Store(tmp_path / "demo")
     play(store, "m", {"gad": 0.8}, (1,), Configuration("demo", "0" * 64, {}, "fp32", "demo"))
     assert [board.suite for board in collect(tmp_path / "demo").boards] == ["demo"]
@@ -129,7 +135,7 @@ def test_pairs_are_judged_as_blurb_compare_does(folder: Path) -> None:
     (board,) = collect(folder / "runs", with_published=False).boards
     assert board.duels.with_units
     duel = board.duels.pairs[0]
-    first, other = (board.entries[place].side for place in (duel.first, duel.other))
+    first, other = (board.entries[place].row for place in (duel.first, duel.other))
     lines = {line.name: line for line in comparison.judge(first, other, "test", with_units=True)}
     for name, (half, p, reason) in zip(board.duels.names, duel.lines, strict=True):
         assert (p, reason) == (lines[name].p, lines[name].reason)
@@ -171,30 +177,30 @@ def test_a_file_that_is_none_is_refused(folder: Path, tmp_path: Path, change: ob
     path = tmp_path / "results.csv"
     path.write_text(change((folder / "results.csv").read_text()))  # type: ignore[operator]
     with pytest.raises(DataError, match=message):
-        files.results(path)
+        results_csv.read(path)
 
 
 def test_a_leaderboard_csv_is_no_results_csv(folder: Path) -> None:
     with pytest.raises(DataError, match=r"no results\.csv"):
-        files.results(folder / "leaderboard.csv")
+        results_csv.read(folder / "leaderboard.csv")
 
 
 def test_ablations_are_read_as_they_were_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no CSV files"):
-        files.ablations(tmp_path)
+        page_ablations.read(tmp_path)
     from blurb.analysis import ablation_tables, ablations
 
     grid = ablations.grid("tagging")
     found = ablation_tables.lines(grid, [None] * len(grid.cells), grid.datasets)
     ablation_tables.write(grid, found, tmp_path, "A caption.")
-    (one,) = files.ablations(tmp_path)
+    (one,) = page_ablations.read(tmp_path)
     assert (one.axis, tuple(one.tasks)) == ("tagging", grid.datasets)
     assert [cell for cell, _ in one.lines] == [cell.text for cell in grid.cells]
     for cell, (_, lines) in zip(grid.cells, one.lines, strict=True):
         assert {task: float(line["published"]) for task, line in lines.items()} == dict(cell.published)
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="no table of blurb ablate"):
-        files.ablations(tmp_path)
+        page_ablations.read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +220,7 @@ def test_the_command_asks_for_originals_where_they_are_needed(
     settings = {"head": "linear", "pooling": "cls", "max_train": 0, "max_eval": 0, "relation_input": strategy}
     configuration = Configuration("mine@12345678", "0" * 64, {}, "fp32", suite)
     play(Store(tmp_path), "m", {task: 0.8}, seeds=[1], configuration=configuration, settings=settings)
-    (row,) = gather(Store(tmp_path))
+    (row,) = from_store.read(Store(tmp_path))
     words = shlex.split(made(row).command)
     assert ("--raw" in words and words[words.index("--raw") + 1] == "RAW") == needed
     assert words[words.index("--protocol") + 1] == "PROTOCOL.toml"
@@ -230,22 +236,28 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
     )  # fmt: skip
     (outcome,) = plan.run([plan.prepare(request)], LocalEngine(), lambda outcome: None, lambda job, news: None)
     assert outcome.message == ""
-    (row,) = gather(Store(tmp_path))
+    (row,) = from_store.read(Store(tmp_path))
     (part,) = made(row).parts
     assert part.units == 4
     assert part.cut is not None
     assert part.cut > 0  # no pair of sentences fits 16 sub-tokens
     assert part.seconds is not None
+    dataset = row.datasets["biosses"]
     record = row.records["biosses"][1]
     older = replace(record, provenance={**record.provenance, "facts": {"train_truncated": 7}})
-    (part,) = made(replace(row, records={"biosses": {1: older}})).parts
+    (part,) = made(
+        replace(row, datasets={"biosses": replace(dataset, runs={1: replace(dataset.runs[1], record=older)})})
+    ).parts
     assert part.cut == 7
 
 
 def test_many_rows_are_not_all_set_side_by_side(folder: Path) -> None:
     (board,) = collect(folder / "runs", with_published=False).boards
     single = board.entries[-1]
-    rows = [*board.entries[:2], *(replace(single, model=f"single {number}") for number in range(60))]
+    rows = [
+        *board.entries[:2],
+        *(replace(single, row=replace(single.row, model=f"single {number}")) for number in range(60)),
+    ]
     found = pairwise.duels(rows, ["gad"])
     assert {place for pair in found.pairs for place in (pair.first, pair.other)} == set(range(pairwise.MOST))
     assert (len(found.pairs), found.left_out) == (190, 42)
@@ -259,11 +271,11 @@ def test_rows_that_differ_in_their_weights_alone_are_told_apart(tmp_path: Path) 
     for number, weights in enumerate(("a" * 64, "b" * 64)):
         play(store, "m", {"gad": 0.8}, seeds=[number], weights=weights, row_weights=weights)
     (found,) = collect(tmp_path / "runs", with_published=False).boards
-    assert sorted(entry.label for entry in found.entries) == ["m · quick fp32 aaaaaaaa", "m · quick fp32 bbbbbbbb"]
+    assert sorted(entry.label for entry in found.entries) == ["m · quick aaaaaaaaaaaa", "m · quick bbbbbbbbbbbb"]
 
 
 def test_the_command_is_one_that_blurb_run_takes(folder: Path) -> None:
-    row = next(row for row in gather(Store(folder / "runs")) if row.model == "good")
+    row = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     found = made(row)
     words = shlex.split(found.command)
     assert words[:2] == ["blurb", "run"]

@@ -1,0 +1,27 @@
+"""Rows of results with figures as asked for, which nothing was trained for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from blurb.results.row_scores import DatasetScores, Figure, Origin, RowScores, Run
+from blurb.runs.spec import Configuration
+from blurb.tasks import Split
+
+CONFIGURATION = Configuration("quick", "0" * 64, {}, "fp32", "blurb")
+
+
+def row(
+    model: str, scores: Mapping[str, Sequence[float]] | None = None, means: Mapping[str, float] | None = None,
+    split: Split = "test",
+) -> RowScores:  # fmt: skip
+    """A row of runs with seeds from 1, times 100, and of means without runs."""
+    datasets = {
+        task: DatasetScores(
+            task, metric="score", planned=len(values),
+            runs={seed: Run({split: {"score": Figure(value)}}) for seed, value in enumerate(values, 1)},
+        )
+        for task, values in (scores or {}).items()
+    }  # fmt: skip
+    datasets |= {task: DatasetScores(task, means={"test": mean}) for task, mean in (means or {}).items()}
+    return RowScores(model, datasets, Origin.RESULTS, CONFIGURATION)
