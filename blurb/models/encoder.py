@@ -21,7 +21,7 @@ from blurb.models.loading import capacity, encoder_of, is_causal, tokenizer_of
 from blurb.models.source import Source
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
-from blurb.training.linear_start import linear_start
+from blurb.training.linear_start import fold, linear_start
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
 from blurb.training.protocol import complete
@@ -117,6 +117,8 @@ class EncoderLearner(Learner):
         if chosen.head_init == "linear":
             self.facts["head_start"] = linear_start(self.trainer, features, targets, seed)
         history = self.trainer.fit(features, targets, chosen, seed, evaluate)
+        if chosen.head_init == "linear":
+            fold(network.head)
         self.facts.update(
             max_length=self.limit,
             micro_batch=self.trainer.micro_batch,
