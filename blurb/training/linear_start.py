@@ -22,9 +22,9 @@ NEAR = 1e-10
 MOST = 50_000
 """Words of token tasks that the fit is made on: more of them add seconds and no digit."""
 STRENGTH = 0.05
-"""Of the penalty, a row: times the number of rows it is scikit-learn's `1 / C` of a logistic regression, and its `alpha`
-of a ridge. A weak one fits train so well that nothing is left to learn, and its large weights are undone by the first
-steps of the encoder (docs/results/protocol-study)."""
+"""Of the penalty, a row: times the number of rows it is scikit-learn's `1 / C` of a logistic regression and its
+`alpha` of a ridge. A weak one fits train so well that nothing is left to learn, and its large weights are undone by the
+first steps of the encoder (docs/results/protocol-study)."""
 
 
 class StandardisedLinear(nn.Linear):
