@@ -134,10 +134,13 @@ def command(
         picked = load_protocol(step.protocol, suite)
         return plan.prepare(dataclasses.replace(request, protocol=picked, seeds=step.seeds, tasks=some))
 
-    plans = [plan.prepare(request)] if budget is None else by_budget(budget, chosen, jobs, rung, err=not dry_run)
+    if budget is None:
+        plans, expected = [plan.prepare(request)], None
+    else:
+        plans, expected = by_budget(budget, chosen, jobs, rung, err=not dry_run)
     if dry_run:
         list_trials(plans)
-    plans, expected = announce(plans, jobs, dry_run)
+    plans, expected = announce(plans, jobs, dry_run, expected)
     if dry_run:
         return
     (planned,) = plans
