@@ -22,7 +22,7 @@ from blurb.heads import heads
 from blurb.heads._base import Problem
 from blurb.heads._spec import parse
 from blurb.heads.linear import decide
-from blurb.inputs.cache import cached
+from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features, Ragged
 from blurb.models._base import History, Learner, Progress, Units
 from blurb.models.frozen import LAYERS, Frozen, fingerprint
@@ -246,9 +246,11 @@ class ProbeLearner(Learner):
         found: list[Features] = []
         wholes: list[Features] = []
         count = len(self.formulation.frozen_features(units.rows[:1], self.tokenizer, self.limit))
+        # Only where the frozen encoder reads what a fine-tuned one does, they share it.
+        shared = type(self.formulation).frozen_features is Formulation.frozen_features
         for part in range(count):
-            key = {"units": units.key, "tokenizer": self.tokenizer.hash, "max_length": self.limit}
-            if count > 1:
+            key = features_key(units.key, self.tokenizer.hash, self.limit)
+            if not shared:
                 key["part"] = part
 
             def build(part: int = part) -> Features:
