@@ -72,8 +72,11 @@ class Request:
 
     def row(self, source: Source) -> Row:
         """The row of a model, without trials yet."""
-        recipe = RECIPES[self.learner(source)]
-        return Row(source.name, source.weights, source.tokenizer, recipe, self.configuration(source), {}, {})
+        learner = self.learner(source)
+        return Row(
+            source.name, source.weights, source.tokenizer, RECIPES[learner], self.configuration(source), {}, {},
+            learner=PROBE if learner == PROBE else "",
+        )  # fmt: skip
 
     def row_key(self, source: Source) -> str:
         """The key of that row."""
