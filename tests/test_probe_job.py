@@ -81,7 +81,7 @@ def test_what_it_refuses_comes_before_anything_is_run(tmp_path: Path, monkeypatc
         (["--set", "lr=1e-4"], "lr does not concern a probe"),
         (["--pooling", "mean"], "pooling does not concern a probe"),
         (["--head", "bilstm"], "its head is linear or crf"),
-        (["--head", "crf"], "'crf' does not serve chemprot"),
+        (["--head", "crf"], "'crf' (--head) does not serve chemprot"),
     ):
         result = blurb(*arguments)
         assert result.exit_code != 0

@@ -33,7 +33,7 @@ from blurb.training.chain_fit import Chained, fit_chain
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear import Design, Fit, moments, solve
 from blurb.training.protocol import complete
-from blurb.training.settings import Settings
+from blurb.training.settings import Settings, Where, shown, unsaid
 
 log = logging.getLogger(__name__)
 Ints = npt.NDArray[np.int64]
@@ -50,15 +50,19 @@ within train: the standard error of an accuracy of 70 % is above 3 points there,
 FOLDS = 5
 
 
-def check(formulation: Formulation, settings: Settings) -> None:
-    """SettingsError if a head is no linear model, or does not serve the task."""
+def check(formulation: Formulation, settings: Settings, where: Where = unsaid) -> None:
+    """SettingsError if a head is no linear model, or does not serve the task.
+
+    :param where: where the settings come from, for the message
+    """
     head, _ = parse(heads, settings.head)
+    named = shown(settings, "head", where)
     if all(head is not heads.get(name) for name in HEADS):
         raise SettingsError(
-            f"A probe fits linear models: its head is {' or '.join(HEADS)} (NER and PICO), not '{settings.head}'."
+            f"A probe fits linear models: its head is {' or '.join(HEADS)} (NER and PICO), not {named}."
         )
     if formulation.kind not in head.kinds:
-        raise SettingsError(f"The head '{settings.head}' does not serve {formulation.task.name} ({formulation.kind}).")
+        raise SettingsError(f"The head {named} does not serve {formulation.task.name} ({formulation.kind}).")
 
 
 @dataclass(frozen=True)
