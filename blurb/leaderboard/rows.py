@@ -28,6 +28,8 @@ class Result:
     :param records: task -> seed -> finished trial
     :param planned: task -> seeds that the row is to have
     :param families: task -> hash that its trials share, the seed left out
+    :param learner: what learned, a key of `blurb.runs.spec.RECIPES`: rows of a probe and fine-tuned ones are never
+        compared
     """
 
     key: str
@@ -39,6 +41,7 @@ class Result:
     records: Mapping[str, Mapping[int, Record]]
     planned: Mapping[str, tuple[int, ...]]
     families: Mapping[str, str]
+    learner: str
 
     def values(self, task: str, split: str = "test", baseline: bool = False) -> list[float]:
         """Score of each seed, times 100; `baseline` gives what the majority gets there."""
@@ -91,12 +94,6 @@ class Result:
             if record.provenance["data_verdict"] != "identical"
         }
         return "; ".join(f"{name} {verdict}" for name, verdict in sorted(doubtful.items())) or "verified"
-
-    @property
-    def learner(self) -> str:
-        """What learned, a key of `blurb.runs.spec.RECIPES`: rows of a probe and fine-tuned ones are never compared."""
-        records = (record for seeds in self.records.values() for record in seeds.values())
-        return next((record.trial.kind for record in records), kind_of(self.weights))
 
     @property
     def note(self) -> str:
@@ -173,4 +170,6 @@ def _result(store: Store, row: Row, tell: Tell) -> Result:
                     tell(left_out(path, damage))
     planned = {task: tuple(sorted(seeds)) for task, seeds in row.trials.items()}
     made = row.key, row.model, row.weights, row.tokenizer, row.recipe, row.configuration
-    return Result(*made, records, planned, row.families)
+    done = (record.trial.kind for seeds in records.values() for record in seeds.values())
+    learner = row.learner or next(done, kind_of(row.weights))  # a row of before may not say it, and its trials do
+    return Result(*made, records, planned, row.families, learner)
