@@ -10,6 +10,9 @@ from click.testing import CliRunner, Result
 from blurb.cli import cli
 from blurb.results import from_store
 from blurb.results.leaderboard_csv import read_lines
+from blurb.errors import TrainingError
+from blurb.models.probe import ProbeLearner
+from blurb.runs import rows
 from blurb.runs.store import Store
 
 RUN = ("run", "scratch:tiny", "--suite", "demo", "--protocol", "probe", "--device", "cpu", "--precision", "fp32")
@@ -35,6 +38,29 @@ def test_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (tmp_path / "results.csv").read_bytes() == before
 
 
+def test_a_row_of_probes_that_all_failed_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What learned is known of what was planned; it was asked of finished trials alone."""
+
+    def fit(*given: object) -> None:
+        raise TrainingError("none of this")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ProbeLearner, "fit", fit)
+    result = CliRunner().invoke(cli, [RUN[0], "baseline:majority", *RUN[1:], "--tasks", "gad"])
+    assert result.exit_code == 1
+    store = Store(tmp_path / "runs")
+    found = {row.model: from_store._row(store, row, pytest.fail) for row in rows.read(store)}
+    assert {name: (row.learner, len(row.records)) for name, row in found.items()} == {
+        "scratch:tiny": ("probe", 0), "baseline:majority": ("baseline", 1),
+    }  # fmt: skip
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert blurb("--tasks", "gad").exit_code == 0
+    assert [(row.model, row.learner) for row in from_store.read(store)] == [
+        ("baseline:majority", "baseline"), ("scratch:tiny", "probe"),
+    ]  # fmt: skip
+
+
 @pytest.mark.slow
 def test_the_demo_has_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -55,7 +81,7 @@ def test_what_it_refuses_comes_before_anything_is_run(tmp_path: Path, monkeypatc
         (["--set", "lr=1e-4"], "lr does not concern a probe"),
         (["--pooling", "mean"], "pooling does not concern a probe"),
         (["--head", "bilstm"], "its head is linear or crf"),
-        (["--head", "crf"], "'crf' does not serve chemprot"),
+        (["--head", "crf"], "'crf' (--head) does not serve chemprot"),
     ):
         result = blurb(*arguments)
         assert result.exit_code != 0

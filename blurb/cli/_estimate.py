@@ -20,16 +20,20 @@ if TYPE_CHECKING:
 COLUMNS = ("task", "trials", "time", "between", "memory", "disk")
 
 
-def announce(planned: Sequence[Planned], jobs: int, dry_run: bool) -> tuple[list[Planned], Estimate | None]:
+def announce(
+    planned: Sequence[Planned], jobs: int, dry_run: bool, found: Estimate | None = None
+) -> tuple[list[Planned], Estimate | None]:
     """Says what the trials will take, on stderr or with a dry run on stdout; the plans with the times in them.
 
     An estimate is a service: whatever breaks it breaks the trial too, which then says so, or it is a mistake of the
     estimate, and no reason not to train.
+
+    :param found: what they were predicted to take, where a budget asked for that already
     """
     from blurb.runs import cost
 
     try:
-        found = cost.estimate(planned, jobs)
+        found = found or cost.estimate(planned, jobs)
     except Exception as error:  # noqa: BLE001
         click.secho(f"No estimate: {_reason(error)}", fg="yellow", err=True)
         return list(planned), None
@@ -70,8 +74,8 @@ def show(found: Estimate, store: Path, err: bool) -> None:
 
 def by_budget(
     text: str, tasks: Sequence[Task], jobs: int, prepare: Callable[[Rung, Sequence[Task]], Planned], err: bool
-) -> list[Planned]:
-    """The plan that the budget buys, after saying so and what the other rungs would take.
+) -> tuple[list[Planned], Estimate]:
+    """The plan that the budget buys and what it is predicted to take, after saying so and what other rungs would take.
 
     A rung that the settings or the model do not go with is named and left out.
 
@@ -110,11 +114,11 @@ def by_budget(
     rung = ladder[choice.rung]
     if choice.whole:
         click.echo(f"Budget {text}: {rung.name}.", err=err)
-        return [plans[choice.rung]]
+        return [plans[choice.rung]], found[choice.rung]
     left = [task.name for task in tasks if task.name not in choice.tasks]
     click.echo(f"Budget {text}: {rung.name}, on {','.join(choice.tasks)}; no time for {','.join(left)}.", err=err)
     inside = {task.name: task for task in tasks}
-    return [prepare(rung, [inside[name] for name in choice.tasks])]
+    return [prepare(rung, [inside[name] for name in choice.tasks])], found[choice.rung].of(choice.tasks)
 
 
 def duration_of(found: Estimate) -> str:

@@ -67,18 +67,22 @@ def machine_options(command: F) -> F:
     return command
 
 
-def changes(overrides: tuple[str, ...], **given: str | None) -> dict[str, Any]:
-    """`--set KEY=VALUE` and its shorthands as typed settings, heads and poolings in their one spelling."""
+def changes(overrides: tuple[str, ...], **given: str | None) -> tuple[dict[str, Any], dict[str, str]]:
+    """`--set KEY=VALUE` and its shorthands as typed settings, heads and poolings in their one spelling.
+
+    Also the shorthand that a setting was given with: messages name what was typed.
+    """
     from blurb import heads
     from blurb.heads._spec import canonical
     from blurb.protocols import settings
 
     named = {key: value for key, value in given.items() if value is not None}
-    found = settings.parse_overrides({**_pairs(overrides), **named})
+    options = {name: f"--{name.replace('_', '-')}" for name in named}
+    found = settings.parse_overrides({**_pairs(overrides), **named}, options)
     for kind, registry in (("head", heads.heads), ("pooling", heads.poolings)):
         if kind in found:
             found[kind] = canonical(registry, found[kind])
-    return found
+    return found, options
 
 
 def _pairs(overrides: tuple[str, ...]) -> dict[str, str]:

@@ -81,7 +81,7 @@ def command(
     grid = ablations.grid(axis)
     chosen = tasks.select(grid.datasets if selection is None else selection)
     _check_axis(grid, chosen)
-    common = changes(overrides)
+    common, _ = changes(overrides)
     for key in grid.cells[0].settings:
         if key in common:
             raise SettingsError(f"--set {key}: the axis '{axis}' fixes it in every cell.")
@@ -101,8 +101,8 @@ def command(
     requests = [
         plan.Request(
             sources=[learner], tasks=chosen, protocol=loaded, data=folder, store=output, device=device,
-            overrides={**common, **cell.settings}, seeds=seeds, suite=suite, raw=raw,
-            precision=resolved,
+            overrides={**common, **cell.settings}, options=dict.fromkeys(cell.settings, f"--axis {axis}"),
+            seeds=seeds, suite=suite, raw=raw, precision=resolved,
         )
         for cell in grid.cells
     ]  # fmt: skip

@@ -103,7 +103,9 @@ def command(
         if relation_input not in (None, "dummify", "dummy-tokens"):
             raise SettingsError(f"--dummy-tokens is for dummies; not for --relation-input {relation_input}.")
         relation_input = "dummy-tokens"
-    changed = changes(overrides, head=head, pooling=pooling, tagging=tagging, relation_input=relation_input)
+    changed, options = changes(overrides, head=head, pooling=pooling, tagging=tagging, relation_input=relation_input)
+    if dummy_tokens:
+        options["relation_input"] = "--dummy-tokens"
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
     if name and len(models) > 1:
@@ -126,18 +128,20 @@ def command(
     plan.check_names(sources)
     request = plan.Request(
         sources=sources, tasks=chosen, protocol=loaded, data=folder, store=output, device=device, overrides=changed,
-        precision=resolved, seeds=seeds, suite=suite,
-        raw=raw, track=track or "",
+        options=options, precision=resolved, seeds=seeds, suite=suite, raw=raw, track=track or "",
     )  # fmt: skip
 
     def rung(step: Rung, some: Sequence[Task]) -> Planned:
         picked = load_protocol(step.protocol, suite)
         return plan.prepare(dataclasses.replace(request, protocol=picked, seeds=step.seeds, tasks=some))
 
-    plans = [plan.prepare(request)] if budget is None else by_budget(budget, chosen, jobs, rung, err=not dry_run)
+    if budget is None:
+        plans, expected = [plan.prepare(request)], None
+    else:
+        plans, expected = by_budget(budget, chosen, jobs, rung, err=not dry_run)
     if dry_run:
         list_trials(plans)
-    plans, expected = announce(plans, jobs, dry_run)
+    plans, expected = announce(plans, jobs, dry_run, expected)
     if dry_run:
         return
     (planned,) = plans

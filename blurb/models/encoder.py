@@ -20,31 +20,38 @@ from blurb.models._base import History, Learner, Progress, Units
 from blurb.models.loading import capacity, encoder_of, is_causal, tokenizer_of
 from blurb.models.source import Source
 from blurb.protocols.protocol import complete
-from blurb.protocols.settings import OWN, Settings
+from blurb.protocols.settings import OWN, Settings, Where, shown, unsaid
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
-from blurb.training.linear_start import linear_start
+from blurb.training.linear_start import fold, linear_start
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
 from blurb.training.stability import prepare
 
 
-def check(source: Source, formulation: Formulation, settings: Settings) -> None:
-    """SettingsError if head, pooling, task and tokenizer cannot work together; costs no training."""
+def check(source: Source, formulation: Formulation, settings: Settings, where: Where = unsaid) -> None:
+    """SettingsError if head, pooling, task and tokenizer cannot work together; costs no training.
+
+    :param where: where the settings come from, for the message
+    """
     head, _ = parse(heads, settings.head)
+    named = shown(settings, "head", where)
     if not issubclass(head, Head):
         raise SettingsError(f"{settings.head} is not a subclass of blurb.heads.Head.")
     if formulation.kind not in head.kinds:
-        raise SettingsError(f"The head '{settings.head}' does not serve {formulation.task.name} ({formulation.kind}).")
+        raise SettingsError(f"The head {named} does not serve {formulation.task.name} ({formulation.kind}).")
     if settings.head_init == "linear" and head is not heads.get("linear"):
-        raise SettingsError(f"head_init=linear fits the head 'linear' and no other (got '{settings.head}').")
+        raise SettingsError(
+            f"The head_init {shown(settings, 'head_init', where)} fits the head 'linear' and no other, not {named}. "
+            "Let that head start at random: --set head_init=random"
+        )
     if formulation.pooled and not head.reads_sequence:
         reason = _unfit(parse(poolings, settings.pooling)[0], formulation, source)
         if reason:
             fit = [name for name in poolings.names() if not _unfit(poolings.get(name), formulation, source)]
             raise SettingsError(
-                f"The pooling '{settings.pooling}' cannot work on {formulation.task.name} with {source.name}: "
-                f"{reason}. Possible for pooling: {' or '.join(fit)}."
+                f"The pooling {shown(settings, 'pooling', where)} cannot work on {formulation.task.name} with "
+                f"{source.name}: {reason}. Possible for pooling: {' or '.join(fit)}."
             )
 
 
@@ -117,6 +124,8 @@ class EncoderLearner(Learner):
         if chosen.head_init == "linear":
             self.facts["head_start"] = linear_start(self.trainer, features, targets, seed)
         history = self.trainer.fit(features, targets, chosen, seed, evaluate)
+        if chosen.head_init == "linear":
+            fold(network.head)
         self.facts.update(
             max_length=self.limit,
             micro_batch=self.trainer.micro_batch,

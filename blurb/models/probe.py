@@ -22,7 +22,7 @@ from blurb.heads import heads
 from blurb.heads._base import Problem
 from blurb.heads._spec import parse
 from blurb.heads.linear import decide
-from blurb.inputs.cache import cached
+from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features, Ragged
 from blurb.models._base import History, Learner, Progress, Units
 from blurb.models.frozen import LAYERS, Frozen, fingerprint
@@ -30,7 +30,7 @@ from blurb.models.loading import capacity, encoder_of, tokenizer_of
 from blurb.models.source import Source
 from blurb.models.vectors import Half, stored
 from blurb.protocols.protocol import complete
-from blurb.protocols.settings import Settings
+from blurb.protocols.settings import Settings, Where, shown, unsaid
 from blurb.training.chain_fit import Chained, fit_chain
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear import Design, Fit, moments, solve
@@ -50,15 +50,19 @@ within train: the standard error of an accuracy of 70 % is above 3 points there,
 FOLDS = 5
 
 
-def check(formulation: Formulation, settings: Settings) -> None:
-    """SettingsError if a head is no linear model, or does not serve the task."""
+def check(formulation: Formulation, settings: Settings, where: Where = unsaid) -> None:
+    """SettingsError if a head is no linear model, or does not serve the task.
+
+    :param where: where the settings come from, for the message
+    """
     head, _ = parse(heads, settings.head)
+    named = shown(settings, "head", where)
     if all(head is not heads.get(name) for name in HEADS):
         raise SettingsError(
-            f"A probe fits linear models: its head is {' or '.join(HEADS)} (NER and PICO), not '{settings.head}'."
+            f"A probe fits linear models: its head is {' or '.join(HEADS)} (NER and PICO), not {named}."
         )
     if formulation.kind not in head.kinds:
-        raise SettingsError(f"The head '{settings.head}' does not serve {formulation.task.name} ({formulation.kind}).")
+        raise SettingsError(f"The head {named} does not serve {formulation.task.name} ({formulation.kind}).")
 
 
 @dataclass(frozen=True)
@@ -246,9 +250,11 @@ class ProbeLearner(Learner):
         found: list[Features] = []
         wholes: list[Features] = []
         count = len(self.formulation.frozen_features(units.rows[:1], self.tokenizer, self.limit))
+        # Only where the frozen encoder reads what a fine-tuned one does, they share it.
+        shared = type(self.formulation).frozen_features is Formulation.frozen_features
         for part in range(count):
-            key = {"units": units.key, "tokenizer": self.tokenizer.hash, "max_length": self.limit}
-            if count > 1:
+            key = features_key(units.key, self.tokenizer.hash, self.limit)
+            if not shared:
                 key["part"] = part
 
             def build(part: int = part) -> Features:

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,8 @@ VERSION = 1
 KIND = "vectors"
 LIMIT = 10_000_000_000
 """Bytes of all entries together; those whose last use is longest ago go first."""
+LOCK = ".lock"
+"""File that is held while entries are removed or given their place."""
 Half = npt.NDArray[np.float16]
 Fill = Callable[[Sequence[Half]], None]
 
@@ -41,7 +44,8 @@ def stored(key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: F
     found = _read(path, text, shapes)
     if found is not None:
         return found, ""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # By no process id: those of two containers that share the cache may be alike.
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         arrays = _reserve(aside, shapes)
     except OSError as error:
@@ -49,19 +53,37 @@ def stored(key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: F
         return _in_memory(shapes, fill), f"held in memory, as the cache cannot keep them: {error.strerror or error}"
     try:
         fill(arrays)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+    try:
         for array in arrays:
             if isinstance(array, np.memmap):
                 array.flush()
         (aside / "key.json").write_text(text, encoding="utf-8")
-        shutil.rmtree(path, ignore_errors=True)  # what stands there is damaged, or another process was quicker
-        aside.rename(path)
+        theirs = _keep(aside, path, text, shapes)
     except OSError as error:  # the arrays are whole and stay readable until they are let go
         shutil.rmtree(aside, ignore_errors=True)
         return arrays, f"not kept in the cache: {error.strerror or error}"
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-    return arrays, ""
+    return theirs or arrays, ""
+
+
+def _keep(aside: Path, path: Path, text: str, shapes: Sequence[tuple[int, int]]) -> list[Half] | None:
+    """Gives a finished entry its place; returns that of another process instead, if it was quicker.
+
+    That one stays as it is: the other process, or a third, may have it mapped.
+    """
+    with FileLock(path.parent / LOCK):
+        theirs = _read(path, text, shapes)
+        if theirs is None:
+            shutil.rmtree(path, ignore_errors=True)  # what stands there is damaged
+            aside.rename(path)
+        else:
+            shutil.rmtree(aside, ignore_errors=True)
+        return theirs
 
 
 def _in_memory(shapes: Sequence[tuple[int, int]], fill: Fill) -> list[Half]:
@@ -94,9 +116,8 @@ def _reserve(aside: Path, shapes: Sequence[tuple[int, int]]) -> list[Half]:
     if wanted > LIMIT:
         raise OSError(f"they would take {wanted / 1e9:.1f} GB of the {LIMIT / 1e9:.0f} GB that the cache may have")
     aside.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(aside.parent / ".lock"):
+    with FileLock(aside.parent / LOCK):
         trim(LIMIT - wanted)
-        shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir()
         arrays = []
         for number, shape in enumerate(shapes):

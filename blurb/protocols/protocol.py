@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -63,6 +63,14 @@ class Protocol:
         values.update(self.per_task.get(task.name, {}))
         values.update(overrides)
         return Settings(**values)
+
+    def where(self, task: tasks.Task, setting: str) -> str:
+        """Where the value of a setting comes from, for messages."""
+        if setting in self.per_task.get(task.name, {}):
+            return f"protocol {self.name}, task {task.name}"
+        if setting in self.everywhere or (setting == "lr" and self.lr_by_size is not None):
+            return f"protocol {self.name}"
+        return "by default"
 
     def seeds(self, task: tasks.Task, count: int | None = None) -> tuple[int, ...]:
         """The seeds of a task; `count` (`--seeds N`) means 1..N."""
@@ -185,9 +193,9 @@ def _learner(content: Mapping[str, Any], where: str) -> str:
     return str(learner)
 
 
-def check_probe(values: Mapping[str, Any], where: str) -> None:
+def check_probe(names: Iterable[str], where: str) -> None:
     """SettingsError for a setting that only fine-tuning has: it would change nothing, and look as if it did."""
-    for key in values:
+    for key in names:
         if key not in PROBE_FIELDS:
             raise SettingsError(
                 f"{where}: {key} does not concern a probe, which trains no encoder; it has {', '.join(PROBE_FIELDS)}."

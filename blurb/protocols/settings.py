@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +101,10 @@ PROBE_FIELDS = (
     "document_unit",
 )  # fmt: skip
 """The settings that concern a probe (`blurb.models.probe`)."""
+Where = Callable[[str], str]
+"""Setting -> where its value comes from: an option, a protocol; "" where that is not known."""
+SET = "--set"
+"""The option of a setting that has none of its own."""
 OWN = -1.0
 """An `encoder_dropout` that leaves the checkpoint's own."""
 MOST = 1e300
@@ -113,6 +117,17 @@ def limits(settings: Mapping[str, Any], split: str, seed: int) -> tuple[int, int
     if split == "train":
         return settings["max_train"], seed
     return settings["max_eval"], settings.get("eval_seed", 0) or seed
+
+
+def unsaid(name: str) -> str:
+    """A `Where` that knows nothing."""
+    return ""
+
+
+def shown(settings: Settings, name: str, where: Where) -> str:
+    """The value of a setting as a message shows it, `'crf' (--head)`."""
+    place = where(name)
+    return f"'{getattr(settings, name)}'" + (f" ({place})" if place else "")
 
 
 def typed(name: str, value: Any, where: str) -> Any:
@@ -130,13 +145,16 @@ def typed(name: str, value: Any, where: str) -> Any:
     raise SettingsError(f"{where}: {name} must be {expected}, not {repr(value)[:60]}.")
 
 
-def parse_overrides(pairs: Mapping[str, str]) -> dict[str, Any]:
-    """`--set key=value` as typed settings; the value is read as TOML, a bare word as text."""
+def parse_overrides(pairs: Mapping[str, str], options: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """`--set key=value` as typed settings; the value is read as TOML, a bare word as text.
+
+    :param options: setting -> the option that it was given with, where that is not `--set`
+    """
     found: dict[str, Any] = {}
     for name, text in pairs.items():
         try:
             value: Any = tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError):  # no TOML; or thousands of digits, thousands of brackets
             value = text
-        found[name] = typed(name, value, "--set")
+        found[name] = typed(name, value, (options or {}).get(name, SET))
     return found

@@ -52,7 +52,8 @@ def _row(store: Store, row: Row, tell: Tell) -> RowScores:
         configuration=row.configuration,
         weights=row.weights,
         tokenizer=row.tokenizer,
-        learner=trials[0].kind if trials else kind_of(row.weights),
+        # A row of before may not say it, and its trials do.
+        learner=row.learner or (trials[0].kind if trials else kind_of(row.weights)),
         recipe=str(row.recipe),
         key=row.key,
         planned_seeds={task: tuple(sorted(seeds)) for task, seeds in row.trials.items()},

@@ -37,6 +37,7 @@ class Request:
     """What `blurb run` was asked, resolved.
 
     :param overrides: settings from the command line
+    :param options: setting -> the option that its override was given with, where that is not `--set`
     :param seeds: number of seeds, None for the protocol's
     :param precision: resolved
     :param raw: folder of the original releases, for the inputs that need them
@@ -52,6 +53,7 @@ class Request:
     precision: str
     device: str = "auto"
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
     seeds: int | None = None
     suite: str = "blurb"
     raw: Path | None = None
@@ -66,14 +68,23 @@ class Request:
         note = "" if self.learner(source) != protocol.learner == PROBE else protocol.note  # a baseline is no probe
         return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, note)
 
+    def where(self, task: Task, setting: str) -> str:
+        """Where the value of a setting comes from: the option that was typed, or the protocol."""
+        if setting in self.overrides:
+            return self.options.get(setting, settings_.SET)
+        return self.protocol.where(task, setting)
+
     def learner(self, source: Source) -> str:
         """The kind of learner, a key of `RECIPES`: a baseline is one under every protocol."""
         return source.kind if source.kind == "baseline" else self.protocol.learner
 
     def row(self, source: Source) -> Row:
         """The row of a model, without trials yet."""
-        recipe = RECIPES[self.learner(source)]
-        return Row(source.name, source.weights, source.tokenizer, recipe, self.configuration(source), {}, {})
+        learner = self.learner(source)
+        return Row(
+            source.name, source.weights, source.tokenizer, RECIPES[learner], self.configuration(source), {}, {},
+            learner=PROBE if learner == PROBE else "",
+        )  # fmt: skip
 
     def row_key(self, source: Source) -> str:
         """The key of that row."""
@@ -86,24 +97,31 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     :raises SettingsError: if model, head, inputs and task cannot work together
     """
     overrides = {**(point or {}), **request.overrides}
+    searched = (point or {}).keys() - request.overrides.keys()
     settings = request.protocol.settings(task, overrides, source.parameters)
     formulation = formulations.bind(task, asdict(settings))
     learner = request.learner(source)
+
+    def where(setting: str) -> str:
+        return f"search of protocol {request.protocol.name}" if setting in searched else request.where(task, setting)
+
     if learner == "encoder":
         from blurb.models.encoder import check
 
-        check(source, formulation, settings)
+        check(source, formulation, settings, where)
     elif learner == PROBE:
         from blurb.models import probe
 
-        protocol.check_probe(request.overrides, "--set")
-        probe.check(formulation, settings)
+        for setting in request.overrides:
+            protocol.check_probe([setting], where(setting))
+        probe.check(formulation, settings, where)
     origin = Origin(task.file or task.name, request.data)
     if formulation.needs_original:
         if request.raw is None:
             raise SettingsError(
                 f"The BLURB files of {task.name} hold dummies in the place of the entities; the relation input "
-                f"'{settings.relation_input}' needs their names: give the folder of the original release with --raw."
+                f"{settings_.shown(settings, 'relation_input', where)} needs their names: give the folder of the "
+                "original release with --raw."
             )
         origin = Origin(task.name, request.raw, original=True)
     concerning = relevant(settings, formulation, learner)

@@ -35,10 +35,14 @@ def identity(task: Task, settings: Mapping[str, Any]) -> dict[str, str]:
         name = text.split(",")[0].strip()
         if text and registry.is_plugin(name):
             found[setting] = _hash(registry.get(name), resolved(registry, text))
-    formulation = formulations.plugin(task)
-    if formulation is not None:
-        found[f"formulation {task.type}"] = _hash(formulation, {})
+    found[f"formulation {task.type}"] = of_formulation(task)
     return {setting: digest for setting, digest in found.items() if digest}
+
+
+def of_formulation(task: Task) -> str:
+    """Hash of the formulation of a task; "" for one of blurb's own."""
+    formulation = formulations.plugin(task)
+    return "" if formulation is None else _hash(formulation, {})
 
 
 def files() -> dict[str, dict[str, Path]]:

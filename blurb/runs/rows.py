@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from blurb import names
 from blurb.errors import BlurbError, StoreError, Tell, tell_damage
@@ -38,6 +39,7 @@ class Row:
     :param trials: task -> seed -> hash of the trial
     :param families: task -> hash that these trials share, the seed left out
     :param plugins: task -> `Trial.plugins` of its trials, where they have any
+    :param learner: `Trial.learner` of its trials, known before any is done; in a file only where it is not empty
     """
 
     model: str
@@ -48,6 +50,12 @@ class Row:
     trials: Mapping[str, Mapping[int, str]]
     families: Mapping[str, str]
     plugins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    learner: str = ""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What is stored."""
+        return {name: value for name, value in asdict(self).items() if value or name != "learner"}
 
     @property
     def key(self) -> str:
@@ -107,7 +115,7 @@ def write(store: Store, row: Row, tell: Tell = tell_damage) -> Row:
     old = {path for path, _ in there if path.stem not in rows}
     folder.mkdir(parents=True, exist_ok=True)
     for key in {row.key, *(other.key for path, other in there if path in old)}:
-        write_json(folder / f"{key}.json", {"schema": SCHEMA, **asdict(rows[key])})
+        write_json(folder / f"{key}.json", {"schema": SCHEMA, **rows[key].content})
     for path in old:  # only now: what they said stands in the new ones
         path.unlink()
     return rows[row.key]
@@ -187,7 +195,16 @@ def _said(error: Exception) -> str:
 def _check(row: Row, path: Path) -> None:
     """ValueError or a BlurbError if a field of a row is not what it must be."""
     made = row.configuration
-    texts = [row.weights, row.tokenizer, made.protocol, made.protocol_hash, made.precision, made.suite, made.note]
+    texts = [
+        row.weights,
+        row.tokenizer,
+        row.learner,
+        made.protocol,
+        made.protocol_hash,
+        made.precision,
+        made.suite,
+        made.note,
+    ]
     scalar = isinstance(made.overrides, dict) and all(
         isinstance(value, str | int | float) for value in made.overrides.values()
     )

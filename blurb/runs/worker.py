@@ -106,9 +106,20 @@ def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> Outco
 
 
 def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) -> tuple[list[dict[str, Any]], str]:
-    """The units of a split and what identifies them in the cache of features."""
+    """The units of a split and what identifies them in the cache of features.
+
+    :raises DataError: if there are none; every file has an example, so the formulation of a plug-in left all out
+    """
     rows = content.splits[split].to_list()  # ten times as fast as row by row
-    return formulation.units(rows), f"{content.hash} {split} {sorted(formulation.options.items())}"
+    units = formulation.units(rows)
+    if not units:
+        made = type(formulation)
+        raise DataError(
+            f"{made.__module__}.{made.__qualname__} makes no units of the {len(rows)} examples of {content.task.name}, "
+            f"{split}; there must be one at least."
+        )
+    key, code = f"{content.hash} {split} {sorted(formulation.options.items())}", plugins.of_formulation(content.task)
+    return units, f"{key} {code}" if code else key
 
 
 def _run(job: Job, store: Store, path: Path, reporter: Reporter) -> None:

@@ -154,6 +154,7 @@ def test_a_plot_without_matplotlib_is_refused_before_training(tmp_path: Path, mo
         ("pooling", ["--tasks", "chemprot"], "--raw"),
         ("tagging", ["--tasks", "gad"], "do not differ on gad"),
         ("tagging", ["--set", "tagging=io"], "fixes it in every cell"),
+        ("pooling", ["--tasks", "gad", "--protocol", "probe"], "--axis pooling: pooling does not concern a probe"),
         ("tagging", ["--plot", "tagging.jpg"], "not 'tagging.jpg'"),
         ("head", ["--tasks", "gad", "--dry-run", "--output", "/proc/x"], "--output: /proc/x cannot be written"),
     ],

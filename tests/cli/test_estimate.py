@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -11,8 +13,10 @@ from click.testing import CliRunner, Result
 from blurb.cli import cli
 from blurb.cli._estimate import show
 from blurb.errors import SettingsError
-from blurb.runs.cost import budget, calibration
+from blurb.runs import cost
+from blurb.runs.cost import Estimate, budget, calibration
 from blurb.runs.engine import threads_of
+from blurb.runs.plan import Planned
 from tests.runs.cost.settings import estimate, rates
 
 COMMON = ["run", "scratch:tiny", "--suite", "demo", "--device", "cpu", "--precision", "fp32"]
@@ -137,6 +141,32 @@ def test_a_budget_says_what_it_chose_and_what_the_others_take(
     some = run(*COMMON, "--tasks", "biosses,gad", "--budget", "180m", "--dry-run").stdout
     assert "Budget 180m: quick, on gad; no time for biosses." in some
     assert sum(line.startswith(" run") for line in some.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("given", "rungs"), [("10000h", None), ("180m", slice(2, None))])
+def test_the_rung_that_was_chosen_is_not_predicted_twice(
+    asked: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch, given: str, rungs: slice | None
+) -> None:
+    """Once a rung, also where only a part of the tasks fits; what is said is as if the rung had been named."""
+    made: list[int] = []
+    make = cost.estimate
+
+    def counted(planned: Sequence[Planned], *more: Any) -> Estimate:
+        made.append(len(planned))
+        return make(planned, *more)
+
+    if rungs is not None:
+        monkeypatch.setattr(budget, "LADDER", budget.LADDER[rungs])
+    monkeypatch.setattr(cost, "estimate", counted)
+    told = run(*COMMON, "--tasks", "biosses,gad", "--budget", given, "--dry-run").stdout
+    assert made == [1] * len(budget.LADDER)
+    (chosen,) = re.findall(r"^Budget \w+: (\w+)(?:, on (\w+))?", told, re.MULTILINE)
+    named = run(*COMMON, "--tasks", chosen[1] or "biosses,gad", "--protocol", chosen[0], "--dry-run").stdout
+
+    def sentence(text: str) -> str:
+        return re.search(r"\d+ trials?, 1 at a time: [^,]*,", text)[0]  # type: ignore[index]
+
+    assert sentence(told) == sentence(named)
 
 
 def test_a_rung_that_does_not_go_with_the_settings_is_named_and_left_out(asked: list[tuple[object, ...]]) -> None:

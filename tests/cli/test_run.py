@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -252,6 +253,48 @@ def test_bad_requests_are_refused_before_anything_is_written(
     assert isinstance(result.exception, BlurbError), result.output
     assert message in str(result.exception)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tasks", "hoc", "--protocol", "quick", "--head", "bilstm"],
+         "The head_init 'linear' (protocol quick@2, task hoc) fits the head 'linear' and no other, not "
+         "'bilstm' (--head). Let that head start at random: --set head_init=random"),
+        (["--tasks", "gad", "--set", "head_init=linear", "--set", "head=bilstm"],
+         "The head_init 'linear' (--set) fits the head 'linear' and no other, not 'bilstm' (--set)."),
+        (["--tasks", "hoc", "--protocol", "mine.toml"],
+         "The pooling 'mention' (protocol mine@HASH) cannot work on hoc with tiny: its inputs have no two entities."),
+        (["--tasks", "hoc", "--pooling", "mention"], "The pooling 'mention' (--pooling) cannot work on hoc with tiny"),
+        (["--tasks", "gad", "--head", "crf"], "The head 'crf' (--head) does not serve gad"),
+        (["--tasks", "hoc", "--protocol", "searched.toml"],
+         "The pooling 'mention' (search of protocol searched@HASH) cannot work on hoc with tiny: "),
+        (["--tasks", "hoc", "--protocol", "searched.toml", "--pooling", "entity-start"],
+         "The pooling 'entity-start' (--pooling) cannot work on hoc with tiny: "),
+        (["--tasks", "gad", "--protocol", "probe", "--pooling", "mean"],
+         "--pooling: pooling does not concern a probe"),
+        (["--tasks", "gad", "--protocol", "probe", "--set", "lr=1e-4"], "--set: lr does not concern a probe"),
+        (["--tasks", "gad", "--protocol", "probe", "--head", "crf"], "The head 'crf' (--head) does not serve gad"),
+        (["--tasks", "gad", "--protocol", "probe", "--set", "head=bilstm"], ", not 'bilstm' (--set)."),
+        (["--tasks", "gad", "--pooling", "3"], "--pooling: pooling must be a word, not 3."),
+        (["--tasks", "gad", "--relation-input", "3"], "--relation-input: relation_input must be a word, not 3."),
+        (["--tasks", "gad", "--set", "pooling=3"], "--set: pooling must be a word, not 3."),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_says_where_it_comes_from(
+    tmp_path: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from click.testing import CliRunner
+
+    from blurb.cli import cli
+    from blurb.errors import SettingsError
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text('[all]\npooling = "mention"\n')
+    (tmp_path / "searched.toml").write_text('[search]\npooling = ["mention"]\n')
+    result = CliRunner().invoke(cli, ["run", "scratch:tiny", "--name", "tiny", "--suite", "demo", *arguments])
+    assert isinstance(result.exception, SettingsError), result.output
+    assert message in re.sub(r"@[0-9a-f]{8}\b", "@HASH", str(result.exception))
 
 
 def test_a_broken_data_file_stops_the_command_with_file_and_line(tmp_path: Path) -> None:

@@ -77,6 +77,13 @@ def test_broken_xml_is_named(one_file: Callable[[str], Path], content: str, mess
         list(ddi.read(one_file(content), tasks.get("ddi"), "train"))
 
 
+def test_a_split_without_examples_is_named(one_file: Callable[[str], Path]) -> None:
+    """As in a file of BLURB's layout; `datasets` ended the command with its own words about keys that do not match."""
+    folder = one_file('<document id="D.d1"><sentence id="D.d1.s0" text="aaaa"/></document>')
+    with pytest.raises(DataError, match=r"the originals of ddi have no examples of train\."):
+        data.load_original(tasks.get("ddi"), folder, ["train"])
+
+
 def test_the_archive_is_read_as_it_is(one_file: Callable[[str], Path], tmp_path: Path) -> None:
     content = XML.format(text="aaaa bb   ccc", ddi="false", type="").encode()
     folder = tmp_path / "packed"

@@ -200,7 +200,7 @@ def test_seeds_and_settings_of_fine_tuning_are_refused(checkpoint: Callable[[str
             planned(folder, tmp_path, "gad", **{name: value})
     with pytest.raises(SettingsError, match=r"its head is linear or crf \(NER and PICO\), not 'bilstm'"):
         planned(folder, tmp_path, "gad", head="bilstm")
-    with pytest.raises(SettingsError, match="'crf' does not serve gad"):
+    with pytest.raises(SettingsError, match=r"'crf' \(--set\) does not serve gad"):
         planned(folder, tmp_path, "gad", head="crf")
 
 

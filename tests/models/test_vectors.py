@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -103,6 +105,50 @@ def test_a_killed_run_leaves_nothing_that_is_read(home: Path) -> None:
     left = home / f".{'0' * 32}.1.tmp"  # by SIGKILL
     left.mkdir()
     assert same(stored(KEY, SHAPES, Counted())[0])
+
+
+@pytest.mark.parametrize("other", ["another process", "one with the same id"])
+def test_of_two_that_fill_at_once_the_first_stays(home: Path, other: str) -> None:
+    """Its files were removed while it read them; two processes of one id, in two containers, shared a folder aside."""
+    first: list[tuple[list[Half], str]] = []
+    files: list[int] = []
+
+    def inodes() -> list[int]:
+        return [path.stat().st_ino for path in sorted(home.glob("[0-9a-f]*/*"))]
+
+    def sevens(arrays: Sequence[Half]) -> None:
+        for array in arrays:
+            array.fill(7)
+
+    def slow(arrays: Sequence[Half]) -> None:
+        Counted()(arrays)
+        if other == "another process":
+            code = (
+                "from blurb.models.vectors import stored\n"
+                f"stored({KEY}, {SHAPES}, lambda arrays: [array.fill(7) for array in arrays])"
+            )
+            subprocess.run([sys.executable, "-c", code], check=True)
+        else:
+            first.append(stored(KEY, SHAPES, sevens))
+        files.extend(inodes())
+
+    found, note = stored(KEY, SHAPES, slow)
+    assert note == ""
+    assert inodes() == files
+    assert len(entries(home)) == 1
+    for arrays in (found, *(one for one, _ in first), stored(KEY, SHAPES, Counted())[0]):
+        assert all((array == 7).all() for array in arrays)
+
+
+def test_an_error_of_what_fills_is_no_error_of_the_disk(home: Path) -> None:
+    """The arrays are not whole then; an OSError was taken for one of the cache, and they were used."""
+
+    def broken(arrays: Sequence[Half]) -> None:
+        raise OSError("the encoder's file is gone")
+
+    with pytest.raises(OSError, match="the encoder's file is gone"):
+        stored(KEY, SHAPES, broken)
+    assert entries(home) == []
 
 
 def test_there_is_never_more_than_the_limit(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,12 +14,14 @@ from pathlib import Path
 import pytest
 
 from blurb import formulations, models, tasks
-from blurb.errors import SettingsError
+from blurb.errors import DataError, SettingsError
 from blurb.heads import heads
 from blurb.protocols import protocol, settings
 from blurb.registry import Entry
-from blurb.runs import plan
+from blurb.runs import cost, plan
 from blurb.runs.spec import Trial
+from blurb.runs.store import read_predictions
+from blurb.runs.worker import execute
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
 HEAD = '''"""A head of one's own."""
@@ -110,6 +115,79 @@ def test_a_formulation_of_another_distribution_is_hashed(
     monkeypatch.setitem(formulations._registry.entries, "relation", entry)
     assert set(trial().plugins) == {"formulation relation"}
     assert trial().hash != before.hash
+
+
+@pytest.fixture
+def formulation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
+    """Replaces the formulation of documents by `theirs.Mine`, with this body."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(formulations._registry.entries, "document", Entry("document", "theirs:Mine", "theirs"))
+
+    def write(body: str) -> None:
+        lines = [
+            "from blurb.formulations.document import Document", "from blurb.inputs.texts import encode_texts",
+            "class Mine(Document):", *(f"    {line}" for line in body.splitlines()),
+        ]  # fmt: skip
+        (tmp_path / "theirs.py").write_text("\n".join(lines) + "\n")
+        sys.modules.pop("theirs", None)
+        importlib.invalidate_caches()
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)  # it tells two of the same second apart by length
+
+    return write
+
+
+READS = """def {name}(self, units, tokenizer, max_length):
+    found = encode_texts([unit["text"][:{most}] for unit in units], tokenizer, max_length)
+    return {found}
+"""
+
+
+@pytest.mark.parametrize("learner", ["smoke", "probe"])
+def test_versions_of_a_formulation_share_no_features(
+    learner: str, formulation: Callable[[str], None], checkpoint: Callable[[str], Path], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Each gives what it gives with a cache of its own (the oracle), whatever ran before it."""
+    source = models.resolve(str(checkpoint("bert_uncased")))
+
+    def scores(home: str, store: str, learner: str = learner) -> list[object]:
+        monkeypatch.setenv("BLURB_HOME", str(tmp_path / home))
+        request = plan.Request(
+            sources=[source], tasks=[tasks.get("hoc")], protocol=protocol.load(learner), data=DATA,
+            store=tmp_path / store, precision="fp32", device="cpu",
+        )  # fmt: skip
+        (job,) = plan.prepare(request).final
+        assert execute(job).status == "done"
+        return list(read_predictions(job.path / "predictions.parquet")["scores"])
+
+    whole, short = (READS.format(name="features", most=most, found="found") for most in (1000, 12))
+    formulation(whole)
+    first = scores("shared", "first")
+    formulation(short)
+    second = scores("shared", "second")
+    assert first != second == scores("own", "third")
+    if learner == "probe":  # one input of its own, that a fine-tuned encoder does not read
+        formulation(whole + READS.format(name="frozen_features", most=12, found="[found]"))
+        tuned = scores("shared", "fourth", "smoke")
+        assert scores("shared", "fifth") == second
+        assert scores("shared", "sixth", "smoke") == tuned
+
+
+def test_a_formulation_without_units_is_named(
+    formulation: Callable[[str], None], checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """By the trial and by the estimate, which divided by their number."""
+    formulation("def units(self, examples):\n    return []\n")
+    source = models.resolve(str(checkpoint("bert_uncased")))
+    request = plan.Request(
+        sources=[source], tasks=[tasks.get("hoc")], protocol=protocol.load("smoke"), data=DATA, store=tmp_path,
+        precision="fp32", device="cpu",
+    )  # fmt: skip
+    planned = plan.prepare(request)
+    message = r"theirs\.Mine makes no units of the \d+ examples of hoc, train; there must be one at least\."
+    with pytest.raises(DataError, match=message):
+        cost.estimate([planned], 1)
+    assert re.fullmatch(message, execute(planned.final[0]).message)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 
 from blurb.heads._base import Kind
-from blurb.training.linear_start import STRENGTH, fit, linear_start
+from blurb.training.linear_start import STRENGTH, StandardisedLinear, fit, fold, linear_start
 from tests.training import tiny
 
 ROWS, SIZE = 240, 12
@@ -32,10 +32,11 @@ def data(kind: Kind, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
 def test_it_is_scikit_learns(kind: Kind, strength: float) -> None:
     x, y = data(kind)
     labels = 1 if kind == "regression" else 3
-    weight, bias, _ = fit(x, y, kind, labels, strength)
-    assert weight.shape == (labels, SIZE)
+    layer, _ = fit(x, y, kind, labels, strength)
+    assert layer.weight.shape == (labels, SIZE)
     z = (x.numpy() - x.numpy().mean(0)) / x.numpy().std(0)
-    found = (x @ weight.T + bias).numpy()
+    found = layer(x).detach().numpy()
+    assert layer.folded()(x).detach().numpy() == pytest.approx(found, abs=1e-3)
     if kind == "regression":
         expected = Ridge(alpha=strength).fit(z, y.numpy()).predict(z)[:, None]
     else:
@@ -49,9 +50,9 @@ def test_it_is_scikit_learns(kind: Kind, strength: float) -> None:
 def test_a_feature_that_never_changes_has_no_part() -> None:
     x, y = data("single")
     x[:, 3] = 7.0
-    weight, bias, loss = fit(x, y, "single", 3, 1.0)
-    assert torch.isfinite(weight).all()
-    assert torch.isfinite(bias).all()
+    layer, loss = fit(x, y, "single", 3, 1.0)
+    assert torch.isfinite(layer.folded().weight).all()
+    assert torch.isfinite(layer.folded().bias).all()
     assert 0 < loss < 1.1
 
 
@@ -67,12 +68,19 @@ def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
     assert len(x) == len(y) == (sum(map(len, answers)) if words else 120)
     facts = linear_start(trainer, inputs, answers, seed=1)
     assert facts["rows"] == len(x)
-    weight, bias, _ = fit(x, y, kind, 3, STRENGTH)
-    assert torch.equal(network.head.linear.weight, weight)
-    assert torch.equal(network.head.linear.bias, bias)
+    layer, _ = fit(x, y, kind, 3, STRENGTH * len(x))
+    assert isinstance(network.head.linear, StandardisedLinear)
+    assert torch.equal(network.head.linear.weight, layer.weight)
+    assert torch.equal(network.head.linear.bias, layer.bias)
     after = tiny.weights(network)
     assert all(torch.equal(after[name], value) for name, value in before.items())
     predicted, _ = trainer.predict(inputs)
     pairs = [(np.atleast_1d(one), np.atleast_1d(two)) for one, two in zip(predicted, answers, strict=True)]
     right = np.concatenate([one[: len(two)] == two for one, two in pairs])  # tags of padding follow those of words
     assert right.mean() > 0.5  # of three classes
+    _, scores = trainer.predict(inputs)
+    fold(network.head)
+    assert type(network.head.linear) is torch.nn.Linear
+    _, plain = trainer.predict(inputs)
+    for one, two in zip(scores, plain, strict=True):
+        assert one == pytest.approx(two, abs=1e-4)

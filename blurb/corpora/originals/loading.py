@@ -26,6 +26,9 @@ def load_original(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) ->
         raise DataError("the folder of the original releases does not exist; give it with --raw.", folder)
     read = prepared.read if prepared.are_there(folder, task) else _function(task.original)
     rows = {split: list(read(folder, task, split)) for split in splits}
+    for split, examples in rows.items():
+        if not examples:
+            raise DataError(f"the originals of {task.name} have no examples of {split}.", folder)
     published = {split: [dummified(row) for row in examples] for split, examples in rows.items()}
     return replace(identified(task, rows), verdict=identified(task, published).verdict)
 

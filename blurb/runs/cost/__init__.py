@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,11 +62,11 @@ class Estimate:
     @property
     def tasks(self) -> dict[str, Estimate]:
         """The same by task, in the order of the trials; the time of one is as if no others ran."""
-        names = dict.fromkeys(trial.job.trial.task for trial in self.trials)
-        return {
-            name: dataclasses.replace(self, trials=[one for one in self.trials if one.job.trial.task == name])
-            for name in names
-        }
+        return {name: self.of([name]) for name in dict.fromkeys(trial.job.trial.task for trial in self.trials)}
+
+    def of(self, names: Collection[str]) -> Estimate:
+        """The same for the trials of some tasks, as if no others ran."""
+        return dataclasses.replace(self, trials=[one for one in self.trials if one.job.trial.task in names])
 
     @property
     def seconds(self) -> float:

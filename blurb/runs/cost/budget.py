@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,7 +68,7 @@ def choose(estimates: Sequence[Estimate], budget: float, ladder: Sequence[Rung] 
     cheapest = sorted(by_task, key=lambda name: by_task[name].seconds)
     chosen: list[str] = []
     for name in cheapest:
-        if _only(estimates[0], [*chosen, name]).seconds > budget:
+        if estimates[0].of([*chosen, name]).seconds > budget:
             break
         chosen.append(name)
     if not chosen:
@@ -78,10 +77,6 @@ def choose(estimates: Sequence[Estimate], budget: float, ladder: Sequence[Rung] 
             f"predicted to take {duration(by_task[cheapest[0]].seconds)}."
         )
     return Choice(0, chosen, False)
-
-
-def _only(found: Estimate, names: Sequence[str]) -> Estimate:
-    return dataclasses.replace(found, trials=[one for one in found.trials if one.job.trial.task in names])
 
 
 def duration(seconds: float) -> str:
