@@ -4,8 +4,8 @@
 
 A store beside that of `make.py`, with what 53549ab could not write or does not show:
 
-- real runs of the golden encoders: probes, a row on a part of the units, a search, a task file of one's own, the grids of
-  all four ablations, the demo suite;
+- real runs of the golden encoders: probes, a row on a part of the units, a search, a task file of one's own, the
+  grids of all four ablations, the demo suite;
 - invented predictions by today's writers, so many that differences are judged: `old`, and `fell`, which is worse on
   NCBI-disease and HoC; `once`, which has one seed;
 - `m`, whose predictions are a submission: ids and numbers of words as in BLURB's test sets, labels drawn by lot.
@@ -45,6 +45,7 @@ KEPT = (
     "spec.json", "provenance.json", "metrics.json", "predictions.parquet", "history.csv", "log.txt", "DONE.json",
     "models.json",
 )  # fmt: skip
+COLUMNS = ("split", "id", "doc_id", "gold", "prediction", "majority", "scores")
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -94,20 +95,52 @@ def invented() -> None:
 
 
 def submitted(real: Path) -> None:
-    """Trials of `m` on BLURB's ids."""
-    from blurb import data, tasks
+    """Trials of `m` on BLURB's ids; of GAD and BioASQ, which are counted, on as many invented ones."""
+    from blurb import data, formulations, tasks
+    from blurb.runs import rows
     from blurb.runs.store import Store
     from tests.leaderboard.exports import stores
+    from tests.runs import fakes
 
-    os.symlink("today", "runs")
-    stores.finish(Store(Path("runs")), "gad", stores.gad())
-    stores.finish(Store(Path("runs")), "gad", stores.gad(), seed=2)
-    stores.finish(Store(Path("runs")), "bioasq", stores.bioasq(), verdict="counts only")
-    draw = random.Random(0)
-    for name in ("ncbi-disease", "biosses", "hoc", "pubmedqa"):
+    store, draw, trials = Store(Path("today")), random.Random(0), []
+    for name in ("ncbi-disease", "gad", "biosses", "hoc", "pubmedqa", "bioasq"):
         task = tasks.get(name)
-        units = [drawn(task, unit, draw) for unit in data.read_split(task, real, "test")]
-        stores.finish(Store(Path("runs")), name, units)
+        formulation = formulations.bind(task, {})
+        test = {"gad": stores.gad, "bioasq": stores.bioasq}.get(name)
+        units = [drawn(task, unit, draw) for unit in (test() if test else data.read_split(task, real, "test"))]
+        for seed in (1, 2) if name == "gad" else (1,):
+            columns: dict[str, list[Any]] = {key: [] for key in COLUMNS}
+            for split, some in (("dev", units[:12]), ("test", units)):
+                for unit in some:
+                    gold = formulation.gold(unit)
+                    known = (
+                        split,
+                        unit["id"] if split == "test" else f"dev.{len(columns['id'])}",
+                        unit["doc_id"],
+                        gold,
+                    )
+                    given = stores.noisy(task, unit, draw)
+                    for key, value in zip(COLUMNS, (*known, given, gold, None), strict=True):
+                        columns[key].append(value)
+            trials.append(fakes.trial(name, seed))
+            verdict = "counts only" if name == "bioasq" else "identical"
+            finish(store, trials[-1], formulation, columns, verdict)
+    rows.write(store, fakes.row("m", *trials))
+
+
+def finish(store: Any, trial: Any, formulation: Any, columns: dict[str, list[Any]], verdict: str) -> None:
+    """The files of a trial of `m`."""
+    from blurb.runs import rescore
+    from blurb.runs.store import write_json, write_predictions
+
+    with store.writing(store.path("m", trial.task, trial.hash)) as aside:
+        write_json(aside / "spec.json", trial.content)
+        started = f"2024-05-0{trial.seed}T10:00:00Z"
+        write_json(aside / "provenance.json", {"data_verdict": verdict, "model": "m", "started": started})
+        write_predictions(aside / "predictions.parquet", columns)
+        write_json(aside / "metrics.json", rescore.figures(formulation, columns))
+        (aside / "history.csv").write_text("epoch,loss,learning_rate,dev\n1,0.5,0.0001,0.6\n")
+        (aside / "log.txt").write_text("\n")
 
 
 def drawn(task: Any, unit: dict[str, Any], draw: random.Random) -> dict[str, Any]:
