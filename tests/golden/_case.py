@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 INPUTS = ("store", "before", "today", "tables", "ablations", "data", "golden-encoder")
@@ -17,6 +17,7 @@ class Case:
     :param commands: as typed behind `blurb`
     :param terminal: standard output is a terminal of 120 columns, else a pipe
     :param changes: inputs that the commands, or `prepare`, change: they get a copy
+    :param models: folders of models that `today` has for it; empty: all (looking through all of them takes a while)
     :param files: what lies in the folder besides
     :param prepare: is called with the folder before the first command
     :param whole: files that were written are kept whole, however long
@@ -28,6 +29,7 @@ class Case:
     commands: Sequence[str]
     terminal: bool = False
     changes: Sequence[str] = ()
+    models: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[Path], None] | None = None
@@ -42,3 +44,8 @@ def formats(name: str, command: str, forms: Sequence[str] = ("csv", "json")) -> 
         Case(f"{name}-terminal", [command], terminal=True),
         *(Case(f"{name}-{form}", [f"{command} --format {form}"]) for form in forms),
     ]
+
+
+def of(models: Sequence[str], cases: Sequence[Case]) -> list[Case]:
+    """Cases with these models in `today`, where they do not say which."""
+    return [case if case.models else replace(case, models=models) for case in cases]

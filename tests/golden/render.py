@@ -69,10 +69,13 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
     """
     folder.mkdir(parents=True)
     for name in INPUTS:
-        if name in case.changes:
-            shutil.copytree(inputs / name, folder / name)
-        else:
-            (folder / name).symlink_to(inputs / name)
+        whole = name != "today" or not case.models
+        for part in (name,) if whole else [f"{name}/{model}" for model in case.models]:
+            (folder / part).parent.mkdir(exist_ok=True)
+            if name in case.changes:
+                shutil.copytree(inputs / part, folder / part)
+            else:
+                (folder / part).symlink_to(inputs / part)
     for path, text in case.files.items():
         (folder / path).write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -24,14 +23,6 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("inputs")
     render.prepare(folder)
     return folder
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _empty_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What other tests left in theirs would be seen by `cache info`."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BLURB_HOME", str(tmp_path_factory.mktemp("empty-cache")))
-        yield
 
 
 def lines(text: str) -> list[str]:
