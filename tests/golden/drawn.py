@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+ENDINGS = (".png", ".svg", ".pdf")
+
 
 def instead_of_pixels(patch: pytest.MonkeyPatch) -> None:
     """Every figure that is saved becomes JSON."""

@@ -91,7 +91,8 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
     for file, written in _state(folder).items():
         path = file.relative_to(folder).as_posix()
         if before.get(file) != written and not path.endswith(".lock"):
-            found[f"{case.name}/{path}"] = normal(_text(path, file.read_bytes(), case.whole), folder, inputs)
+            told_as = f"{path}.json" if path.endswith(drawn.ENDINGS) else path
+            found[f"{case.name}/{told_as}"] = normal(_text(path, file.read_bytes(), case.whole), folder, inputs)
     return found
 
 
