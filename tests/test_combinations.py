@@ -59,6 +59,7 @@ def concerns(task: str, combination: Combination) -> Combination | None:
     fits = (
         pooling in ANYWHERE
         or (task in RELATIONS and pooling in MENTIONS)
+        or (task == "biosses" and pooling == "cosine")
         or (task in RELATIONS and pooling == "entity-start" and strategy.endswith("markers"))
     )
     return {**asked, "pooling": pooling} if fits else None

@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.results import from_store
-from blurb.results.leaderboard_csv import read_lines
 from blurb.errors import TrainingError
 from blurb.models.probe import ProbeLearner
+from blurb.results import from_store
+from blurb.results.leaderboard_csv import read_lines
 from blurb.runs import rows
 from blurb.runs.store import Store
 

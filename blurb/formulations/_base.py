@@ -43,6 +43,8 @@ class Formulation(ABC):
     """Whether documents are scored and not units."""
     has_entities: ClassVar[bool] = False
     """Whether the features say where two entities are."""
+    has_pair: ClassVar[bool] = False
+    """Whether inputs are two texts to compare, and the features say where they are."""
     vectors: ClassVar[tuple[str, ...]] = ("first", "mean", "max")
     """What a probe reads of an input (`blurb.models.frozen.Frozen.fill`); of token tasks it reads words."""
 

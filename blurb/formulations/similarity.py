@@ -17,6 +17,7 @@ class Similarity(Formulation):
     """[CLS] S1 [SEP] S2 [SEP] to a number; the stored prediction is not clipped, the metric clips."""
 
     kind = "regression"
+    has_pair = True
     vectors = ("mean",)
 
     @property
@@ -25,7 +26,7 @@ class Similarity(Formulation):
 
     def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
         first, second = ([unit[part] for unit in units] for part in ("text_a", "text_b"))
-        return encode_pairs(first, second, tokenizer, max_length, shorten="longer")
+        return encode_pairs(first, second, tokenizer, max_length, shorten="longer", places=True)
 
     def frozen_features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Sequence[Features]:
         """The two texts apart: a frozen encoder has not learned to compare what stands in one input."""

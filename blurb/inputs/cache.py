@@ -14,7 +14,7 @@ import numpy as np
 from blurb.cache import home
 from blurb.inputs.features import Features, Ints
 
-VERSION = 5
+VERSION = 6
 """Raised by hand whenever a transform gives other ids for the same input."""
 
 

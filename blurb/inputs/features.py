@@ -60,7 +60,8 @@ class Features:
         sub-token is in exactly one row
     :param positions: token tasks: where the first sub-token of each of these words is in `ids`
     :param ends: token tasks: the place after the last sub-token of each of these words
-    :param entities: relation tasks: (rows, 2, 2) first place and place after the last of head and tail in `ids`
+    :param entities: relation and similarity tasks: (rows, 2, 2) first place and place after the last in `ids` of head
+        and tail, or of the two texts
     :param truncated: units of which some text was cut off
     :param windowed: units that were too long and cut into windows, or to a window around their entities
     """

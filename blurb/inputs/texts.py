@@ -28,16 +28,18 @@ def encode_pairs(
     tokenizer: Tokenizer,
     max_length: int,
     shorten: Literal["second", "longer"],
+    places: bool = False,
 ) -> Features:
     """Features of pairs of texts.
 
     :param shorten: "second" keeps the first text whole (a question) and cuts the second (its context), as long as the
         first leaves room for it; "longer" is the Hub's `longest_first`: whichever is longer is cut, down to halves, of
         which the longer text has the odd sub-token (the second of two that are equally long)
+    :param places: note where the two texts are, as `Features.entities`
     """
     frame = tokenizer.frame
     room = _room(max_length, frame.prefix, frame.middle, frame.pair_suffix)
-    ids, types, truncated = [], [], 0
+    ids, types, spans, truncated = [], [], [], 0
     for a, b in zip(tokenizer.pieces(first), tokenizer.pieces(second), strict=True):
         size_a, size_b = len(a.ids), len(b.ids)
         if size_a + size_b > room:
@@ -51,12 +53,20 @@ def encode_pairs(
             size_b = min(size_b, room - size_a)
         ids.append(frame.pair(a.ids[:size_a], b.ids[:size_b]))
         types.append(frame.pair_types(size_a, size_b))
+        start_b = len(frame.prefix) + size_a + len(frame.middle)
+        spans.append([_span(len(frame.prefix), size_a), _span(start_b, size_b)])
     return Features(
         ids=Ragged.of(ids),
         types=None if frame.types is None else Ragged.of(row for row in types if row is not None),
         unit=np.arange(len(ids)),
+        entities=np.array(spans, dtype=np.int64).reshape(-1, 2, 2) if places else None,
         truncated=truncated,
     )
+
+
+def _span(start: int, size: int) -> Span:
+    """Where a text is; one sub-token beside it if it is empty."""
+    return start, start + max(1, size)
 
 
 def encode_relations(

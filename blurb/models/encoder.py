@@ -65,6 +65,8 @@ def _unfit(pooling: type[Pooling], formulation: Formulation, source: Source) -> 
             return "it is a causal decoder, whose first sub-token, the classification token, sees nothing of the text"
     if pooling.needs_entities and not formulation.has_entities:
         return "its inputs have no two entities"
+    if pooling.needs_pair and not formulation.has_pair:
+        return "its inputs are no pairs of texts to compare"
     if pooling.needs_markers and not formulation.has_markers:
         return "its inputs have no markers (relation_input markers or typed-markers)"
     return ""

@@ -151,7 +151,8 @@ def combined(parts: Sequence[tuple[float, Comparison]]) -> Comparison:
     swapped = None
     if all(part.swapped is not None for _, part in parts):  # draws of different datasets are independent
         swapped = np.sum([weight * part.swapped for weight, part in parts if part.swapped is not None], axis=0)
-    if not variance:
+    certainty = sum(error**2 / degrees for error, degrees in errors if degrees is not None)
+    if not variance or not certainty:  # rounding, or one cluster, of whose variance nothing is known
         return Comparison(difference, 0.0, swapped=swapped)
-    freedom = variance**2 / sum(error**2 / degrees for error, degrees in errors if degrees is not None)
+    freedom = variance**2 / certainty
     return Comparison(difference, math.sqrt(variance), freedom, swapped)

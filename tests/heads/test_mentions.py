@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from scipy.spatial.distance import cosine
 
 from blurb.heads import poolings
 
@@ -58,3 +59,15 @@ def test_parts_are_concatenated(cls: int, batch: tuple[torch.Tensor, ...]) -> No
         whole = torch.cat(expected[:count], 1)
         assert pooling.size == whole.shape[1]
         torch.testing.assert_close(pooling(hidden, mask, entities=entities), whole)
+
+
+def test_cosine_is_that_of_the_averages(batch: tuple[torch.Tensor, ...]) -> None:
+    hidden, mask, places = batch
+    pooling = poolings.get("cosine")(SIZE, None)
+    assert pooling.size == 1
+    averages = [
+        [row[start:end].mean(0).numpy() for start, end in spans]
+        for row, spans in zip(hidden, places.tolist(), strict=True)
+    ]
+    expected = [[1 - cosine(first, second)] for first, second in averages]
+    torch.testing.assert_close(pooling(hidden, mask, entities=places), torch.tensor(expected, dtype=torch.float32))

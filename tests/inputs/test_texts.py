@@ -52,6 +52,22 @@ def test_pairs_keep_the_question_and_cut_the_context_as_the_tokenizer_does(token
     assert features.truncated == sum(len(ids) > 64 for ids in tokenizer.inner(questions, contexts)["input_ids"]) > 0
 
 
+def test_the_texts_of_a_pair_are_where_it_says(tokenizer: Tokenizer) -> None:
+    first, second = checkpoints.texts(seed=4, size=20), checkpoints.texts(seed=5, size=20)
+    features = encode_pairs(first, second, tokenizer, 24, shorten="longer", places=True)
+    assert features.truncated > 0
+    assert features.entities is not None
+    whole = [[piece.ids for piece in tokenizer.pieces(texts)] for texts in (first, second)]
+    for row, spans in enumerate(features.entities.tolist()):
+        for (start, end), ids in zip(spans, (side[row] for side in whole), strict=True):
+            assert features.ids[row][start:end].tolist() == ids[: end - start]
+    frame = tokenizer.frame
+    special = len(frame.prefix) + len(frame.middle) + len(frame.pair_suffix)
+    lengths = (features.entities[:, :, 1] - features.entities[:, :, 0]).sum(1) + special
+    assert lengths.tolist() == features.ids.lengths.tolist()
+    assert encode_pairs(first, second, tokenizer, 24, shorten="longer").entities is None
+
+
 def test_a_question_longer_than_the_room_is_all_there_is(tokenizer: Tokenizer) -> None:
     frame, question = tokenizer.frame, "kalo mi tra nex " * 10
     features = encode_pairs([question], ["vor"], tokenizer, 16, shorten="second")

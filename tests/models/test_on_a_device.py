@@ -67,8 +67,9 @@ def _combinations() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield kind, task, {"head": head}
         if kind != "tokens":
             for pooling in poolings.names():
-                if kind == "single" or not poolings.get(pooling).needs_entities:
-                    markers = {"relation_input": "markers"} if poolings.get(pooling).needs_markers else {}
+                needs = poolings.get(pooling)
+                if kind == "regression" if needs.needs_pair else kind == "single" or not needs.needs_entities:
+                    markers = {"relation_input": "markers"} if needs.needs_markers else {}
                     yield kind, task, {"pooling": pooling, **markers}
     yield from (("tokens", "ncbi-disease", {"word_pooling": way}) for way in ("first", "mean", "last"))
     yield from (("tokens", "ncbi-disease", {"tagging": scheme, "head": "crf"}) for scheme in ("io", "bioul"))

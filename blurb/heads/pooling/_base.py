@@ -20,6 +20,8 @@ class Pooling(nn.Module, ABC):
     """Takes the output of the checkpoint's own pooler where it holds one."""
     needs_entities = False
     """Serves relation tasks alone."""
+    needs_pair = False
+    """Serves pairs of texts that are to be compared alone."""
     needs_markers = False
     """Serves inputs with markers around the entities alone."""
 
@@ -37,6 +39,7 @@ class Pooling(nn.Module, ABC):
         :param hidden: (batch, pieces, size), last layer
         :param mask: (batch, pieces), 1 for sub-tokens and 0 for padding
         :param pooled: (batch, size), output of the checkpoint's own pooler, or None
-        :param entities: (batch, 2, 2), first place and place after the last of head and tail, or None
+        :param entities: (batch, 2, 2), first place and place after the last of head and tail, or of the
+            two texts of a pair, or None
         :returns: (batch, size)
         """

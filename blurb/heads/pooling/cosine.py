@@ -1,0 +1,33 @@
+"""`cosine`: how near the averages of the two texts of a pair are, each over its own sub-tokens in the joint input.
+
+Siamese encoders compare two sentences so (Reimers and Gurevych, arXiv 1908.10084); here both are in one input and see
+each other. One number an input: a small training set cannot fit noise with it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from blurb.heads.pooling._base import Pooling
+from blurb.heads.pooling.mention_mean import MentionMean
+
+
+class Cosine(Pooling):
+    """(batch, 1), from -1 to 1."""
+
+    needs_pair = True
+
+    def __init__(self, size: int, cls: int | None) -> None:
+        super().__init__(1, cls)
+        self.texts = MentionMean(size, cls)
+
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
+    ) -> Tensor:
+        first, second = torch.chunk(self.texts(hidden, mask, entities=entities), 2, dim=1)
+        return functional.cosine_similarity(first, second).unsqueeze(1)
+
+
+POOLING = Cosine

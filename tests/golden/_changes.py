@@ -1,0 +1,46 @@
+"""What happens to the inputs of some cases before their commands run."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+
+def own_table(folder: Path) -> None:
+    """The published numbers that stand beside the old tables, in the place where they count."""
+    shutil.copy(folder / "before" / "external.csv", folder)
+
+
+def damage(folder: Path) -> None:
+    """A file of a trial is not what was sealed, another is gone, and a third trial was never finished."""
+    first, second, third = sorted((folder / "store" / "golden-encoder").glob("*/*/DONE.json"))[:3]
+    with (first.parent / "metrics.json").open("a", encoding="utf-8") as file:
+        file.write(" ")
+    (second.parent / "predictions.parquet").unlink()
+    third.unlink()
+
+
+def lose_a_seed(folder: Path) -> None:
+    """The second run of GAD of `fell` is not there (yet)."""
+    shutil.rmtree(sorted((folder / "today" / "fell" / "gad").glob("*/DONE.json"))[1].parent)
+
+
+def split_in_two(folder: Path) -> None:
+    """The results of two machines, with common lines, and one with another value for one of them."""
+    head, *lines = (folder / "tables" / "results.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    old = [line for line in lines if ",old," in line]
+    (folder / "one.csv").write_text("".join([head, *old[:300], *(line for line in lines if ",once," in line)]))
+    (folder / "two.csv").write_text("".join([head, *old[200:]]))
+    cells = old[250].split(",")
+    cells[head.split(",").index("value")] = "12.3456"
+    (folder / "wrong.csv").write_text("".join([head, ",".join(cells)]))
+
+
+def alter_tables(folder: Path) -> None:
+    """Tables that no version wrote, or that were edited by hand."""
+    text = (folder / "tables" / "results.csv").read_text(encoding="utf-8")
+    (folder / "newer.csv").write_text(text.replace("\n5,", "\n99,"))
+    lines = text.splitlines(keepends=True)
+    (folder / "twice.csv").write_text("".join([*lines[:20], lines[5]]))
+    (folder / "short.csv").write_text("".join([*lines[:5], "5,blurb\n"]))
+    (folder / "empty.csv").write_text(lines[0])

@@ -1,0 +1,361 @@
+"""The commands whose output is committed: all that read finished results, data or declarations, and train nothing.
+
+What they read: `store` and `before` (a store and its tables, by 53549ab), `today`, `tables` and `ablations` (a store,
+its tables and those of its grids, by 775c52d), `data`, `golden-encoder`. See README.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tests.golden._case import Case, formats, of
+from tests.golden._changes import alter_tables, damage, lose_a_seed, own_table, split_in_two
+
+TWO_SEEDS = "--seeds 2 --set lr=0.01 --set epochs=40 --set batch_size=16"
+HERE = "--data data --raw data --precision fp32 --device cpu"
+GOLDEN = "golden-encoder standard batch_size=16 epochs=40 lr=0.01"
+SHORT = "--seeds 2 --set epochs=2 --set lr=0.01"
+PAPER = "'published:PubMedBERT (gu2021)'"
+RULES = """split = "test"
+level = 0.01
+max_drop = 3.0
+tasks = ["gad", "hoc", "biosses", "ner"]
+
+[overall]
+max_drop = 0.5
+
+[datasets.ncbi-disease]
+min_score = 95.0
+
+[datasets.hoc]
+max_drop = 90.0
+"""
+CARD = """---
+license: mit
+model-index:
+- name: mine
+  results:
+  - task:
+      type: text-classification
+    dataset:
+      type: other/data
+      name: Another
+    metrics:
+    - type: accuracy
+      value: 12.5
+---
+
+# A model
+
+Words that stay.
+"""
+
+EMPTY = {"BLURB_HOME": "cache"}
+"""A cache in the folder of the case: what other commands left in theirs would be seen."""
+INVENTED = ("old", "fell", "once", "other-data")
+PROBES = ("golden-encoder", "other-encoder")
+
+TASKS = (
+    "bc5-chem", "bc5-disease", "ncbi-disease", "bc2gm", "jnlpba", "ebm-pico", "chemprot", "ddi", "gad", "biosses",
+    "hoc", "pubmedqa", "bioasq",
+)  # fmt: skip
+
+DECLARATIONS = [
+    *formats("tasks/list", "tasks"),
+    Case("tasks/show-terminal", [f"tasks show {name}" for name in TASKS], terminal=True),
+    Case("tasks/show-json", [f"tasks show {name} --format json" for name in TASKS]),
+    Case("tasks/show-csv", ["tasks show ncbi-disease --format csv"]),
+    Case("tasks/new", [
+        "tasks new words --type ner --train data/BC5CDR-chem/train.tsv --dev data/BC5CDR-chem/dev.tsv "
+        "--test data/BC5CDR-chem/test.tsv",
+        "tasks show ./words.toml --format json",
+        "tasks new lines --type relation --train data/originals/ddi/train.jsonl --dev data/originals/ddi/dev.jsonl "
+        "--test data/originals/ddi/test.jsonl --format jsonl --out other.toml",
+        "tasks new pairs --type similarity --train data/BIOSSES/train.tsv --dev data/BIOSSES/dev.tsv "
+        "--test data/BIOSSES/test.tsv",
+    ]),
+    Case("tasks/unknown", ["tasks show bc5-chemical"]),
+    *formats("heads/list", "heads"),
+    *(replace(case, environment=EMPTY) for case in formats("cache/info", "cache info")),
+    Case("cache/clear", ["cache clear --yes"], environment=EMPTY),
+    Case("leaderboard/published-terminal", ["leaderboard published"], terminal=True),
+    Case("leaderboard/published-csv", ["leaderboard published --format csv"]),
+    Case("leaderboard/published-json", ["leaderboard published --format json"]),
+]  # fmt: skip
+
+DATA = [
+    *formats("data/verify", "data verify --data data --full"),
+    Case("data/download-declined", ["data download --out raw --tasks gad,chemprot,hoc"], typed="n\n"),
+    Case("data/verify-missing", [
+        "data verify --data data/GAD --tasks gad,hoc", "data verify --data data/GAD --tasks gad --allow-missing",
+    ]),
+    *formats("data/stats", "data stats --data data --model golden-encoder --casing uncased"),
+    Case("data/stats-words", ["data stats --data data --tasks ner,hoc --plot words.svg"]),
+    Case("data/stats-plot", ["data stats --data data --model golden-encoder --plot lengths.png --format csv"]),
+    *formats("data/audit", "data audit --data data --raw data --model golden-encoder --casing uncased"),
+    Case("data/audit-files", [
+        "data audit --data data --tasks relation,qa --out found.csv", "data audit --data data --tasks hoc --out f.json",
+    ]),
+    Case(
+        "data/prepare-missing",
+        ["data prepare --raw data --out made --tasks gad,chemprot --nltk-data none --format json",
+         "data prepare --raw data --out made --tasks bc5-chem --format csv",
+         "data prepare --raw data --out made --tasks hoc"],
+        varying={
+            r'"seconds": "[\d.]+"': '"seconds": "SECONDS"', r",[\d.]+\n": ",SECONDS\n", r" [\d.]+ *\n": " SECONDS\n",
+        },
+    ),
+]  # fmt: skip
+
+ERRORS = of(INVENTED, [
+    *(
+        case
+        for name in ("ncbi-disease", "ebm-pico", "ddi", "biosses", "hoc", "pubmedqa")
+        for case in formats(f"errors/{name}", f"errors old --output today --task {name} --limit 12")
+    ),
+    Case("errors/all-json", ["errors fell --output today --task hoc --seed 2 --split dev --format json"]),
+    Case("errors/kind", ["errors old --output today --task ncbi-disease --kind boundary",
+                         "errors old --output today --task gad --kind boundary"], terminal=True),
+    Case("errors/trial-folder", ["errors store/golden-encoder/gad/40b4bb1be2f24a03"], terminal=True),
+    Case("errors/text", [
+        f"errors '{GOLDEN}' --output store --task {name} --data data --limit 4" for name in ("gad", "bc5-chem", "hoc")
+    ], terminal=True),
+    Case("errors/text-csv", [
+        f"errors '{GOLDEN}' --output store --task ddi --data data --format csv",
+        f"errors '{GOLDEN}' --output store --task ddi --data data --with-text --format csv",
+        "errors 'scratch:tiny standard epochs=2 lr=0.01 pooling=cls relation_input=original' --output today --task ddi "
+        "--data data --raw data --with-text --format json",
+    ], models=["scratch-tiny"]),
+    Case("errors/refused", [
+        "errors old --output today", "errors old --output today --task gad --seed 9",
+        "errors once --output today --task hoc", "errors tables/leaderboard.csv:old --task gad",
+    ]),
+])  # fmt: skip
+
+SHOW = [
+    *formats("leaderboard/show-store", "leaderboard show --output store"),
+    *formats("leaderboard/show-today", "leaderboard show --output today", ["json"]),
+    Case("leaderboard/show-store-datasets", ["leaderboard show --output store --datasets --no-published"],
+         terminal=True),
+    Case("leaderboard/show-today-datasets", [
+        "leaderboard show --output today --datasets --no-intervals --format json",
+    ]),
+    Case("leaderboard/show-chosen", [
+        "leaderboard show --output today --model 'o*' --sort ncbi-disease --no-intervals",
+        "leaderboard show --output today --protocol probe --no-published --sort similarity",
+        "leaderboard show --output today --head bilstm --no-published --sort gad",
+        "leaderboard show --output today --suite demo", "leaderboard show --output today --model nobody",
+        "leaderboard show --output today --sort scores",
+    ]),
+    Case("leaderboard/show-without-leaks", [
+        "leaderboard show --output store --without leaks --data data --no-intervals",
+        "leaderboard show --output store --without leaks --data data --format csv",
+    ]),
+    Case("leaderboard/show-damaged", ["leaderboard show --output store --no-published --no-intervals"],
+         changes=["store"], prepare=damage),
+    Case("leaderboard/html-store", ["leaderboard html page.html --output store"], whole=True),
+    Case("leaderboard/html-today", [
+        "leaderboard html page.html --output today --ablations ablations --title 'Ours & theirs' --no-published",
+    ], whole=True),
+    Case("leaderboard/html-files", [
+        "leaderboard html page.html --output store --results before/results.csv --results one.csv --no-published",
+        "leaderboard html files.html --output none --results one.csv",
+        "leaderboard html empty.html --output none --no-published",
+    ], prepare=split_in_two, whole=True),
+]  # fmt: skip
+
+TABLES = [
+    Case("rescore/store", ["rescore --output store"], changes=["store"], whole=True,
+         prepare=own_table),
+    Case("rescore/today", ["rescore --output today --leaderboard out/mine.csv"], changes=["today"], whole=True),
+    Case("rescore/over-old-tables", ["rescore --output store --leaderboard before/leaderboard.csv",
+                                     "rescore --output today --leaderboard before/leaderboard.csv"],
+         changes=["store", "before"]),
+    Case("rescore/damaged", ["rescore --output store"], changes=["store"], prepare=damage),
+    Case("leaderboard/merge", ["leaderboard merge one.csv two.csv --out merged",
+                               "leaderboard merge one.csv --out merged", "leaderboard merge two.csv wrong.csv --out no",
+                               "leaderboard merge tables/leaderboard.csv --out no"],
+         prepare=split_in_two),
+    Case("leaderboard/merge-schemas", ["leaderboard merge before/results.csv tables/results.csv --out merged",
+                                       "leaderboard validate merged/leaderboard.csv"]),
+    Case("leaderboard/add", [
+        "leaderboard add --model Somebody --source paper2026 --version v2 --score gad=81.2 --score score=80 --runs 3",
+        "leaderboard add --model 'Some, body' --source told --score biosses=0.9 --times-100 --recalled "
+        "--leaderboard deep/leaderboard.csv",
+        "leaderboard add --model Somebody --source paper2026 --version v2 --score hoc=81.2",
+        "leaderboard add --model Somebody --source paper2026 --score hoc=0.8",
+        "rescore --output store",
+    ], changes=["store"]),
+    Case("leaderboard/validate", [f"leaderboard validate {path}" for path in (
+        "tables/results.csv", "tables/leaderboard.csv", "before/results.csv", "before/leaderboard.csv",
+        "before/external.csv", "newer.csv", "twice.csv", "short.csv", "empty.csv", "none.csv",
+    )], prepare=alter_tables),
+]  # fmt: skip
+
+COMPARE = of(INVENTED, [
+    *formats("compare/stores", f"compare old fell once 'other data' 'store:{GOLDEN}' --output today", ["json"]),
+    Case("compare/dev", ["compare fell old --output today --split dev --level 0.2 --max-drop 1 --format json"]),
+    Case("compare/runs-only", ["compare old fell --output today --runs-only --format csv"]),
+    Case("compare/probes", [
+        "compare 'golden-encoder probe' other-encoder --output today",
+        "compare 'golden-encoder probe' other-encoder 'golden-encoder sketch max_eval=4' old --output today "
+        "--format json",
+    ], models=[*PROBES, "old"]),
+    Case("compare/baseline", [f"compare '{GOLDEN}' baseline:majority 'other-encoder' --output store --format csv"]),
+    Case("compare/files", [
+        "compare tables/results.csv:old tables/results.csv:fell tables/leaderboard.csv:once --output none --format csv",
+        f"compare 'before/results.csv:{GOLDEN}' 'before/leaderboard.csv:baseline:majority' 'store:{GOLDEN}' "
+        "before/leaderboard.csv:Somebody --output none --format csv",
+        "compare tables/leaderboard.csv:old today:old today:fell --output none --format json",
+    ]),
+    Case("compare/published", [
+        f"compare old {PAPER} 'published:BERT uncased' fell --output today --max-drop 2 --format csv",
+        f"compare {PAPER} old --output today", "compare published:PubMedBERT old --output today",
+        "compare published:PubMedBRT old --output today",
+    ]),
+    Case("compare/plot", [f"compare old fell once {PAPER} --output today --plot forest.pdf --format csv"]),
+    Case("compare/refused", [
+        "compare old --output today", "compare golden-encoder old --output today", "compare odl old --output today",
+        "compare tables/results.csv old --output today", "compare none.csv old --output today",
+        "compare newer.csv:old old --output today", "compare twice.csv:old old --output today",
+        "compare old fell --output none",
+    ], prepare=alter_tables, models=[*PROBES, "old"]),
+])  # fmt: skip
+
+CHECK = of(INVENTED, [
+    *formats("check/regression", "check fell --baseline old --output today", ["json"]),
+    *formats("check/pass", "check old --baseline fell --output today --split test", ["json"]),
+    Case("check/same", ["check old --baseline old --output today"]),
+    Case("check/files", [
+        "check fell --baseline old --output today --junit reports/junit.xml --summary summary.md",
+        "check old --baseline fell --output today --junit reports/pass.xml --summary summary.md",
+        "check once --baseline old --output today --junit reports/cannot.xml --summary summary.md",
+    ]),
+    Case("check/github", ["check fell --baseline old --output today --split test",
+                          "check once --baseline old --output today --format json"],
+         environment={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": "step.md"}),
+    Case("check/max-drop", ["check fell --baseline old --output today --max-drop 50 --format json",
+                            "check once --baseline old --output today --max-drop 50"]),
+    Case("check/rules", ["check fell --baseline old --output today --rules rules.toml --junit junit.xml",
+                         "check old --baseline fell --output today", "check old --baseline fell --rules none.toml"],
+         files={"rules.toml": RULES, "blurb-check.toml": 'tasks = "gad,hoc"\nlevel = 0\nmax_drop = 40\n'}),
+    Case("check/cannot-judge", [
+        "check once --baseline old --output today", "check 'other data' --baseline old --output today",
+        "check 'golden-encoder sketch max_eval=4' --baseline old --output today",
+        "check once --baseline once --output today --format json",
+    ], models=[*INVENTED, "golden-encoder"]),
+    Case("check/partly", ["check m --baseline old --output today"], models=["m", "old"]),
+    Case("check/incomplete", ["check fell --baseline old --output today --format json"], changes=["today"],
+         prepare=lose_a_seed),
+    Case("check/damaged", [f"check '{GOLDEN}' --baseline baseline:majority --output store --max-drop 99 --format json"],
+         changes=["store"], prepare=damage),
+    Case("check/csv", [
+        "check tables/results.csv:fell --baseline tables/results.csv:old --output none",
+        "check fell --baseline tables/results.csv:old --output today --split test --format json",
+        "check fell --baseline tables/leaderboard.csv:old --output today --split test --max-drop 3",
+        f"check 'store:{GOLDEN}' --baseline 'before/results.csv:{GOLDEN}' --split test --output none",
+    ]),
+    Case("check/probes", [
+        "check other-encoder --baseline 'golden-encoder probe' --output today --split test --format json "
+        "--junit junit.xml --summary summary.md",
+        "check other-encoder --baseline 'golden-encoder probe' --output today --split test --max-drop 5",
+        "check other-encoder --baseline old --output today --max-drop 90",
+    ], models=[*PROBES, "old"]),
+])  # fmt: skip
+
+EXPORT = [
+    *(
+        case
+        for form in ("latex", "markdown")
+        for case in (
+            Case(f"export/{form}", [f"export {form} --store store"]),
+            Case(f"export/{form}-published", [
+                f"export {form} --store today --model old --model fell --model once --sd --published gu2021",
+                f"export {form} --store today --model other-encoder --model golden-encoder --model old "
+                "--transpose --tasks ner,biosses,hoc,qa",
+                f"export {form} --store today --model m --published gu2021/PubMedBERT --tasks gad,hoc --sd --transpose",
+            ]),
+        )
+    ),
+    Case("export/tables-files", ["export latex --store today --model old --out deep/table.tex",
+                                 "export markdown --store today --row quick --out table.md"], models=INVENTED),
+    Case("export/bibtex", ["export bibtex --store none", "export bibtex --store today --model once",
+                           "export bibtex --store none --tasks ner --out references.bib"], models=["once"]),
+    Case("export/model-index", [
+        f"export model-index --store store --model golden-encoder --row '{GOLDEN.partition(' ')[2]}'",
+        "export model-index --store today --model old --dataset-id somebody/BLURB --out NEW.md",
+        "export model-index --store today --model old --tasks gad,biosses --out README.md",
+        "export model-index --store today --model fell --tasks gad --out README.md",
+    ], files={"README.md": CARD}, models=["old", "fell"]),
+    Case("export/eval-results", [
+        f"export eval-results --store store --model golden-encoder --row '{GOLDEN.partition(' ')[2]}'",
+        "export eval-results --store today --model m --dataset-id somebody/BLURB --tasks gad,hoc --out results",
+    ], models=["m"]),
+    Case("export/submission", ["export submission --store today --model m --allow-partial",
+                               "export submission --store today --model m --tasks gad --seed 2 --out second"],
+         models=["m"]),
+    Case("export/refused", [
+        f"export submission --store store --model golden-encoder --row '{GOLDEN.partition(' ')[2]}'",
+        "export submission --store today --model m", "export submission --store today --model once --tasks gad",
+        "export submission --store today --model m --tasks gad --seed 9",
+        "export model-index --store today --model other-encoder",
+        "export eval-results --store today --model scratch:tiny",
+        "export model-index --store today --model scratch:tiny --row demo",
+        "export model-index --store today", "export latex --store today --model odl", "export latex --store none",
+        "export latex --store today --published gu2020", "export latex --store today --seed 1", "export word",
+    ], models=["m", "once", "other-encoder", "scratch-tiny"]),
+]  # fmt: skip
+
+GRIDS = [
+    Case(f"ablate/{axis}", [
+        f"ablate {model} --axis {axis} {HERE} --protocol standard --output today --tasks {tasks} --seeds {seeds} "
+        f"--set epochs=2 --set lr=0.01 --plot {axis}.svg --out tables-of-grids",
+    ], changes=["today"], models=[model.removeprefix("./").replace(":", "-")])
+    for model, axis, tasks, seeds in (
+        ("./golden-encoder", "head", "bc5-chem,gad", 2), ("./golden-encoder", "tagging", "bc5-disease", 2),
+        ("scratch:tiny", "relation", "ddi", 2), ("scratch:tiny", "pooling", "chemprot", 1),
+    )
+]  # fmt: skip
+
+RUN = [
+    Case("run/done", [
+        f"run ./golden-encoder {HERE} --output store {TWO_SEEDS} --tasks biosses,gad,hoc --check baseline:majority",
+        f"run baseline:majority {HERE} --output store",
+    ], changes=["store"]),
+    Case("run/shorthands", [
+        f"run ./golden-encoder {HERE} --output today --tasks bc5-chem,gad --head bilstm {SHORT} --casing uncased "
+        "--jobs 1 --engine local --leaderboard one.csv --name golden-encoder",
+        f"run ./golden-encoder {HERE} --output today --tasks bc5-disease --tagging bioul {SHORT} --leaderboard one.csv",
+        f"run scratch:tiny {HERE} --output today --tasks ddi --relation-input original --pooling mention {SHORT} "
+        "--leaderboard one.csv",
+    ], changes=["today"], models=["golden-encoder", "scratch-tiny"]),
+    Case("run/whole", [f"run ./golden-encoder {HERE} --output store {TWO_SEEDS} --leaderboard mine.csv"],
+         changes=["store"]),
+    Case("run/probe", [
+        f"run ./golden-encoder {HERE} --output today --tasks bc5-chem,ebm-pico,ddi,biosses,hoc,pubmedqa "
+        "--protocol probe --leaderboard probe.csv --check other-encoder --rules rules.toml",
+    ], changes=["today"], files={"rules.toml": 'split = "test"\n'}, models=PROBES),
+    Case("run/dry", [
+        f"run ./golden-encoder {HERE} --output store {TWO_SEEDS} --dry-run",
+        f"ablate ./golden-encoder --axis head {HERE} --output today --tasks bc5-chem,gad --seeds 2 --set epochs=2 "
+        "--set lr=0.01 --dry-run",
+    ]),
+]  # fmt: skip
+
+CASES: Sequence[Case] = (
+    *DECLARATIONS, *DATA, *ERRORS, *SHOW, *TABLES, *COMPARE, *CHECK, *EXPORT, *GRIDS, *RUN,
+)  # fmt: skip
+
+LEFT_OUT: Sequence[str] = (
+    # These train, or say what it will take, which is another time on every machine.
+    "run --budget", "run --dummy-tokens", "run --track",
+    # The demo suite is made for it, which takes seconds; its row is in what is shown of `today`.
+    "run --suite", "ablate --suite",
+    # Of models on the Hub, or not seen in what is printed.
+    "run --revision", "run --trust-remote-code", "ablate --revision", "ablate --trust-remote-code", "ablate --casing",
+    "ablate --jobs", "ablate --name",
+    # These fetch.
+    "data download --accept-licences", "data download --again", "data download --nltk-data",
+)  # fmt: skip
+"""Options that no case has."""

@@ -1,0 +1,116 @@
+"""What users see is what `rendered/` says, letter by letter; `render.py` tells how it is renewed."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.golden import render
+from tests.golden._case import Case
+from tests.golden.cases import CASES, LEFT_OUT
+from tests.golden.interface import commands, interface
+
+LONG = 160
+"""Characters of a line that is cut for a diff, as of a page."""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("inputs")
+    render.prepare(folder)
+    return folder
+
+
+def lines(text: str) -> list[str]:
+    """Lines that can be read: those of a page are cut between its elements."""
+    return [
+        part
+        for line in text.splitlines()
+        for part in (line.replace("><", ">\n<").split("\n") if len(line) > LONG else [line])
+    ]
+
+
+def difference(before: dict[str, str], now: dict[str, str]) -> str:
+    """What was and what is, as a diff of each file."""
+    found = []
+    for path in sorted({*before, *now}):
+        if before.get(path) != now.get(path):
+            old, new = (lines(texts.get(path, "")) for texts in (before, now))
+            found += difflib.unified_diff(old, new, f"committed/{path}", f"now/{path}", lineterm="", n=1)
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_it_is_what_it_was(case: Case, inputs: Path, tmp_path: Path) -> None:
+    committed, found = render.committed(case), render.render(case, inputs, tmp_path / "case")
+    if found != committed:
+        pytest.fail(
+            f"{difference(committed, found)}\n\nIf this is meant: python -m tests.golden.render {case.name}",
+            pytrace=False,
+        )
+
+
+def test_the_interface_is_what_it_was() -> None:
+    committed = render.INTERFACE.read_text(encoding="utf-8")
+    assert interface() == committed, difference({"interface": committed}, {"interface": interface()})
+
+
+def test_nothing_is_left_of_cases_that_are_gone() -> None:
+    names = {case.name for case in CASES}
+    assert len(names) == len(CASES)
+    for path in render.RENDERED.rglob("*"):
+        if path.is_file() and path != render.INTERFACE:
+            inside = path.relative_to(render.RENDERED)
+            there = {inside.with_suffix("").as_posix(), *(parent.as_posix() for parent in inside.parents)}
+            assert there & names, path
+
+
+def test_the_inputs_stay_as_they_were(inputs: Path, tmp_path: Path) -> None:
+    """After all cases: what one command changes must not be another's input."""
+    render.prepare(tmp_path)
+    fresh, used = (
+        {p.relative_to(at): p.read_bytes() for p in at.rglob("*") if p.is_file()} for at in (tmp_path, inputs)
+    )
+    assert {path for path in {*fresh, *used} if fresh.get(path) != used.get(path)} == set()
+
+
+def test_every_command_and_option_has_a_case() -> None:
+    """Oracle: the commands as click knows them."""
+    typed = [command for case in CASES for command in case.commands]
+    missing = []
+    for name, command in commands():
+        mine = [line for line in typed if re.match(rf"{name}( |$)", line)]
+        wanted = [] if mine else [name]
+        for parameter in command.params:
+            option = max(parameter.opts, key=len)
+            values = (
+                parameter.type.choices if isinstance(parameter.type, click.Choice) and option == "--format" else [""]
+            )
+            wanted += [
+                f"{name} {option} {value}".strip()
+                for value in values
+                if option.startswith("--")
+                and value != "table"
+                and not any(f" {option} {value}" in f"{line} " for line in mine)
+            ]
+        missing += wanted
+    assert sorted(missing) == sorted(LEFT_OUT)
+
+
+def test_the_difference_is_told() -> None:
+    text = difference({"a": "1\n2\n", "b": "x"}, {"a": "1\n3\n", "b": "x"})
+    assert text.splitlines() == ["--- committed/a", "+++ now/a", "@@ -1,2 +1,2 @@", " 1", "-2", "+3"]
+    page = "<p>" + "".join(f"<b>{number}</b>" for number in range(40)) + "</p>"
+    assert difference({"page": page}, {"page": page.replace(">7<", ">8<")}).splitlines()[3:] == [
+        " <b>6</b>", "-<b>7</b>", "+<b>8</b>", " <b>8</b>",
+    ]  # fmt: skip
+
+
+def test_a_machines_own_is_left_out(tmp_path: Path) -> None:
+    text = f"{tmp_path}/x blurb/heads/crf.py:12 0.12345678912345 1.5e-05 {tmp_path / 'in'}/y 12.3456"
+    found = render.normal(text, tmp_path, tmp_path / "in")
+    assert found == "WORK/x blurb/heads/crf.py:LINE 0.12345679 1.5e-05 INPUTS/y 12.3456"
