@@ -84,7 +84,7 @@ def ran() -> None:
 def invented() -> None:
     """Trials that nobody ran."""
     from blurb.runs.store import Store
-    from tests.leaderboard import played
+    from tests.results import played
 
     played.SIZES = {"dev": 40, "test": 50}
     store, shares = Store(Path("today")), dict.fromkeys(played.NAMES, 0.85)
@@ -99,7 +99,7 @@ def submitted(real: Path) -> None:
     from blurb import data, formulations, tasks
     from blurb.runs import rows
     from blurb.runs.store import Store
-    from tests.leaderboard.exports import stores
+    from tests.export import stores
     from tests.runs import fakes
 
     store, draw, trials = Store(Path("today")), random.Random(0), []
