@@ -6,17 +6,20 @@ from collections.abc import Sequence
 
 
 def distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str]:
-    """Labels of which those that are alike get what else there is to tell them by, one thing after the other.
+    """Labels of which those that are alike get what tells them apart, one thing after the other.
 
     :param extras: for each label the same number of texts, in the order in which they are added; "" adds nothing
 
     >>> distinct(["m", "m", "n"], [("bf16", "1"), ("bf16", "2"), ("bf16", "3")])
-    ['m bf16 1', 'm bf16 2', 'n']
+    ['m 1', 'm 2', 'n']
     """
     found = list(labels)
     for column in zip(*extras, strict=True):
+        alike: dict[str, set[str]] = {}
+        for label, extra in zip(found, column, strict=True):
+            alike.setdefault(label, set()).add(extra)
         found = [
-            f"{label} {extra}" if extra and found.count(label) > 1 else label
+            f"{label} {extra}" if extra and len(alike[label]) > 1 else label
             for label, extra in zip(found, column, strict=True)
         ]
     return found

@@ -164,8 +164,10 @@ class RowScores:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What makes two rows one: suite, model, learner and configuration, as tables print them."""
+        """What makes two rows one: suite, model, learner and configuration, as tables print them; or the source."""
         made = self.configuration
+        if self.published:
+            return self.origin.value, self.source, self.version, self.model
         return (
             made.suite, self.model, self.weights[:12], self.tokenizer[:12], self.learner, self.recipe, made.protocol,
             made.protocol_hash[:12], made.overrides_text, made.precision,

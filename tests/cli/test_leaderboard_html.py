@@ -36,10 +36,10 @@ def test_writes_store_files_and_published_rows(tmp_path: Path) -> None:
     assert output == f"{out}: 2 rows of yours, {len(published.shipped())} published.\n"
     found = rows(out)
     assert len(found) == 2 + len(published.shipped())
-    assert {"minequick fp32", "theirsquick fp32"} <= set(found)
+    assert {"minequick", "theirsquick"} <= set(found)
     assert "<title>Ours &amp; theirs</title>" in out.read_text(encoding="utf-8")
     assert run(str(out), *given, "--no-published")[0] == 0
-    assert sorted(rows(out)) == ["minequick fp32", "theirsquick fp32"]
+    assert sorted(rows(out)) == ["minequick", "theirsquick"]
     assert str(tmp_path) not in out.read_text(encoding="utf-8")
 
 

@@ -43,9 +43,9 @@ def store(tmp_path: Path) -> Store:
         (["latexx"], "Did you mean 'latex'"),
         (["model-index", "--model", "alpah"], "Did you mean 'alpha'"),
         (["model-index"], "Say which model with --model: alpha, beta."),
-        (["model-index", "--model", "alpha"], "alpha has 3 rows; say which:\n  --row 'blurb quick lr=0.001 bf16'\n"),
+        (["model-index", "--model", "alpha"], "alpha has 3 rows; say which:\n  --row 'quick lr=0.001 bf16'\n"),
         (["model-index", "--model", "alpha", "--row", "quick"], "alpha has 2 rows"),
-        (["model-index", "--model", "alpha", "--row", "quick bf61"], "Did you mean 'blurb quick lr=0.001 bf16'"),
+        (["model-index", "--model", "alpha", "--row", "quick bf61"], "Did you mean 'quick lr=0.001 bf16'"),
         (["model-index", "--model", "sigma"], "synthetic demo suite"),
         (["eval-results", "--model", "sigma"], "synthetic demo suite"),
         (["submission", "--model", "sigma"], "synthetic demo suite"),
@@ -79,7 +79,7 @@ def test_rows_that_differ_in_their_weights_are_told_apart(tmp_path: Path) -> Non
     rows.write(store, replace(row("alpha", planned), weights="f" * 64))
     code, text = export("model-index", folder=tmp_path)
     assert code == 2
-    assert "--row 'blurb quick lr=0.001 fp32 ffffffffffff'" in text
+    assert "--row 'quick lr=0.001 ffffffffffff'" in text
     assert export("model-index", "--row", "f" * 12, folder=tmp_path)[0] == 0
 
 

@@ -133,8 +133,8 @@ def test_rows_that_differ_in_their_weights_or_suite_alone_are_told_apart(tmp_pat
     rows.write(store, row("m", trial("gad")))
     rows.write(store, replace(row("m", trial("gad", seed=9)), weights="f" * 64))
     assert markdown(export("markdown", folder=tmp_path)[1])[0][1:] == [
-        "m (quick lr=0.001 fp32 ffffffff)",
-        "m (quick lr=0.001 fp32 wwwwwwww)",
+        "m (quick lr=0.001 fp32 ffffffffffff)",
+        "m (quick lr=0.001 fp32 wwwwwwwwwwww)",
     ]
     other = tmp_path / "other"
     store = Store(other / "runs")

@@ -61,7 +61,7 @@ def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
     result = blurb("show", "--output", str(folder / "runs"), "--format", "csv", "--no-published")
     rows = list(csv.DictReader(result.output.splitlines()))
     assert [(row["rank"], row["row"]) for row in rows] == [
-        ("1", "good quick fp32"), ("2", "poor quick fp32"), ("", "=cmd|'/c calc'!A0 quick fp32"),
+        ("1", "good quick"), ("2", "poor quick"), ("", "=cmd|'/c calc'!A0 quick"),
     ]  # fmt: skip
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     assert good.score is not None

@@ -91,13 +91,13 @@ def test_the_golden_tables_come_out_as_they_were_but_for_what_is_new(tmp_path: P
     for name in ("leaderboard.csv", "results.csv", "external.csv"):
         shutil.copy(GOLDEN / name, tmp_path / name)  # of schema 3: written over, as it is of this store
     tables.rebuild(Store(tmp_path / "store"), tmp_path / "leaderboard.csv")
-    new = {
-        name: {"schema", "tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family", "note"}
-        for name in ("leaderboard.csv", "results.csv")
-    }
-    for name, columns in new.items():
+    columns = {"schema", "tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family", "note"}
+    for name, reader in (("leaderboard.csv", leaderboard_csv), ("results.csv", results_csv)):
         before, after = (
-            {frozenset(item for item in line.items() if item[0] not in columns) for _, line in read_lines(path / name)}
+            {
+                frozenset(item for item in line.items() if item[0] not in columns)
+                for _, line in reader.read_lines(path / name)
+            }
             for path in (GOLDEN, tmp_path)
         )
         assert after == before, name

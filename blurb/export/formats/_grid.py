@@ -118,8 +118,9 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
             deviations[SCORE] = row.spread[0]
     if row.published:
         return Column(row.name, figures, note=f"{row.name}: {'; '.join([row.version, *row.remarks])}.")
+    made = row.configuration
     alike = [other.model for other in own].count(row.model) > 1
-    setting = " ".join(dict.fromkeys([*row.detail.split(), row.configuration.precision])).strip()
+    setting = " ".join(dict.fromkeys([*made.text.split(), *made.precision.split(), *row.detail.split()]))
     name = f"{row.model} ({setting})" if alike else row.model
     counts = sorted({len(row.seeds(name)) for name in figures if name != SCORE})
     seeds = "/".join(map(str, counts)) + (" seed" if counts == [1] else " seeds")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from benchmarks.page import browser, entry
-from blurb.leaderboard.html import files, render
-from blurb.leaderboard.html.collect import board
+from blurb.leaderboard.html import render
+from blurb.leaderboard.html.collect import board, entry_of
 from blurb.leaderboard.html.model import Page
 from blurb.results import published
 
@@ -36,7 +36,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         entry("org/better", level=84),
         entry("org/an-encoder-with-a-very-long-name-that-does-not-fit-anywhere-on-a-phone", level=79),
         replace(entry("attack", seeds=(1,), level=60), model=HOSTILE, detail=HOSTILE, complete=False),
-        *map(files.published, published.shipped()),
+        *map(entry_of, published.shipped()),
     ]
     path = tmp_path_factory.mktemp("page") / "page.html"
     path.write_text(render(Page("Leaderboard", [board("blurb", rows)])), encoding="utf-8")

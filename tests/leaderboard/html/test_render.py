@@ -13,8 +13,8 @@ import pytest
 
 from benchmarks.page import entry, synthetic
 from blurb.analysis import ablation_tables
-from blurb.leaderboard.html import files, render
-from blurb.leaderboard.html.collect import board
+from blurb.leaderboard.html import render
+from blurb.leaderboard.html.collect import board, entry_of
 from blurb.leaderboard.html.model import Ablation, Made, Page
 from blurb.results import published
 from tests.leaderboard.html import reading
@@ -33,7 +33,7 @@ HOSTILE = (
 @pytest.fixture(scope="module")
 def text() -> str:
     rows = [entry("org/good", level=85), entry("org/worse", level=80), entry("single", seeds=(1,), level=70)]
-    return render(Page("A title", [board("blurb", [*rows, *map(files.published, published.shipped())])]))
+    return render(Page("A title", [board("blurb", [*rows, *map(entry_of, published.shipped())])]))
 
 
 @pytest.fixture(scope="module")
@@ -192,5 +192,5 @@ def test_contrasts_pass_wcag_aa_in_light_and_dark(text: str) -> None:
 
 @pytest.mark.slow
 def test_fifty_models_stay_under_two_megabytes() -> None:
-    rows = [*synthetic(50).boards[0].entries, *map(files.published, published.shipped())]
+    rows = [*synthetic(50).boards[0].entries, *map(entry_of, published.shipped())]
     assert len(render(Page("x", [board("blurb", rows)])).encode()) < 2_000_000
