@@ -67,8 +67,6 @@ def line_of(row: RowScores) -> Line:
         "data": row.data,
         "note": row.note,
     }
-    if row.published:  # numbers of others say nothing of what learned
-        line = {**line, **dict.fromkeys((*MODEL[1:], *ASKED), "")}
     if row.score is not None and row.spread is not None:
         deviation, error = row.spread
         low, high = (f"{row.score + sign * NORMAL * error:.2f}" for sign in (-1, 1))
