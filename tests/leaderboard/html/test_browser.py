@@ -32,10 +32,11 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two rows with runs, one of them with a long name, one that attacks, and the published ones."""
+    attack = entry("attack", seeds=(1,), level=60)
     rows = [
         entry("org/better", level=84),
         entry("org/an-encoder-with-a-very-long-name-that-does-not-fit-anywhere-on-a-phone", level=79),
-        replace(entry("attack", seeds=(1,), level=60), model=HOSTILE, detail=HOSTILE, complete=False),
+        replace(attack, row=replace(attack.row, model=HOSTILE), detail=HOSTILE),
         *map(entry_of, published.shipped()),
     ]
     path = tmp_path_factory.mktemp("page") / "page.html"

@@ -123,7 +123,8 @@ def test_intervals_are_explained(text: str) -> None:
 def test_a_name_is_never_code(name: str) -> None:
     one = entry("first")
     made = Made(f"blurb run {name}", [(name, name)], one.made.parts if one.made else ())
-    rows = [replace(one, model=name, detail=name, notes=[name], made=made), entry("second")]
+    row = replace(one.row, model=name, configuration=replace(one.row.configuration, note=name))
+    rows = [replace(one, row=row, detail=name, made=made), entry("second")]
     ablation = Ablation(name, name, [name], [(name, {name: dict.fromkeys(ablation_tables.SHOWN, name)})])
     page = reading.Page(render(Page(name, [board("blurb", rows)], [ablation])))
     assert [one.attributes.get("type") for one in page.all("script")] == ["application/json", None]
@@ -153,7 +154,8 @@ def test_a_page_without_rows_or_with_one() -> None:
 
 
 def test_two_suites_are_two_boards() -> None:
-    demo = replace(entry("demo row"), suite="demo")
+    row = entry("demo row").row
+    demo = replace(entry("demo row"), row=replace(row, configuration=replace(row.configuration, suite="demo")))
     page = reading.Page(render(Page("x", [board("blurb", [entry("a"), entry("b")]), board("demo", [demo])])))
     assert [one.text.strip() for one in page.all("h2", class_="suite")] == [
         "The datasets of BLURB", "The synthetic demo suite",
