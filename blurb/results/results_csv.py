@@ -31,10 +31,8 @@ Place = tuple[Path, int, Line]
 def read_lines(path: Path) -> list[Numbered]:
     """Number and cells of every line, checked; DataError (file, line) where something is not as it should be."""
     if "metric" not in csv_files.columns(path):
-        raise DataError("this is no results.csv: there is no column metric.", path, 1)
+        raise DataError("this is no results.csv: there is no column metric. A leaderboard.csv has no runs.", path, 1)
     lines = schema.read_lines(path, COLUMNS)
-    if lines[0][1]["schema"] == "3":
-        lines = _once(lines)
     _check_runs(lines, path)
     check_alike([(path, number, line) for number, line in lines], MADE)
     return lines
@@ -62,14 +60,6 @@ def check_alike(places: Iterable[Place], columns: Sequence[str]) -> None:
                 f"{other['seed']} in {before}:{at}; they cannot be averaged.{hint}",
                 path, number,
             )  # fmt: skip
-
-
-def _once(lines: Sequence[Numbered]) -> list[Numbered]:
-    """Without repeated lines: a row whose protocol's note was reworded stood in a table of schema 3 once a wording."""
-    found: dict[tuple[str, ...], Numbered] = {}
-    for number, line in lines:
-        found.setdefault(tuple(cell for column, cell in line.items() if column != "note"), (number, line))
-    return list(found.values())
 
 
 def _check_runs(lines: Sequence[Numbered], path: Path) -> None:

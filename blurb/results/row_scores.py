@@ -155,7 +155,7 @@ class RowScores:
     @property
     def detail(self) -> str:
         """The name without the model's: what tells the rows of one model apart."""
-        return self.name.removeprefix(self.model).strip()
+        return self.name.removeprefix(self.model).replace(f"({self.source})", self.source).strip()
 
     @property
     def suite(self) -> str:

@@ -52,15 +52,24 @@ def read_lines(path: Path, columns: Sequence[str]) -> list[Numbered]:
             raise DataError(f"expected {len(there)} cells.", path, number)
         if line["schema"] != version:
             raise DataError(f"schema version {line['schema'] or 'none'} among rows of {version}.", path, number)
-    return [
+    numbered = [
         (number, _with_learner({**unknown, **{key: csv_files.original(cell) for key, cell in line.items()}}))
         for number, line in enumerate(lines, 2)
     ]
+    return _once(numbered) if version == "3" else numbered
 
 
 def _with_learner(line: Line) -> Line:
     """The learner of lines before schema 5, and of published rows, which are of fine-tuned encoders."""
     return {**line, "learner": line["learner"] or kind_of(line["weights"])}
+
+
+def _once(lines: Sequence[Numbered]) -> list[Numbered]:
+    """Without repeated lines: a row whose protocol's note was reworded stood in a table of schema 3 once a wording."""
+    found: dict[tuple[str, ...], Numbered] = {}
+    for number, line in lines:
+        found.setdefault(tuple(cell for column, cell in line.items() if column != "note"), (number, line))
+    return list(found.values())
 
 
 def number(text: str, column: str, path: Path, line: int) -> float:
