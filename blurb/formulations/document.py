@@ -19,7 +19,7 @@ class Document(Formulation):
     """Labels with a probability above 0.5; an abstract has the union of the labels of its units.
 
     `document_unit = "sentence"` is what the lengths of the paper's Table 8 imply, `"abstract"` what LinkBERT does
-    (PROTOCOL.md, section 0, point 6).
+    (docs/benchmark.md, "HoC").
     """
 
     kind = "multi"

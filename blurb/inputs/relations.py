@@ -78,7 +78,7 @@ def dummified(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def dummify(text: str, head: Span, tail: Span, types: Sequence[str]) -> Marked:
-    """Dummies in the place of the two entities, by the rule of BLURB's kit (PROTOCOL.md E).
+    """Dummies in the place of the two entities, by the rule of BLURB's kit (docs/benchmark.md, "Dummies").
 
     Entities that overlap become one dummy over both; entities that only touch do not overlap.
 

@@ -71,7 +71,8 @@ def pearson(
     >>> pearson([0.0, 2.0, 4.0], [5.0, 6.0, 7.0])["constant"]  # all become 4.0
     1.0
 
-    Source: Gu et al. section 2.3 for Pearson; the bounds are those of the BLURB submission schema (PROTOCOL.md C.6).
+    Source: Gu et al. section 2.3 for Pearson; the bounds are those of the BLURB submission schema
+    (docs/benchmark.md, "BIOSSES").
     """
     check_pairs(gold, predicted, "score")
     gold_scores, predicted_scores = _vector(gold, "gold"), _vector(predicted, "predicted")

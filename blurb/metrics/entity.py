@@ -91,7 +91,7 @@ def entity_f1(
     Raises:
         ValueError: the sentences do not line up (the message names the sentence and both lengths), or a tag is none.
 
-    Example: an I after O begins an entity for the lenient reading only (PROTOCOL.md C.1).
+    Example: an I after O begins an entity for the lenient reading only (docs/benchmark.md, "Orphan I").
 
     >>> entity_f1([["B", "I", "O"]], [["I", "I", "O"]])["f1"]
     1.0

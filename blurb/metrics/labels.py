@@ -23,7 +23,7 @@ def accuracy(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
     >>> accuracy(["yes", "no", "maybe", "yes"], ["yes", "no", "no", "no"])
     {'accuracy': 0.5}
 
-    Source: Gu et al. section 2.3 (PubMedQA, BioASQ); PROTOCOL.md C.8, C.9.
+    Source: Gu et al. section 2.3 (PubMedQA, BioASQ); docs/benchmark.md, "PubMedQA" and docs/benchmark.md, "BioASQ".
     """
     check_pairs(gold, predicted, "label")
     return {"accuracy": ratio(sum(g == p for g, p in zip(gold, predicted, strict=True)), len(gold))}
@@ -50,7 +50,8 @@ def micro_f1_without(gold: Sequence[str], predicted: Sequence[str], *, negative:
     >>> micro_f1_without(["CPR:3", "CPR:4", "CPR:9", "false"], ["CPR:3", "CPR:3", "false", "false"], negative="false")
     {'f1': 0.4, 'precision': 0.5, 'recall': 0.3333333333333333}
 
-    Source: the evaluation of ChemProt and DDI by LinkBERT, KeBioLM and IQVIA (PROTOCOL.md C.3, C.4).
+    Source: the evaluation of ChemProt and DDI by LinkBERT, KeBioLM and IQVIA
+    (docs/benchmark.md, "ChemProt" and docs/benchmark.md, "DDI").
     """
     check_pairs(gold, predicted, "label")
     true_positives = sum(g == p != negative for g, p in zip(gold, predicted, strict=True))
@@ -76,7 +77,7 @@ def binary_f1(gold: Sequence[str], predicted: Sequence[str], *, positive: str) -
     0.6666666666666666
 
     Source: Gu et al. print "Micro F1" for GAD; the scripts of LinkBERT, KeBioLM and BioBERT compute the F1 of label 1
-    (PROTOCOL.md C.5). scikit-learn's `average="micro"` over both classes would be the accuracy.
+    (docs/benchmark.md, "GAD"). scikit-learn's `average="micro"` over both classes would be the accuracy.
     """
     check_pairs(gold, predicted, "label")
     true_positives = sum(g == p == positive for g, p in zip(gold, predicted, strict=True))

@@ -60,7 +60,7 @@ def multilabel_f1(
      'precision': 0.6666666666666666, 'recall': 0.6666666666666666}
 
     Source: pooled micro-F1 as in LinkBERT's script for HoC; the mean over labels is IQVIA's, the mean over documents
-    BLUE's (PROTOCOL.md C.7; ncbi-nlp/BLUE_Benchmark, blue/eval_hoc.py).
+    BLUE's (docs/benchmark.md, "HoC"; ncbi-nlp/BLUE_Benchmark, blue/eval_hoc.py).
     """
     check_labels(labels)
     check_pairs(gold, predicted, "document")

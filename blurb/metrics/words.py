@@ -47,7 +47,7 @@ def token_macro_f1(
     {'macro_f1': 0.5555555555555555, 'f1_PAR': 0.6666666666666666, 'f1_INT': 1.0, 'f1_OUT': 0.0}
 
     Source: Gu et al. section 2.4 and LinkBERT's evaluation of PICO, which rewrites every tag to B before it calls
-    seqeval, so that each word is a span (PROTOCOL.md C.2).
+    seqeval, so that each word is a span (docs/benchmark.md, "EBM PICO").
     """
     check_labels(labels)
     check_sentences(gold, predicted)

@@ -60,7 +60,8 @@ class Task:
     :param metric: name of a function in `blurb.metrics`; its first key is the score
     :param metric_options: keyword arguments of that function
     :param seeds: runs to average (10 for the three small ones, 5 for the rest; paper section 2.5)
-    :param max_length: sub-tokens of the longest input, special tokens included (PROTOCOL.md section I)
+    :param max_length: sub-tokens of the longest input, special tokens included
+        (docs/benchmark.md, "Settings of standard")
     :param unit: what `sizes` counts
     :param sizes: Table 3 of the paper as printed
     :param released: counts of the files that BLURB's kit makes, where they differ from `sizes`

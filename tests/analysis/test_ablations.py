@@ -1,4 +1,4 @@
-"""The grids are those of the paper; numbers checked against PROTOCOL.md, A.11 to A.13, by hand."""
+"""The grids are those of the paper, their numbers written out by hand (docs/benchmark.md, "Published tables")."""
 
 from __future__ import annotations
 

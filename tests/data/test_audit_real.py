@@ -1,4 +1,4 @@
-"""The audit finds what others have counted (PROTOCOL.md F and C, shared/data/README.md), and what plain lines show."""
+"""The audit finds what was counted before it (docs/benchmark.md, "Leaks and copies"), and what plain lines show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The real files against the counts that were taken independently (shared/data/README.md, PROTOCOL.md G)."""
+"""The real files against counts that were taken independently.
+
+docs/benchmark.md, "File counts" has those of sentences and words, the headings of the datasets those of labels.
+"""
 
 from __future__ import annotations
 

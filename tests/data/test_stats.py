@@ -1,7 +1,7 @@
 """Statistics against other ways to count them, and of the real files against what is committed beside this test.
 
 `statistics.json` is what `blurb data stats --format json` says with BERT's uncased vocabulary, a line a split. The
-figures in it that others have counted (PROTOCOL.md A.8, A.12, C, F, G) are asserted here by themselves.
+figures in it that others have counted (docs/benchmark.md) are asserted here by themselves.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _all(name: str, key: str) -> float:
 
 
 def test_the_committed_averages_are_those_of_the_protocol() -> None:
-    """PROTOCOL.md A.8: BERT's uncased vocabulary on the real files."""
+    """docs/benchmark.md, "Lengths": BERT's uncased vocabulary on the real files."""
     averages = {
         "bc5-chem": 35.6, "bc5-disease": 35.6, "ncbi-disease": 34.6, "bc2gm": 38.1, "jnlpba": 40.6, "ebm-pico": 35.6,
         "chemprot": 69.6, "ddi": 98.3, "gad": 42.6, "biosses": 78.2, "hoc": 40.1, "pubmedqa": 330.0,
@@ -208,7 +208,13 @@ def test_the_committed_averages_are_those_of_the_protocol() -> None:
 
 
 def test_the_committed_extremes_are_those_of_the_protocol() -> None:
-    """PROTOCOL.md F: longest sentence, rows over 256; A.12: ceilings of IO; C.5: always positive; G: words."""
+    """Each from another section of the page.
+
+    docs/benchmark.md, "Lengths": longest sentence, rows over 256; docs/benchmark.md, "Tagging schemes": ceilings of IO;
+    docs/benchmark.md, "NER": adjacent entities; docs/benchmark.md, "GAD": always positive;
+    docs/benchmark.md, "PubMedQA": always yes; docs/benchmark.md, "File counts": words;
+    docs/benchmark.md, "BIOSSES": means.
+    """
     sentences = [one for one in EXPECTED if tasks.get(one["dataset"]).type in ("ner", "pico", "document")]
     assert max(one["sub_tokens"]["longest"] for one in sentences) == 364
     for name, number in (("ddi", 2_669), ("chemprot", 512)):

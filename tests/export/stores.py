@@ -17,7 +17,7 @@ from tests.runs.fakes import CONFIGURATION, row, trial
 
 
 def gad(count: int = 534) -> list[Row]:
-    """Rows of GAD's size, ids and label counts (test: 281 of 534 positive, PROTOCOL.md, C.5), without a text."""
+    """Rows of GAD's size, ids and label counts (281 of 534 positive: docs/benchmark.md, "GAD"), without a text."""
     return [{"id": f"test.{i}", "doc_id": None, "label": "1" if i < 281 else "0"} for i in range(count)]
 
 

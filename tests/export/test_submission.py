@@ -1,6 +1,6 @@
 """`blurb export submission`: what is written is what was scored, and nothing else is ever written.
 
-Oracles: seqeval, scikit-learn and scipy on the files that were written, the counts of PROTOCOL.md, and jsonschema.
+Oracles: seqeval, scikit-learn and scipy on the files that were written, independent counts, and jsonschema.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def test_the_known_units_are_those_of_the_files(real_rows: Callable[[str, Split]
 def test_the_counts_are_those_of_the_protocol() -> None:
     known = _known_units()
     words = {"bc5-chem": 124_750, "bc5-disease": 124_750, "ncbi-disease": 24_497, "bc2gm": 143_465, "jnlpba": 101_039}
-    assert {name: int(known[name]["words"]) for name in words} == words  # PROTOCOL.md, section G
+    assert {name: int(known[name]["words"]) for name in words} == words  # docs/benchmark.md, "File counts"
     for name in NAMES:
         bounds = schema_of(tasks.get(name))["properties"]["predictions"]
         assert bounds["minProperties"] == bounds["maxProperties"] == int(known[name]["units"])

@@ -52,7 +52,7 @@ def latex(text: str) -> tuple[list[str], list[list[str]]]:
 
 
 def test_the_table_of_the_paper(tmp_path: Path) -> None:
-    """Table 6 and "+PMC, longer" of Table 10 as printed (PROTOCOL.md, A.6 and A.10), with their totals."""
+    """Table 6 and "+PMC, longer" of Table 10 as printed (docs/benchmark.md, "Published tables"), with their totals."""
     code, text = export("markdown", "--published", "gu2021", folder=tmp_path)
     assert code == 0
     head, lines = markdown(text)

@@ -1,4 +1,7 @@
-"""Figures of PROTOCOL.md on the real files with BERT's uncased vocabulary, which MiniLM uses. Special tokens count."""
+"""Figures on the real files with BERT's uncased vocabulary, which MiniLM uses. Special tokens count.
+
+docs/benchmark.md, "Lengths" and docs/benchmark.md, "Tagging schemes" have them.
+"""
 
 from __future__ import annotations
 

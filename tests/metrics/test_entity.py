@@ -87,7 +87,7 @@ def test_counts_are_by_sentence_and_sum_to_the_score(pair: Pair, strict: bool) -
     [("B I O", "I I O", 1.0, 0.0), ("B I I O", "O I I O", 0.0, 0.0), ("B B O", "B I O", 0.0, 0.0)],
 )
 def test_orphan_i_table_of_the_protocol(gold: str, predicted: str, lenient: float, strict: float) -> None:
-    """PROTOCOL.md C.1."""
+    """docs/benchmark.md, "Orphan I"."""
     assert entity_f1([gold.split()], [predicted.split()])["f1"] == lenient
     assert entity_f1([gold.split()], [predicted.split()], strict=True)["f1"] == strict
 

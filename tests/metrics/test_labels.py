@@ -1,4 +1,7 @@
-"""Oracle: scikit-learn. The figures of PROTOCOL.md C.5 and C.8 are reached from the published class counts."""
+"""Oracle: scikit-learn. The figures of trivial predictors are reached from the published class counts.
+
+They stand in docs/benchmark.md, "GAD" and docs/benchmark.md, "PubMedQA".
+"""
 
 from __future__ import annotations
 
@@ -37,14 +40,14 @@ def test_binary_f1_and_accuracy_equal_scikit_learn(pairs: list[tuple[str, str]])
 
 
 def test_always_positive_on_gad() -> None:
-    """281 positive and 253 negative test sentences (PROTOCOL.md C.5): 68.96 by the rule, 52.6 if it were accuracy."""
+    """281 positive and 253 negative test sentences (docs/benchmark.md, "GAD"): 68.96, or 52.6 as accuracy."""
     gold, predicted = ["1"] * 281 + ["0"] * 253, ["1"] * 534
     assert round(100 * binary_f1(gold, predicted, positive="1")["f1"], 2) == 68.96
     assert round(100 * accuracy(gold, predicted)["accuracy"], 1) == 52.6
 
 
 def test_majority_class_on_pubmedqa() -> None:
-    """276 yes, 169 no, 55 maybe (PROTOCOL.md C.8)."""
+    """276 yes, 169 no, 55 maybe (docs/benchmark.md, "PubMedQA")."""
     gold = ["yes"] * 276 + ["no"] * 169 + ["maybe"] * 55
     assert accuracy(gold, ["yes"] * 500) == {"accuracy": pytest.approx(0.552)}
 

@@ -58,7 +58,7 @@ def test_worked_example() -> None:
 
 
 def test_is_not_span_f1() -> None:
-    """Half of a span found is half right by words and all wrong by spans (PROTOCOL.md 0.4)."""
+    """Half of a span found is half right by words and all wrong by spans (docs/benchmark.md, "EBM PICO")."""
     gold, predicted = [["I-A", "I-A"]], [["I-A", "O"]]
     assert token_macro_f1(gold, predicted, labels=("A",))["macro_f1"] == pytest.approx(2 / 3)
     assert seqeval_f1(gold, predicted) == 0.0

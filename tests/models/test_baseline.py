@@ -1,4 +1,7 @@
-"""Baselines. Oracle: the published class counts of GAD and PubMedQA (PROTOCOL.md C.5, C.8), and brute force."""
+"""Baselines. Oracle: brute force, and published class counts.
+
+The counts are in docs/benchmark.md, "GAD" and docs/benchmark.md, "PubMedQA".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol files against PROTOCOL.md, sections I and B.3, whose tables are written out here."""
+"""The protocol files against the published tables and what was changed in them, which are written out here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMMON = {
     "word_pooling": "first", "relation_input": "dummify", "document_unit": "sentence",
 }  # fmt: skip
 
-# Section I: task: (learning rate, batch size, epochs, max length).
+# docs/benchmark.md, "Settings of standard": task: (learning rate, batch size, epochs, max length).
 STANDARD = {
     "bc5-chem": (5e-5, 32, 20, 512), "bc5-disease": (5e-5, 16, 8, 512), "ncbi-disease": (5e-5, 32, 20, 512),
     "bc2gm": (6e-5, 32, 20, 512), "jnlpba": (1e-5, 16, 5, 512), "ebm-pico": (5e-5, 32, 2, 512),
@@ -31,7 +31,7 @@ STANDARD = {
     "biosses": (1e-5, 16, 30, 512), "hoc": (3e-5, 32, 6, 128), "pubmedqa": (2e-5, 16, 30, 512),
     "bioasq": (2e-5, 16, 20, 512),
 }  # fmt: skip
-# Section B.3, base: task: (learning rate, batch size, epochs, max length, warm-up, seed).
+# docs/benchmark.md, "Settings of LinkBERT": task: (learning rate, batch size, epochs, max length, warm-up, seed).
 LINKBERT = {
     "pubmedqa": (2e-5, 16, 30, 512, 100, 42), "bioasq": (2e-5, 16, 20, 512, 100, 42),
     "biosses": (1e-5, 16, 30, 512, 0, 5), "hoc": (4e-5, 32, 40, 512, 0, 42), "chemprot": (3e-5, 32, 10, 256, 0, 42),

@@ -14,7 +14,7 @@ import pytest
 from blurb import metrics, tasks
 from blurb.errors import SettingsError, UnknownName
 
-# Table 3 of Gu et al. (PROTOCOL.md A.3) in its order: name, title, type, metric, train, dev, test.
+# Table 3 of Gu et al. (docs/benchmark.md, "Datasets") in its order: name, title, type, metric, train, dev, test.
 TABLE_3 = [
     ("bc5-chem", "BC5-chem", "ner", "entity_f1", 5203, 5347, 5385),
     ("bc5-disease", "BC5-disease", "ner", "entity_f1", 4182, 4244, 4424),

@@ -1,6 +1,7 @@
 """BioASQ: the yes/no questions of task 7b with their snippets.
 
-Test is what the five golden batches have; dev is 75 questions of the training file (PROTOCOL.md C.9), train its others.
+Test is what the five golden batches have; dev is 75 questions of the training file, train its others (docs/benchmark.md,
+"BioASQ").
 The order is that of the files. BLURB's own order of train and dev is not known here (no hash can be shipped).
 """
 

@@ -1,8 +1,8 @@
 """The files of a BLURB submission: one JSON object a dataset, from the stored predictions of one seed.
 
-Their shape is that of PROTOCOL.md, D.2: exactly `dataset_name`, `model_name` and `predictions` (id -> value). It is
-checked twice: against `schemas/<task>.json`, and against `units.csv`, which knows the ids of the test sets and how many
-words every tag sequence has, as hashes. Ids and labels only: nothing of a corpus is in these files.
+Their shape (docs/benchmark.md, "Submission") is exactly `dataset_name`, `model_name` and `predictions` (id -> value).
+It is checked twice: against `schemas/<task>.json`, and against `units.csv`, which knows the ids of the test sets and
+how many words every tag sequence has, as hashes. Ids and labels only: nothing of a corpus is in these files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def documents(row: RowScores, datasets: Sequence[Task], seed: int | None, allow_
     """The submission of a row by task name.
 
     :param seed: whose predictions to take; None for the first of each dataset
-    :param allow_partial: leave datasets without a finished trial out, as BLURB allows ("any or all", PROTOCOL.md, C.10)
+    :param allow_partial: leave datasets without a finished trial out, as BLURB allows
+        (docs/benchmark.md, "Submission")
     :raises StoreError: with every reason why the row cannot be submitted
     """
     found: dict[str, Document] = {}

@@ -1,4 +1,4 @@
-"""From stored predictions to the values of a submission (PROTOCOL.md, D.2), one function a task type."""
+"""From stored predictions to the values of a submission (docs/benchmark.md, "Submission"), one function a task type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from blurb.tasks import Task, TaskType
 from blurb.tasks.hoc import LABELS
 
 HALLMARKS = dict(zip(LABELS, ("IM", "ID", "CE", "RI", "GS", "GI", "A", "CD", "PS", "TPI"), strict=True))
-"""The short names of HoC's labels (PROTOCOL.md, C.7)."""
+"""The short names of HoC's labels (docs/benchmark.md, "HoC")."""
 SPLIT = "test."
 """Before the ids of files that number their units from 0 (NER, PICO, GAD); a submission has the bare number."""
 
@@ -40,7 +40,7 @@ def predictions(task: Task, units: Sequence[Unit]) -> dict[str, Any]:
 
 
 def _ner(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
-    """Bare `B`, `I`, `O`; an orphan `I` becomes the `B` as which it is scored (PROTOCOL.md, section 0, point 14)."""
+    """Bare `B`, `I`, `O`; an orphan `I` becomes the `B` as which it is scored (docs/benchmark.md, "Orphan I")."""
     for unit in units:
         try:
             tags = convert(_tags(unit), "bio", "bio")

@@ -20,7 +20,7 @@ from blurb.tasks import SPLITS, Task
 
 
 def converted(task: Task, rows: list[Row]) -> list[dict[str, Any]]:
-    """The facts of `shared/data/README.md`, section 3, on what that conversion does."""
+    """What that conversion does: docs/benchmark.md, "LinkBERT's files"."""
     if task.type in ("ner", "pico"):
         letter = {"ner": lambda tag: tag[0], "pico": lambda tag: tag.replace("I-", "B-")}[task.type]
         return [{"tokens": row["tokens"], "ner_tags": [letter(tag) for tag in row["tags"]], "id": row["id"]}

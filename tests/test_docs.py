@@ -1,0 +1,60 @@
+"""What the project cites is in the project."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FILES = sorted(
+    path
+    for place in ("blurb", "tests", "benchmarks", "docs", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+    for path in ([ROOT / place] if (ROOT / place).is_file() else (ROOT / place).rglob("*"))
+    if path.suffix in (".py", ".md", ".toml") and "golden" not in path.parts
+)
+ELSEWHERE = re.compile(r"\b(?:PROTOCOL|DESIGN|STYLE|house)\.md\b|\bshared/(?:data/README|review)")
+CITED = re.compile(r'docs/benchmark\.md, "([^"]+)"')
+PAGE = re.compile(r"\bdocs/[\w/-]+\.md\b")
+
+
+def flat(path: Path) -> str:
+    """Its text on one line, comment signs at the starts of lines left out: a citation may be broken in two."""
+    return re.sub(r"\s*\n\s*(#\s+)?", " ", path.read_text(encoding="utf-8"))
+
+
+def headings() -> set[str]:
+    page = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
+    return set(re.findall(r"^#{2,} (.+)$", page, flags=re.MULTILINE))
+
+
+def found(pattern: re.Pattern[str]) -> list[tuple[str, str]]:
+    """File and match, of all files but this one."""
+    return [
+        (path.relative_to(ROOT).as_posix(), match.group(match.re.groups and 1))
+        for path in FILES
+        if path != Path(__file__)
+        for match in pattern.finditer(flat(path))
+    ]
+
+
+def test_citations_are_found_where_they_are_broken_in_two(tmp_path: Path) -> None:
+    for text in ('see docs/benchmark.md,\n    "File counts"', '# see docs/benchmark.md, "File\n# counts"'):
+        (tmp_path / "x.py").write_text(text, encoding="utf-8")
+        assert CITED.findall(flat(tmp_path / "x.py")) == ["File counts"]
+
+
+def test_nothing_outside_the_project_is_cited() -> None:
+    assert found(ELSEWHERE) == []
+
+
+def test_headings_that_are_cited_exist() -> None:
+    page = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
+    headings = set(re.findall(r"^#{2,} (.+)$", page, flags=re.MULTILINE))
+    cited = found(CITED)
+    assert [one for one in cited if one[1] not in headings] == []
+    datasets = {"NER", "EBM PICO", "ChemProt", "DDI", "GAD", "BIOSSES", "HoC", "PubMedQA", "BioASQ"}
+    assert datasets <= {heading for _, heading in cited}
+
+
+def test_pages_that_are_cited_exist() -> None:
+    assert [one for one in found(PAGE) if not (ROOT / one[1]).is_file()] == []
