@@ -33,7 +33,7 @@ class Metric:
     score: Callable[[Counts], Scores]
     """The figure that counts, of sums of summands: (..., summands) to (...)."""
     mistakes: Callable[[Counts], Scores]
-    """How much is wrong in each unit, (units, summands) to (units,); 0 where all is right."""
+    """How much is wrong in each unit, (units, summands) to (units,), 0 where all is right."""
     aligned: Callable[[Counts, Counts], Counts] = _as_they_are
     """The counts of a second run on the same units, as summands that may be mixed with those of the first."""
     dtype: str = "string"

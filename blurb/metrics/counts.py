@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from blurb.metrics import get
-from blurb.metrics._metric import Counts, Metric, Scores
+from blurb.metrics._metric import Counts, Scores
 
-__all__ = ["Counts", "Scores", "aligned", "mistakes", "score_of", "summed", "unit_counts"]
+__all__ = ["Counts", "Scores", "score_of", "unit_counts"]
 
 
 def unit_counts(metric: str, gold: Sequence[Any], predicted: Sequence[Any], options: Mapping[str, Any]) -> Counts:
@@ -27,7 +27,7 @@ def unit_counts(metric: str, gold: Sequence[Any], predicted: Sequence[Any], opti
     >>> unit_counts("binary_f1", ["1", "0", "1"], ["1", "1", "0"], {"positive": "1"}).tolist()
     [[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    return np.asarray(summed(metric).counts(gold, predicted, **options), dtype=np.float64)
+    return np.asarray(get(metric).counts(gold, predicted, **options), dtype=np.float64)
 
 
 def score_of(metric: str, sums: Counts) -> Scores:
@@ -37,22 +37,4 @@ def score_of(metric: str, sums: Counts) -> Scores:
     >>> float(score_of("binary_f1", counts.sum(0)))
     0.5
     """
-    return summed(metric).score(sums)
-
-
-def mistakes(metric: str, counts: Counts) -> Scores:
-    """How much is wrong in each unit, (units, summands) to (units,), 0 where all is right.
-
-    What was missed and what was too much, for F1; 1 for a wrong answer; the distance of scores, for Pearson's r.
-    """
-    return summed(metric).mistakes(counts)
-
-
-def aligned(metric: str, first: Counts, second: Counts) -> Counts:
-    """The counts of a second run on the same units, so that a unit's may take the place of the first run's."""
-    return summed(metric).aligned(first, second)
-
-
-def summed(metric: str) -> Metric:
-    """A metric as the bootstrap takes it: an object with `score` and `aligned`; UnknownName if there is none."""
-    return get(metric)
+    return get(metric).score(sums)

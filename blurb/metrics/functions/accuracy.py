@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blurb.metrics._checks import check_pairs
+from blurb.metrics._checks import check_pairs, label_arrays
 from blurb.metrics._metric import Counts, Metric, Scores
 from blurb.metrics._ratios import ratio
-from blurb.metrics._sums import label_arrays
 
 
 def accuracy(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:

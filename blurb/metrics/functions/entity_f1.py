@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from blurb.metrics._checks import check_sentences
 from blurb.metrics._metric import Metric
-from blurb.metrics._ratios import ratios
-from blurb.metrics._sums import f1, wrong
+from blurb.metrics._ratios import f1, ratios, wrong
 from blurb.metrics._tags import Flags, Numbers, Tags, TagTable
 
 IOB2_PREFIXES = "BIO"
@@ -114,12 +113,6 @@ def entity_f1(
 
 
 METRIC = Metric(
-    entity_f1,
-    main="f1",
-    hub="f1",
-    counts=entity_counts,
-    score=f1,
-    mistakes=wrong,
-    sequence=True,
-    tallies=frozenset({"true_positives", "predicted", "gold"}),
-)
+    entity_f1, main="f1", hub="f1", counts=entity_counts, score=f1, mistakes=wrong,
+    sequence=True, tallies=frozenset({"true_positives", "predicted", "gold"}),
+)  # fmt: skip

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from blurb.metrics._checks import check_labels, check_pairs
 from blurb.metrics._metric import Counts, Metric
-from blurb.metrics._ratios import ratio, ratios
-from blurb.metrics._sums import f1, wrong
+from blurb.metrics._ratios import f1, ratio, ratios, wrong
 
 
 def indicators(documents: Sequence[Collection[str]], labels: Sequence[str], side: str) -> NDArray[np.bool_]:

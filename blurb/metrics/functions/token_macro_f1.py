@@ -10,8 +10,7 @@ import numpy as np
 
 from blurb.metrics._checks import check_labels, check_sentences
 from blurb.metrics._metric import Counts, Metric, Scores
-from blurb.metrics._ratios import ratio, ratios
-from blurb.metrics._sums import f1, wrong
+from blurb.metrics._ratios import f1, ratio, ratios, wrong
 
 PREFIXES = "BIESLU"
 
