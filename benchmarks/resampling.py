@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from blurb.metrics.counts import summed
+from blurb import metrics
 from blurb.results.score import weights
 from blurb.statistics.bootstrap import averaged, difference_variance, spread
 from blurb.statistics.clusters import Clusters
@@ -30,7 +30,7 @@ def units(name: str, random: np.random.Generator) -> Clusters:
     runs, clusters = SIZES[name]
     right = random.integers(0, 4, (runs, clusters, 1)).astype(float)
     counts = np.concatenate([right, right + random.integers(0, 2, right.shape), right + 1], -1)
-    return Clusters(summed("entity_f1"), counts, tuple(map(str, range(clusters))), "units")
+    return Clusters(metrics.get("entity_f1"), counts, tuple(map(str, range(clusters))), "units")
 
 
 def measure() -> dict[str, float]:

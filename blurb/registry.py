@@ -41,13 +41,15 @@ class Registry(Generic[T]):
     :param package: package whose modules are the built-in entries
     :param attribute: the name that each of those modules defines
     :param group: entry-point group of the plug-ins of other distributions
+    :param separator: what stands in names for the `_` of file names
     """
 
-    def __init__(self, kind: str, package: str, attribute: str, group: str) -> None:
+    def __init__(self, kind: str, package: str, attribute: str, group: str, separator: str = "-") -> None:
         self.kind = kind
         self.package = package
         self.attribute = attribute
         self.group = group
+        self.separator = separator
         self.files: dict[str, Path] = {}
         """Plug-ins that were given as files: `name.py:Object` -> where the file is."""
 
@@ -70,7 +72,7 @@ class Registry(Generic[T]):
         for module in pkgutil.iter_modules(path):
             if not module.ispkg and not module.name.startswith("_"):
                 target = f"{self.package}.{module.name}:{self.attribute}"
-                yield Entry(module.name.replace("_", "-"), target, "blurb")
+                yield Entry(module.name.replace("_", self.separator), target, "blurb")
         for point in entry_points(group=self.group):
             yield Entry(point.name, point.value, point.dist.name if point.dist else "an entry point")
 

@@ -6,22 +6,25 @@
 
 All values are fractions (times 100 is for the tables), and never NaN: what is undefined is 0.0. The same functions as
 `evaluate.Metric` are in `blurb.metrics.hf`, which is not imported here because `evaluate` loads torch.
+
+A metric is one file in `functions/`, or an entry point in the group `blurb.metrics`, that declares a `Metric`: the
+function, the same as a function of sums (`blurb.metrics.counts`), and what tables, `evaluate` and the Hub call it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from blurb.errors import UnknownName
-from blurb.metrics.correlation import pearson
-from blurb.metrics.entity import entity_counts, entity_f1
-from blurb.metrics.labels import accuracy, binary_f1, micro_f1_without
-from blurb.metrics.multilabel import multilabel_f1
-from blurb.metrics.words import token_macro_f1
+from blurb.errors import SettingsError
+from blurb.metrics._metric import Metric
+from blurb.metrics.functions.accuracy import accuracy
+from blurb.metrics.functions.binary_f1 import binary_f1
+from blurb.metrics.functions.entity_f1 import entity_counts, entity_f1
+from blurb.metrics.functions.micro_f1_without import micro_f1_without
+from blurb.metrics.functions.multilabel_f1 import multilabel_f1
+from blurb.metrics.functions.pearson import pearson
+from blurb.metrics.functions.token_macro_f1 import token_macro_f1
+from blurb.registry import Registry
 
 __all__ = [
-    "MAIN",
-    "METRICS",
     "VERSION",
     "Metric",
     "accuracy",
@@ -31,39 +34,24 @@ __all__ = [
     "get",
     "micro_f1_without",
     "multilabel_f1",
+    "names",
     "pearson",
     "token_macro_f1",
 ]
 
 VERSION = 1  # raised by hand when a value changes for the same predictions: stored scores are then computed anew
 
-Metric = Callable[..., dict[str, float]]
-
-METRICS: dict[str, Metric] = {
-    "entity_f1": entity_f1,
-    "token_macro_f1": token_macro_f1,
-    "micro_f1_without": micro_f1_without,
-    "binary_f1": binary_f1,
-    "pearson": pearson,
-    "multilabel_f1": multilabel_f1,
-    "accuracy": accuracy,
-}
+_registry: Registry[Metric] = Registry("metric", "blurb.metrics.functions", "METRIC", "blurb.metrics", separator="_")
 
 
-MAIN = {
-    "entity_f1": "f1",
-    "token_macro_f1": "macro_f1",
-    "micro_f1_without": "f1",
-    "binary_f1": "f1",
-    "pearson": "pearson",
-    "multilabel_f1": "micro_f1",
-    "accuracy": "accuracy",
-}
-"""The figure of each that counts: the first that it returns."""
+def names() -> list[str]:
+    """The names of all metrics in alphabetical order."""
+    return _registry.names()
 
 
 def get(name: str) -> Metric:
     """The metric of that name; raises `blurb.errors.UnknownName` with the closest name if there is none."""
-    if name not in METRICS:
-        raise UnknownName("metric", name, METRICS)
-    return METRICS[name]
+    metric = _registry.get(name)
+    if not isinstance(metric, Metric):
+        raise SettingsError(f"The metric {name} is a {type(metric).__name__}, not a blurb.metrics.Metric.")
+    return metric

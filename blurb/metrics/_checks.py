@@ -45,3 +45,9 @@ def check_labels(labels: Sequence[str]) -> None:
     """Raises ValueError unless `labels` are names, at least one, none twice: each weighs the same in a mean."""
     if isinstance(labels, str) or len(labels) == 0 or len(set(labels)) != len(labels):
         raise ValueError(f"labels is {labels!r}. Pass a sequence of label names, at least one and none twice.")
+
+
+def label_arrays(gold: Sequence[str], predicted: Sequence[str]) -> tuple[NDArray[np.str_], NDArray[np.str_]]:
+    """Both sides as (units,); raises ValueError unless they line up."""
+    check_pairs(gold, predicted, "unit")
+    return np.array(gold, dtype=np.str_), np.array(predicted, dtype=np.str_)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from blurb.metrics._metric import Counts, Scores
+
 
 def ratio(part: float, whole: float) -> float:
     """`part / whole`, and 0.0 where `whole` is 0.
@@ -34,3 +38,15 @@ def ratios(true_positives: float, predicted: float, gold: float) -> Ratios:
         precision=ratio(true_positives, predicted),
         recall=ratio(true_positives, gold),
     )
+
+
+def f1(sums: Counts) -> Scores:
+    """2 tp / (predicted + gold): (..., 3) to (...), 0.0 where there is nothing."""
+    both = sums[..., 1] + sums[..., 2]
+    return np.divide(2 * sums[..., 0], both, out=np.zeros_like(both), where=both > 0)
+
+
+def wrong(counts: Counts) -> Scores:
+    """(predicted - tp) + (gold - tp), over all labels: (units, 3 * labels) to (units,)."""
+    each = counts.reshape(len(counts), -1, 3)
+    return np.asarray((each[..., 1] + each[..., 2] - 2 * each[..., 0]).sum(-1))

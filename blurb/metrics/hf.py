@@ -10,32 +10,22 @@ Import this module only when asked for: `evaluate` imports torch, and takes seco
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import datasets
 import evaluate
 
-from blurb.metrics import Metric, get
-
-_STRING, _FLOAT = datasets.Value("string"), datasets.Value("float64")
-
-# What one reference and one prediction look like; everything not named here is one label for each unit.
-FEATURES: dict[str, Any] = {
-    "entity_f1": datasets.Sequence(_STRING),
-    "token_macro_f1": datasets.Sequence(_STRING),
-    "multilabel_f1": datasets.Sequence(_STRING),
-    "pearson": _FLOAT,
-}
+from blurb.metrics import get
 
 
 class FunctionMetric(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
-    """An `evaluate.Metric` around a function of gold and predicted."""
+    """An `evaluate.Metric` around a metric of ours with its options bound."""
 
-    def __init__(self, name: str, function: Metric) -> None:
-        self.function = function
-        self.feature = FEATURES.get(name, _STRING)
+    def __init__(self, name: str, options: Mapping[str, Any]) -> None:
+        self.ours, self.options = get(name), options
+        value = datasets.Value(self.ours.dtype)
+        self.feature = datasets.Sequence(value) if self.ours.sequence else value
         # evaluate makes a cache folder even for a metric that stays in memory. Its default is in the home, which is
         # read-only on some clusters; this one is gone before the metric is used.
         with tempfile.TemporaryDirectory() as folder:
@@ -44,13 +34,13 @@ class FunctionMetric(evaluate.Metric):  # type: ignore[misc]  # evaluate has no 
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
-            description=self.function.__doc__ or "",
+            description=self.ours.function.__doc__ or "",
             citation="",
             features=datasets.Features({"predictions": self.feature, "references": self.feature}),
         )
 
     def _compute(self, predictions: Sequence[Any], references: Sequence[Any]) -> dict[str, float]:
-        return self.function(references, predictions)
+        return self.ours(references, predictions, **self.options)
 
 
 def load(name: str, **options: Any) -> evaluate.Metric:
@@ -59,7 +49,4 @@ def load(name: str, **options: Any) -> evaluate.Metric:
     Options are the keyword arguments of the function: `strict`, `labels`, `negative`, `positive`, `low`, `high`.
     Raises `blurb.errors.UnknownName` for a name that is none.
     """
-    function = get(name)
-    bound = partial(function, **options)
-    bound.__doc__ = function.__doc__
-    return FunctionMetric(name, bound)
+    return FunctionMetric(name, options)

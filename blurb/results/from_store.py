@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from blurb import metrics
 from blurb.errors import BlurbError, StoreError, Tell, tell_damage
 from blurb.results.row_scores import LIMITS, SETTINGS, DatasetScores, Figure, Origin, RowScores, Run, labelled
 from blurb.runs import rows as row_files
 from blurb.runs.rows import Row
 from blurb.runs.spec import kind_of
 from blurb.runs.store import Record, Store, left_out, task_of
-from blurb.tasks import Split
+from blurb.tasks import Split, Task
 
-COUNTS = frozenset({"true_positives", "predicted", "gold", "constant"})
-"""Figures that are no fractions and are not multiplied by 100."""
 SCORED: tuple[Split, ...] = ("dev", "test")
 
 
@@ -37,11 +36,13 @@ def _row(store: Store, row: Row, tell: Tell) -> RowScores:
     for task, seeds in row.trials.items():
         records = _records(store, row.model, task, seeds, tell)
         first = next(iter(records.values()), None)
+        declared = None if first is None else _declared(first, task)
+        tallies = _tallies(declared)
         datasets[task] = DatasetScores(
             task,
-            type="" if first is None else _type(first, task),
+            type="" if declared is None else declared.type,
             metric="" if first is None else str(first.metrics["metric"]),
-            runs={seed: _run(record, row.families[task]) for seed, record in records.items()},
+            runs={seed: _run(record, row.families[task], tallies) for seed, record in records.items()},
             planned=len(seeds),
         )
     trials = [run.record.trial for one in datasets.values() for run in one.runs.values() if run.record is not None]
@@ -77,10 +78,10 @@ def _records(store: Store, model: str, task: str, seeds: Mapping[int, str], tell
     return records
 
 
-def _run(record: Record, family: str) -> Run:
+def _run(record: Record, family: str, tallies: Collection[str]) -> Run:
     settings = record.trial.settings
     return Run(
-        figures={split: _figures(record, split) for split in SCORED},
+        figures={split: _figures(record, split, tallies) for split in SCORED},
         verdict=record.provenance["data_verdict"],
         data_hash=record.trial.data[:12],
         metrics_version=str(record.metrics["metrics_version"]),
@@ -94,21 +95,25 @@ def _run(record: Record, family: str) -> Run:
     )
 
 
-def _figures(record: Record, split: Split) -> dict[str, Figure]:
+def _figures(record: Record, split: Split, tallies: Collection[str]) -> dict[str, Figure]:
+    """The figures of a split: fractions times 100, tallies as they are."""
     majority = record.metrics["majority"][split]
+    factors = {name: 1 if name in tallies else 100 for name in record.metrics[split]}
     return {
-        metric: Figure(_scaled(metric, value), _scaled(metric, majority[metric]) if metric in majority else None)
-        for metric, value in record.metrics[split].items()
+        name: Figure(factor * record.metrics[split][name], factor * majority[name] if name in majority else None)
+        for name, factor in factors.items()
     }
 
 
-def _scaled(metric: str, value: float) -> float:
-    return value if metric in COUNTS else 100 * value
-
-
-def _type(record: Record, task: str) -> str:
-    """The type of a task, also of one from a file; empty for that of a plug-in that is not installed here any more."""
+def _declared(record: Record, task: str) -> Task | None:
+    """The task of a trial, also one from a file; None for that of a plug-in that is not installed here any more."""
     try:
-        return task_of(record.path, task).type
+        return task_of(record.path, task)
     except BlurbError:
-        return ""
+        return None
+
+
+def _tallies(task: Task | None) -> frozenset[str]:
+    """Figures of a task that are no fractions; where its metric is not known here, whatever some metric calls so."""
+    known = [task.metric] if task is not None and task.metric in metrics.names() else metrics.names()
+    return frozenset().union(*(metrics.get(name).tallies for name in known))

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb import formulations
-from blurb.metrics.counts import mistakes as unit_mistakes
-from blurb.metrics.counts import summed
+from blurb import formulations, metrics
 from blurb.runs.store import Record, read_predictions, task_of
 from blurb.statistics.clusters import Clusters
 from blurb.tasks import Split
@@ -34,11 +32,11 @@ def load(records: Mapping[int, Record], split: Split = "test", drop: Collection[
         found.append(counts)
         names, metric = clusters, task.metric
         kind = "documents" if named else {"ner": "sentences", "pico": "sentences"}.get(task.type, task.unit)
-    return Clusters(summed(metric), np.stack(found), tuple(names), kind) if found else None
+    return Clusters(metrics.get(metric), np.stack(found), tuple(names), kind) if found else None
 
 
 def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:
-    """How much is wrong in each unit, by its id, as a mean over runs (`blurb.metrics.counts.mistakes`)."""
+    """How much is wrong in each unit, by its id, as a mean over runs (`mistakes` of the metric)."""
     found: dict[str, float] = {}
     for record in records.values():
         columns, formulation = _columns(record, split), _formulation(record)
@@ -46,7 +44,7 @@ def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:
         # What is scored by document has one row a document, everything else one a unit.
         whole = len(counts) == len(columns["id"])
         names = columns["id"] if whole else documents
-        for name, wrong in zip(names, unit_mistakes(formulation.task.metric, counts), strict=True):
+        for name, wrong in zip(names, metrics.get(formulation.task.metric).mistakes(counts), strict=True):
             found[str(name)] = found.get(str(name), 0.0) + float(wrong) / len(records)
     return found
 

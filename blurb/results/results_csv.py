@@ -22,7 +22,7 @@ ALIKE = (*SETTINGS, *LIMITS, "family", "data_hash", "metrics_version")
 """What the seeds of a dataset must have in common to be averaged."""
 MADE = ALIKE[:-2]
 """What they have in common wherever they come from."""
-MAIN = {task.name: metrics.MAIN[task.metric] for task in tasks.all() if task.metric in metrics.MAIN}
+MAIN = {task.name: metrics.get(task.metric).main for task in tasks.all() if task.metric in metrics.names()}
 """The metric that counts, by task."""
 Place = tuple[Path, int, Line]
 """A line, and where it stands."""

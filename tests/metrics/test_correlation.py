@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr
 
 from blurb.metrics import pearson
-from blurb.metrics.correlation import NOISE
+from blurb.metrics.functions.pearson import NOISE
 
 score_pairs = st.lists(
     st.tuples(st.integers(0, 400).map(lambda n: n / 100), st.integers(-300, 700).map(lambda n: n / 100)),

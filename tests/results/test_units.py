@@ -10,7 +10,7 @@ import pytest
 
 from blurb import formulations, metrics, tasks
 from blurb.leaderboard import ranking
-from blurb.metrics.counts import aligned, mistakes, score_of, unit_counts
+from blurb.metrics.counts import score_of, unit_counts
 from blurb.results import from_store, predictions
 from blurb.runs import rows
 from blurb.runs.store import Store
@@ -65,7 +65,7 @@ def test_the_interval_is_around_the_metric(
 
 
 def test_every_metric_is_that_of_a_task() -> None:
-    assert {task.metric for task in tasks.all() if task.row} == set(metrics.METRICS)
+    assert {task.metric for task in tasks.all() if task.row} == set(metrics.names())
 
 
 def test_runs_of_other_means_are_mixed_as_they_are() -> None:
@@ -76,8 +76,8 @@ def test_runs_of_other_means_are_mixed_as_they_are() -> None:
     counts = [unit_counts("pearson", gold, predicted, {}) for predicted in (first, second)]
     swapped = [bool(rng.getrandbits(1)) for _ in gold]
     mixed = [two if swap else one for one, two, swap in zip(first, second, swapped, strict=True)]
-    moved = aligned("pearson", *counts)
+    moved = metrics.get("pearson").aligned(*counts)
     sums = sum(two if swap else one for one, two, swap in zip(counts[0], moved, swapped, strict=True))
     assert score_of("pearson", sums) == pytest.approx(metrics.pearson(gold, mixed)["pearson"], abs=1e-12)
     distances = [abs(right - answer) for right, answer in zip(gold, first, strict=True)]
-    assert mistakes("pearson", counts[0]).tolist() == pytest.approx(distances)
+    assert metrics.get("pearson").mistakes(counts[0]).tolist() == pytest.approx(distances)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from blurb.metrics.counts import summed
+from blurb import metrics
 from blurb.statistics.bootstrap import averaged, difference_variance, resampled, shared, spread
 from blurb.statistics.clusters import Clusters, generator
 from blurb.statistics.permutation import randomised
@@ -25,7 +25,7 @@ def world(
     own = random.random((runs, units)) < level + random.normal(0, run_sd / 100 / (1 - steady), (runs, 1))
     right = np.where(random.random(units) < steady, alike, own)
     counts = np.stack([right, np.ones_like(right)], -1).astype(float)
-    return Clusters(summed("accuracy"), counts, tuple(map(str, range(units))), "questions")
+    return Clusters(metrics.get("accuracy"), counts, tuple(map(str, range(units))), "questions")
 
 
 def test_resamples_are_those_of_scoring_the_drawn_units() -> None:
@@ -147,7 +147,7 @@ def test_intervals_of_other_metrics_cover_the_truth_too(metric: str) -> None:
             right = random.random((4, 200)) < np.where(random.random(200) < 0.8, 0.9, 0.5)
             ones = np.ones_like(right, dtype=float)
             counts, truth = np.stack([right, ones, ones], -1).astype(float), 100 * (0.8 * 0.9 + 0.2 * 0.5)
-        units = Clusters(summed(metric), counts, tuple(map(str, range(200))), "units")
+        units = Clusters(metrics.get(metric), counts, tuple(map(str, range(200))), "units")
         low, high = spread(units, f"{number}", 500).interval
         inside += low <= truth <= high
     assert 0.89 <= inside / 150 <= 0.99

@@ -5,6 +5,7 @@ from __future__ import annotations
 import yaml  # type: ignore[import-untyped]
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
+from blurb import metrics
 from blurb.errors import DataError
 from blurb.export.formats._base import Files, Format, Wanted
 from blurb.export.formats._hub import figures
@@ -16,8 +17,6 @@ TASK_TYPES: dict[TaskType, str] = {
     "similarity": "sentence-similarity", "document": "text-classification", "qa": "question-answering",
 }  # fmt: skip
 """The Hub's names of tasks."""
-METRICS = {"macro_f1": "f1", "micro_f1": "f1", "pearson": "pearsonr"}
-"""The Hub's names of metrics, where they are others."""
 
 
 def _render(wanted: Wanted) -> Files:
@@ -53,7 +52,7 @@ def _results(wanted: Wanted) -> list[EvalResult]:
             dataset_split="test",
             # The card must not hide that the data was another than BLURB's.
             dataset_args=None if figure.verdict == "identical" else {"data": figure.verdict},
-            metric_type=METRICS.get(figure.metric, figure.metric),
+            metric_type=metrics.get(figure.task.metric).hub,
             metric_name=figure.metric,
             metric_value=figure.value,
             metric_args=figure.facts(row),

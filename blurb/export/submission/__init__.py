@@ -12,18 +12,22 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blurb.errors import StoreError
-from blurb.export.submission.schema import violations
 from blurb.export.submission.values import Unit, predictions
 from blurb.results.row_scores import RowScores
 from blurb.runs.store import Record, read_predictions
 from blurb.tasks import Task
 
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
 Document = dict[str, Any]
 SHOWN = 5
 """How many violations of a schema a message lists."""
+LONGEST = 160
+"""Characters of a violation: jsonschema repeats the value that does not fit, whatever its size."""
 
 
 def documents(row: RowScores, datasets: Sequence[Task], seed: int | None, allow_partial: bool) -> dict[str, Document]:
@@ -106,6 +110,25 @@ def check(task: Task, document: Document, schema: Document) -> None:
         raise StoreError("the ids are not those of BLURB's test set, although their number is.")
     if known["lengths"] and fingerprint(f"{key} {len(answers[key])}" for key in answers) != known["lengths"]:
         raise StoreError("tag sequences do not have one tag a word of BLURB's test set.")
+
+
+def violations(document: object, schema: Document) -> list[str]:
+    """What of a document does not fit its schema, as sentences that begin with the place; empty if all does."""
+    from jsonschema import Draft202012Validator
+
+    return [_sentence(error) for error in Draft202012Validator(schema).iter_errors(document)]
+
+
+def _sentence(error: ValidationError) -> str:
+    place = list(error.absolute_path)
+    where = f"id {place[1]}" if len(place) > 1 else ", ".join(["the file", *map(str, place)])
+    where += "".join(f", item {number}" for number in place[2:])
+    text = str(error.message)
+    if error.validator in ("minProperties", "maxProperties"):
+        text = f"expected {error.validator_value} predictions, found {len(error.instance)}"
+    if len(text) > LONGEST:  # what was expected stands at the end
+        text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+    return f"{where}: {text}."
 
 
 def fingerprint(lines: Iterable[str]) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blurb.metrics._checks import check_labels, check_pairs
-from blurb.metrics._ratios import ratio, ratios
+from blurb.metrics._metric import Counts, Metric
+from blurb.metrics._ratios import f1, ratio, ratios, wrong
 
 
 def indicators(documents: Sequence[Collection[str]], labels: Sequence[str], side: str) -> NDArray[np.bool_]:
@@ -78,3 +80,12 @@ def multilabel_f1(
         "precision": pooled.precision,
         "recall": pooled.recall,
     }
+
+
+def _counts(gold: Sequence[Any], predicted: Sequence[Any], labels: Sequence[str]) -> Counts:
+    check_pairs(gold, predicted, "document")
+    right, answer = indicators(gold, labels, "gold"), indicators(predicted, labels, "predicted")
+    return np.stack([(right & answer).sum(1), answer.sum(1), right.sum(1)], 1)
+
+
+METRIC = Metric(multilabel_f1, main="micro_f1", hub="f1", counts=_counts, score=f1, mistakes=wrong, sequence=True)

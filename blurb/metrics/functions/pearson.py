@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blurb.metrics._checks import check_pairs
+from blurb.metrics._metric import Counts, Metric, Scores
 
 Vector = NDArray[np.float64]
 
@@ -86,3 +87,48 @@ def pearson(
         "pearson_raw": _correlation(gold_scores, predicted_scores),
         "constant": float(is_constant(clipped)),
     }
+
+
+def _moments(gold: Sequence[float], predicted: Sequence[float], low: float = 0.0, high: float = 4.0) -> Counts:
+    """1, x, y, xx, yy, xy around the means of gold and predictions, where sums lose least; and how far those are apart.
+
+    What the metric takes for constant is constant here: its deviations are 0, not what rounding left.
+    """
+    check_pairs(gold, predicted, "pair")
+    x, middle = _centred(np.asarray(gold, dtype=np.float64))
+    y, centre = _centred(np.clip(np.asarray(predicted, dtype=np.float64), low, high))
+    return np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y, np.full(len(x), centre - middle)], 1)
+
+
+def _centred(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    centre = float(values.mean())
+    return (np.zeros_like(values) if is_constant(values) else values - centre), centre
+
+
+def _distance(counts: Counts) -> Scores:
+    """Of prediction and gold, each around its own mean."""
+    return np.abs(counts[:, 1] - counts[:, 2] - counts[:, 6])
+
+
+def _around_one_mean(first: Counts, second: Counts) -> Counts:
+    """The second run's moments around the mean of the first one's predictions."""
+    n, x, y, xx, yy, xy, apart = second.T
+    move = (apart - first[:, 6]) / np.maximum(n, 1)
+    return np.stack([n, x, y + move * n, xx, yy + 2 * move * y + move**2 * n, xy + move * x, first[:, 6]], 1)
+
+
+def _of_moments(sums: Counts) -> Scores:
+    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)[:6]
+    covariance = n * xy - x * y
+    spreads = [n * square - mean * mean for square, mean in ((xx, x), (yy, y))]
+    # A resample of one unit over and over leaves rounding errors of the squares behind.
+    fine = (spreads[0] > 1e-12 * n * xx) & (spreads[1] > 1e-12 * n * yy)
+    root = np.sqrt(np.where(fine, spreads[0] * spreads[1], 1))
+    found: Scores = np.divide(covariance, root, out=np.zeros_like(x), where=fine)
+    return found
+
+
+METRIC = Metric(
+    pearson, main="pearson", hub="pearsonr", counts=_moments, score=_of_moments, mistakes=_distance,
+    aligned=_around_one_mean, dtype="float64", tallies=frozenset({"constant"}),
+)  # fmt: skip

@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
+import numpy as np
+
 from blurb.metrics._checks import check_labels, check_sentences
-from blurb.metrics._ratios import ratio, ratios
+from blurb.metrics._metric import Counts, Metric, Scores
+from blurb.metrics._ratios import f1, ratio, ratios, wrong
 
 PREFIXES = "BIESLU"
 
@@ -64,5 +67,32 @@ def token_macro_f1(
             n_predicted[predicted_label] += words
         if gold_label is not None and gold_label == predicted_label:
             true_positives[gold_label] += words
-    f1 = {f"f1_{label}": ratios(true_positives[label], n_predicted[label], n_gold[label]).f1 for label in labels}
-    return {"macro_f1": ratio(sum(f1.values()), len(labels)), **f1}
+    per_label = {f"f1_{label}": ratios(true_positives[label], n_predicted[label], n_gold[label]).f1 for label in labels}
+    return {"macro_f1": ratio(sum(per_label.values()), len(labels)), **per_label}
+
+
+def _counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], labels: Sequence[str]) -> Counts:
+    """Three numbers a label: (sentences, 3 * labels)."""
+    check_sentences(gold, predicted)
+    found = np.zeros((len(gold), len(labels), 3))
+    column = {label: place for place, label in enumerate(labels)}
+    for row, (right, answer) in enumerate(zip(gold, predicted, strict=True)):
+        for one, other in zip(right, answer, strict=True):
+            if one == other == "O":
+                continue
+            wanted, given = column.get(one[2:]), column.get(other[2:])
+            if given is not None:
+                found[row, given, 1] += 1
+            if wanted is not None:
+                found[row, wanted, 2] += 1
+                found[row, wanted, 0] += wanted == given
+    return found.reshape(len(gold), -1)
+
+
+def _macro_f1(sums: Counts) -> Scores:
+    return np.asarray(f1(sums.reshape(*sums.shape[:-1], -1, 3)).mean(-1))
+
+
+METRIC = Metric(
+    token_macro_f1, main="macro_f1", hub="f1", counts=_counts, score=_macro_f1, mistakes=wrong, sequence=True
+)

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blurb.metrics._checks import check_sentences
-from blurb.metrics._ratios import ratios
+from blurb.metrics._metric import Metric
+from blurb.metrics._ratios import f1, ratios, wrong
 from blurb.metrics._tags import Flags, Numbers, Tags, TagTable
 
 IOB2_PREFIXES = "BIO"
@@ -109,3 +110,9 @@ def entity_f1(
         "predicted": float(n_predicted),
         "gold": float(n_gold),
     }
+
+
+METRIC = Metric(
+    entity_f1, main="f1", hub="f1", counts=entity_counts, score=f1, mistakes=wrong,
+    sequence=True, tallies=frozenset({"true_positives", "predicted", "gold"}),
+)  # fmt: skip

@@ -1,0 +1,48 @@
+"""The share of right labels. (PubMedQA, BioASQ.)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from blurb.metrics._checks import check_pairs, label_arrays
+from blurb.metrics._metric import Counts, Metric, Scores
+from blurb.metrics._ratios import ratio
+
+
+def accuracy(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
+    """The share of units whose label is right.
+
+    Args:
+        gold, predicted: one label for each unit, (units,).
+
+    Returns:
+        `accuracy`; 0.0 if there are no units.
+
+    Raises:
+        ValueError: unequal lengths.
+
+    >>> accuracy(["yes", "no", "maybe", "yes"], ["yes", "no", "no", "no"])
+    {'accuracy': 0.5}
+
+    Source: Gu et al. section 2.3 (PubMedQA, BioASQ); docs/benchmark.md, "PubMedQA" and docs/benchmark.md, "BioASQ".
+    """
+    check_pairs(gold, predicted, "label")
+    return {"accuracy": ratio(sum(g == p for g, p in zip(gold, predicted, strict=True)), len(gold))}
+
+
+def _counts(gold: Sequence[str], predicted: Sequence[str]) -> Counts:
+    right, answer = label_arrays(gold, predicted)
+    return np.stack([right == answer, np.ones(len(right))], 1)
+
+
+def _share(sums: Counts) -> Scores:
+    return np.divide(sums[..., 0], sums[..., 1], out=np.zeros_like(sums[..., 0]), where=sums[..., 1] > 0)
+
+
+def _wrong(counts: Counts) -> Scores:
+    return counts[:, 1] - counts[:, 0]
+
+
+METRIC = Metric(accuracy, main="accuracy", hub="accuracy", counts=_counts, score=_share, mistakes=_wrong)
