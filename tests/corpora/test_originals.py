@@ -81,7 +81,7 @@ def test_a_split_without_examples_is_named(one_file: Callable[[str], Path]) -> N
     """As in a file of BLURB's layout; `datasets` ended the command with its own words about keys that do not match."""
     folder = one_file('<document id="D.d1"><sentence id="D.d1.s0" text="aaaa"/></document>')
     with pytest.raises(DataError, match=r"the originals of ddi have no examples of train\."):
-        data.load_original(tasks.get("ddi"), folder, ["train"])
+        load_original(tasks.get("ddi"), folder, ["train"])
 
 
 def test_the_archive_is_read_as_it_is(one_file: Callable[[str], Path], tmp_path: Path) -> None:
