@@ -33,6 +33,13 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _no_task_files() -> Iterator[None]:
+    """Task files that a module asked for are not there for the next one of this process."""
+    yield
+    tasks._files.clear()
+
+
 @pytest.fixture(scope="session")
 def test_data() -> Path:
     """The folder with `blurb/`, `substitute/` and `raw_data/`; the test is skipped where it is not."""

@@ -55,8 +55,7 @@ def test_every_command_and_option_has_help(path: tuple[str, ...]) -> None:
     assert result.exit_code == 0
 
 
-def test_tasks_in_all_formats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("blurb.tasks._files", {})  # task files that another test of this process asked for
+def test_tasks_in_all_formats() -> None:
     rows = json.loads(CliRunner().invoke(cli, ["tasks", "--format", "json"]).output)
     assert len(rows) == 13
     assert rows[6]["name"] == "chemprot"
