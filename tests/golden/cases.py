@@ -63,7 +63,6 @@ TASKS = (
 
 DECLARATIONS = [
     *formats("tasks/list", "tasks"),
-    Case("tasks/show-terminal", [f"tasks show {name}" for name in TASKS], terminal=True),
     Case("tasks/show-json", [f"tasks show {name} --format json" for name in TASKS]),
     Case("tasks/show-csv", ["tasks show ncbi-disease --format csv"]),
     Case("tasks/new", [
@@ -76,7 +75,8 @@ DECLARATIONS = [
         "--test data/BIOSSES/test.tsv",
     ]),
     Case("tasks/unknown", ["tasks show bc5-chemical"]),
-    *formats("heads/list", "heads"),
+    # Terminal tables of these hold the place of a file: their widths hang on the folder of the repository.
+    *[case for case in formats("heads/list", "heads") if not case.terminal],
     *(replace(case, environment=EMPTY) for case in formats("cache/info", "cache info")),
     Case("cache/clear", ["cache clear --yes"], environment=EMPTY),
     Case("leaderboard/published-terminal", ["leaderboard published"], terminal=True),

@@ -169,6 +169,10 @@ def normal(text: str, folder: Path, inputs: Path) -> str:
             text = text.replace(path, name)
     # Where a plug-in is declared moves with every line above it.
     text = re.sub(r"(blurb/[\w/]+\.py):\d+", r"\1:LINE", text)
+    # Rows of a store are put together by the age of their files, which a copy does not keep.
+    text = re.sub(
+        r"(?:^Damaged: .*\n)+", lambda found: "".join(sorted(found[0].splitlines(keepends=True))), text, flags=re.M
+    )
     # The last digits of a sum hang on how wide the processor's vectors are.
     return re.sub(r"-?\d+\.\d{9,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.8g}", text)
 
