@@ -12,6 +12,7 @@ from blurb.results.row_scores import DatasetScores, RowScores
 from blurb.results.score import weights
 from blurb.statistics.holm import holm
 from blurb.statistics.welch import Comparison
+from blurb.tasks import Split
 from blurb.wording import probability
 
 ROUNDING = 1e-4
@@ -92,7 +93,7 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules) -> Decision:
     # A limit of the score asks for the score, whatever datasets are asked for besides.
     only = required if rules.overall == Limit() else {*required, *weights()}
     lines = {line.name: line for line in judge(baseline, candidate, rules.split, with_units=False, only=only)}
-    unfit = {name: _unfit(lines.get(name), name, candidate, baseline) for name in {*required, *weights()}}
+    unfit = {name: _unfit(lines.get(name), name, candidate, baseline, rules.split) for name in {*required, *weights()}}
     if SCORE in lines:
         required.insert(0, SCORE)
         unfit[SCORE] = next((f"{name}: {unfit[name]}" for name in weights() if unfit[name]), "")
@@ -111,13 +112,13 @@ def _nothing(name: str) -> Line:
     return Line(name, None, None, (0, 0), Comparison(None))
 
 
-def _unfit(line: Line | None, name: str, candidate: RowScores, baseline: RowScores) -> str:
+def _unfit(line: Line | None, name: str, candidate: RowScores, baseline: RowScores, split: Split) -> str:
     """Why no rule can be applied to a dataset; nothing if one can."""
     if line is None or line.after is None:
         return "the candidate does not have it"
     for row, what in ((candidate, "the candidate"), (baseline, "the baseline")):
         dataset = row.datasets.get(name, DatasetScores(name))
-        there, wanted = len(dataset.runs), dataset.planned
+        there, wanted = len(dataset.scores(split)), dataset.planned
         if there < wanted:
             return f"{what} has {there} of {wanted} seeds"
     return line.reason if line.incomparable else ""

@@ -102,8 +102,8 @@ class DatasetScores:
 
     def majority(self, split: Split = "test") -> float | None:
         """What the best constant answer gets, as a mean over runs; None where it is not known."""
-        figures = [run.figures[split][self.metric] for run in self.runs.values() if self.metric in run.figures[split]]
-        known = [figure.majority for figure in figures if figure.majority is not None]
+        figures = [run.figures.get(split, {}).get(self.metric) for run in self.runs.values()]
+        known = [one.majority for one in figures if one is not None and one.majority is not None]
         return statistics.fmean(known) if known else None
 
     def limit(self, setting: str) -> int | None:

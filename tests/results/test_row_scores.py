@@ -1,0 +1,66 @@
+"""One row from each origin says the same. Oracle: the store's own figures, and tables with lines taken out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blurb import regression
+from blurb.results import from_store, results_csv, tables
+from blurb.results.references import of_file
+from blurb.results.row_scores import labelled, names
+from blurb.runs.store import Store
+from tests.results import invented
+from tests.results.played import NAMES, play
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    top = tmp_path_factory.mktemp("rows")
+    play(Store(top / "runs"), "whole", dict.fromkeys(NAMES, 0.8))
+    tables.rebuild(Store(top / "runs"), top / "leaderboard.csv")
+    return top
+
+
+def test_store_and_tables_give_one_row(folder: Path) -> None:
+    (stored,) = from_store.read(Store(folder / "runs"))
+    (long,) = results_csv.read(folder / "results.csv")
+    (wide,) = of_file(folder / "leaderboard.csv", alone=True)
+    assert stored.identity == long.identity == wide.identity
+    assert stored.name == long.name == wide.name
+    assert stored.complete
+    assert long.complete
+    for split in ("dev", "test"):
+        assert long.means(split) == pytest.approx(stored.means(split), abs=1e-4)
+    assert wide.means() == pytest.approx(stored.means(), abs=0.005)
+    assert wide.means("dev") == {}
+    assert wide.score == pytest.approx(stored.score, abs=0.005)
+    assert long.spread == pytest.approx(stored.spread, abs=1e-4)
+    assert {name: long.datasets[name].majority() for name in NAMES} == pytest.approx(
+        {name: stored.datasets[name].majority() for name in NAMES}, abs=1e-4
+    )
+    assert (stored.data, stored.note, stored.capped) == (long.data, long.note, long.capped)
+
+
+def test_a_table_of_one_split_is_read_and_cannot_be_judged_on_the_other(folder: Path, tmp_path: Path) -> None:
+    head, *lines = (folder / "results.csv").read_text().splitlines(keepends=True)
+    path = tmp_path / "results.csv"
+    path.write_text("".join([head, *(line for line in lines if ",dev," in line)]))
+    (row,) = results_csv.read(path)
+    assert row.means() == {}
+    assert row.datasets["gad"].majority() is None
+    assert row.missing == list(NAMES)
+    (whole,) = from_store.read(Store(folder / "runs"))
+    rules = regression.Rules(split="test")
+    assert regression.decide(row, whole, rules).outcome == regression.Outcome.CANNOT_JUDGE
+    assert regression.decide(row, whole, replace(rules, split="dev")).outcome == regression.Outcome.PASS
+
+
+def test_a_name_has_what_differs_and_nothing_else() -> None:
+    one = invented.row("m", {"gad": [80.0]})
+    other = replace(one, configuration=replace(one.configuration, precision="bf16"))
+    assert names([one, other]) == ["m quick fp32", "m quick bf16"]
+    assert names([one, replace(one, weights="w" * 64)]) == ["m quick", "m quick wwwwwwwwwwww"]
+    assert [row.detail for row in labelled([one, replace(one, model="n")])] == ["quick", "quick"]
