@@ -34,6 +34,21 @@ class Entry:
     source: str
 
 
+def load_object(target: str, kind: str) -> Any:
+    """The object that `package.module:Object` names; SettingsError if it cannot be imported.
+
+    :param kind: what it is, for the message
+    """
+    module_name, _, attribute = target.partition(":")
+    try:
+        return getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError, ValueError, TypeError) as error:  # the last two: `:x`, `.x:y`
+        hint = ""
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in module_name:
+            hint = f" If it is not installed, name its file: ./{module_name.replace('.', '/')}.py:{attribute}"
+        raise SettingsError(f"The {kind} '{target}' cannot be imported: {error}.{hint}") from error
+
+
 class Registry(Generic[T]):
     """Lazy entries of one kind.
 
@@ -114,14 +129,7 @@ class Registry(Generic[T]):
         return self.files.get(name) or Path(file).expanduser().resolve(), attribute
 
     def _load(self, target: str) -> T:
-        module_name, _, attribute = target.partition(":")
-        try:
-            return cast(T, getattr(importlib.import_module(module_name), attribute))
-        except (ImportError, AttributeError, ValueError, TypeError) as error:  # the last two: `:x`, `.x:y`
-            hint = ""
-            if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in module_name:
-                hint = f" If it is not installed, name its file: ./{module_name.replace('.', '/')}.py:{attribute}"
-            raise SettingsError(f"The {self.kind} '{target}' cannot be imported: {error}.{hint}") from error
+        return cast(T, load_object(target, self.kind))
 
     def _load_file(self, name: str) -> T:
         """The object of a file, which is run once a process; the folder it is in is not put on the path."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import cast
 
 import click
 
@@ -65,7 +64,7 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     from blurb.tasks import _file, _template
 
     form = form or {".jsonl": "jsonl", ".json": "jsonl", ".conll": "conll", ".iob": "conll", ".bio": "conll"}.get(
-        train.suffix.lower(), "conll" if kind in ("ner", "pico") else "tsv"
+        train.suffix.lower(), next(iter(tasks.types.get(kind).formats))
     )
     _file.check_format(kind, form)
     target = out or Path(f"{name}.toml")
@@ -77,7 +76,7 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     if lost := [f"--{split} {path}" for split, path in paths.items() if not path.is_file()]:
         raise SettingsError(f"There is no file at {', '.join(lost)}; nothing was written.")
     files = {split: _from(target, path) for split, path in paths.items()}
-    labels = task_file.guess_labels(train, cast(tasks.TaskType, kind), form)
+    labels = task_file.guess_labels(train, kind, form)
     target.write_text(_template.text(name, kind, form, files, labels), encoding="utf-8")
     click.echo(f"{target} is written.")
     try:

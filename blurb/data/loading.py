@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from blurb.data.schema import Row, hash_rows, hash_splits, to_dataset
 from blurb.data.splits import read_split
-from blurb.data.verify import Verdict, count, verdict
+from blurb.data.verify import Verdict, verdict
 from blurb.errors import DataError
 from blurb.tasks import SPLITS, Split, Task
 
@@ -44,8 +44,8 @@ def load(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData
 def identified(task: Task, rows: dict[Split, list[Row]]) -> TaskData:
     """The splits of a task from their rows, with their hash and the verdict on them."""
     hashes = {split: hash_rows(examples) for split, examples in rows.items()}
-    counts = {split: count(task, examples) for split, examples in rows.items()}
-    datasets = {split: to_dataset(examples, task.type) for split, examples in rows.items()}
+    counts = {split: task.task_type.size(examples) for split, examples in rows.items()}
+    datasets = {split: to_dataset(examples, task.task_type) for split, examples in rows.items()}
     return TaskData(task, datasets, _hash(task, hashes), verdict(task, counts, hashes))
 
 

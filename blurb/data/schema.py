@@ -1,14 +1,13 @@
-"""The columns of an example, one schema per task type, and the hash of canonical examples.
+"""What the columns of an example mean, and the hash of canonical examples. Which a type has: `blurb.tasks.types`.
 
-| type | columns |
+| column | meaning |
 |---|---|
-| ner, pico | id, doc_id, tokens, tags |
-| relation | id, doc_id, text, head, tail, label (head and tail: start, end, type; end exclusive, in code points) |
-| similarity | id, text_a, text_b, score |
-| document | id, doc_id, text, labels |
-| qa | id, question, context, label |
-
-`id` is unique within a split; `doc_id` is null where the source names no documents.
+| id | unique within a split |
+| doc_id | null where the source names no documents |
+| tokens, tags | words, and a tag for each |
+| text; text_a, text_b; question, context | what is read |
+| head, tail | the two entities of a relation: start, end (exclusive), type; in code points of the text |
+| label, labels, score | the answer: a class, any number of classes, a number |
 """
 
 from __future__ import annotations
@@ -26,22 +25,15 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-def to_dataset(rows: list[Row], kind: TaskType) -> Dataset:
+def to_dataset(rows: list[Row], task_type: TaskType) -> Dataset:
     """The rows as a `datasets.Dataset` with the columns and types of their task type."""
     from datasets import Dataset, Features, List, Value
 
     text = Value("string")
     span = {"start": Value("int32"), "end": Value("int32"), "type": text}
-    words = {"id": text, "doc_id": text, "tokens": List(text), "tags": List(text)}
-    columns: dict[TaskType, dict[str, Any]] = {
-        "ner": words,
-        "pico": words,
-        "relation": {"id": text, "doc_id": text, "text": text, "head": span, "tail": span, "label": text},
-        "similarity": {"id": text, "text_a": text, "text_b": text, "score": Value("float64")},
-        "document": {"id": text, "doc_id": text, "text": text, "labels": List(text)},
-        "qa": {"id": text, "question": text, "context": text, "label": text},
-    }
-    return Dataset.from_list(rows, features=Features(columns[kind]))
+    columns = {"text": text, "texts": List(text), "span": span, "number": Value("float64")}
+    types = {"id": text, **{name: columns[column] for name, column in task_type.columns.items()}}
+    return Dataset.from_list(rows, features=Features(types))
 
 
 def hash_rows(rows: Iterable[Row]) -> str:

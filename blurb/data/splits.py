@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from blurb.data.readers import linkbert
 from blurb.data.schema import Row
 from blurb.errors import DataError
+from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
 
 
@@ -32,11 +32,8 @@ def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
 def read_split(task: Task, folder: Path, split: Split) -> list[Row]:
     """The rows of one split; DataError (file, line, what was expected) if the file is not what it should be."""
     path = path_of(task, folder, split)
-    if path == folder / task.files[split]:
-        module, _, function = task.reader.partition(":")
-        read = getattr(importlib.import_module(module), function)
-    else:
-        read = linkbert.read
+    ours = path == folder / task.files[split]
+    read = load_object(task.reader, f"reader of {task.name}") if ours else linkbert.read
     rows = list(read(path, task, split))
     seen: set[str] = set()
     for row in rows:

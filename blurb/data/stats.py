@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,7 +12,6 @@ import numpy as np
 from blurb import metrics
 from blurb.data.examples import words
 from blurb.data.schema import Row
-from blurb.data.verify import count
 from blurb.inputs import tagging
 from blurb.inputs.reading import Read
 from blurb.tasks import Split, Task
@@ -26,8 +24,6 @@ TABLE_8 = {
 }  # fmt: skip
 """Gu et al., Table 8: average sub-tokens of an input with the vocabulary of Wiki + Books, and of PubMed."""
 QUANTILES = (5, 25, 50, 75, 95)
-NO_LABEL = "(none)"
-"""Documents without any label."""
 
 
 @dataclass(frozen=True)
@@ -100,16 +96,16 @@ def measure(
                 "pieces": lengths(reading.lengths.tolist(), ids), "limit": reading.limit,
                 "truncated": reading.cut.truncated, "windowed": reading.cut.windowed,
             }  # fmt: skip
-        if task.type == "ner":
+        if task.task_type.borders:
             sizes["adjacent"], sizes["io_ceiling"] = adjacent(rows), 100 * io_ceiling(rows)
-        if task.type == "similarity":
+        if "score" in task.task_type.columns:
             scores = [row["score"] for row in rows]
             sizes["score"] = float(np.mean(scores)), float(np.std(scores))
         if majority is not None and train:
             sizes["majority"] = 100 * majority(task, train, rows)
         found.append(
             Statistics(
-                task, split, count(task, list(rows)), len(rows), lengths(list(map(words, rows)), ids),
+                task, split, task.task_type.size(rows), len(rows), lengths(list(map(words, rows)), ids),
                 label_counts(task, rows), **sizes,  # type: ignore[arg-type]
             )
         )  # fmt: skip
@@ -129,21 +125,8 @@ def lengths(sizes: Sequence[int], ids: Sequence[str]) -> Lengths:
 
 def label_counts(task: Task, rows: Sequence[Row]) -> dict[str, int]:
     """How often each label is the answer, in the order of the declaration; a document has the labels of its parts."""
-    found: Counter[str] = Counter()
-    if task.type == "ner":
-        found.update(tag[2:] for row in rows for tag in row["tags"] if tag.startswith("B-"))
-    elif task.type == "pico":
-        found.update(tag[2:] for row in rows for tag in row["tags"] if tag != "O")
-    elif task.type == "document":
-        documents: dict[object, set[str]] = {}
-        for number, row in enumerate(rows):
-            documents.setdefault(number if row["doc_id"] is None else row["doc_id"], set()).update(row["labels"])
-        for labels in documents.values():
-            found.update(labels or {NO_LABEL})
-    elif task.labels:
-        found.update(row["label"] for row in rows)
-    names = (*task.labels, NO_LABEL) if task.type == "document" else task.labels
-    return {label: found[label] for label in names}
+    found = task.task_type.label_counts(rows)
+    return {label: found[label] for label in (*task.labels, *(name for name in found if name not in task.labels))}
 
 
 def adjacent(rows: Sequence[Row]) -> int:

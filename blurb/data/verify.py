@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from blurb.data import manifest
-from blurb.data.schema import Row, hash_rows
+from blurb.data.schema import hash_rows
 from blurb.data.splits import path_of, read_split
 from blurb.errors import DataError
 from blurb.files import file_hash
@@ -63,7 +63,7 @@ def examine(task: Task, folder: Path, trust: bool = True) -> Finding:
         except DataError as error:
             errors.append(str(error))
             continue
-        counts[split], hashes[split] = count(task, rows), hash_rows(rows)
+        counts[split], hashes[split] = task.task_type.size(rows), hash_rows(rows)
     found = verdict(task, counts, hashes) if counts else None
     return Finding(task, counts, "differs" if errors else found, tuple(missing), tuple(errors), hashes, tuple(notes))
 
@@ -73,20 +73,6 @@ def _manifest(task: Task, folder: Path) -> tuple[Mapping[Split, manifest.Manifes
         return manifest.read(folder, task) or {}, []
     except DataError as error:
         return {}, [f"{error} The files are read in full."]
-
-
-def count(task: Task, rows: list[Row]) -> int:
-    """Size of a split in the unit of the paper's Table 3.
-
-    Entities for NER (every `B`), labelled words for PICO, abstracts for HoC, examples otherwise.
-    """
-    if task.type == "ner":
-        return sum(tag.startswith("B") for row in rows for tag in row["tags"])
-    if task.type == "pico":
-        return sum(tag != "O" for row in rows for tag in row["tags"])
-    if task.type == "document":
-        return len({number if row["doc_id"] is None else row["doc_id"] for number, row in enumerate(rows)})
-    return len(rows)
 
 
 def verdict(task: Task, counts: Mapping[Split, int], hashes: Mapping[Split, str]) -> Verdict:

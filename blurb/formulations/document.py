@@ -87,6 +87,3 @@ class Document(Formulation):
             # A unit that names no document is one.
             union.setdefault(number if doc_id is None else doc_id, set()).update(row)
         return {name: self._in_order(found) for name, found in union.items()}
-
-
-FORMULATION = Document

@@ -16,6 +16,3 @@ class Ner(TokenTagging):
     ) -> dict[str, float]:
         figures = super().score(gold, predicted, documents)
         return {**figures, "strict_f1": metrics.entity_f1(gold, predicted, strict=True)["f1"]}
-
-
-FORMULATION = Ner

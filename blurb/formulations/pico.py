@@ -7,6 +7,3 @@ from blurb.formulations._tokens import TokenTagging
 
 class Pico(TokenTagging):
     """Word-level F1 of participants, interventions and outcomes, and their mean."""
-
-
-FORMULATION = Pico

@@ -17,6 +17,3 @@ class Qa(Classification):
     def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
         questions, contexts = ([unit[part] for unit in units] for part in ("question", "context"))
         return encode_pairs(questions, contexts, tokenizer, max_length, shorten="second")
-
-
-FORMULATION = Qa

@@ -47,6 +47,3 @@ class Relation(Classification):
         marked = [relations.mark(unit, self.strategy) for unit in units]
         texts, heads, tails = ([getattr(one, name) for one in marked] for name in ("text", "head", "tail"))
         return encode_relations(texts, heads, tails, tokenizer, max_length)
-
-
-FORMULATION = Relation

@@ -52,6 +52,3 @@ class Similarity(Formulation):
 
     def constants(self, train: Sequence[Row]) -> list[float]:
         return [float(np.mean([unit["score"] for unit in train]))]
-
-
-FORMULATION = Similarity

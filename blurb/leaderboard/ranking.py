@@ -59,7 +59,7 @@ def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collect
     for name, shares in {**type_weights(), SCORE: weights()}.items():
         if (whole := bootstrap.averaged(spreads, shares)) is not None:
             intervals[name] = whole.interval
-    means: dict[str, float] = {**values, **type_means(values)}  # type: ignore[dict-item]
+    means = {**values, **type_means(values)}
     score = blurb_score(values) if row.printed is None else row.printed
     if score is not None:
         means[SCORE] = score

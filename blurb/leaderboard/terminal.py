@@ -18,7 +18,7 @@ from blurb.results import published
 from blurb.results.row_scores import RowScores
 from blurb.tasks import TYPES
 
-SHORT = {"ner": "NER", "pico": "PICO", "relation": "RE", "similarity": "STS", "document": "Doc", "qa": "QA"}
+SHORT = {name: tasks.types.get(name).short for name in TYPES}
 
 
 def render(row: RowScores) -> RenderableType:

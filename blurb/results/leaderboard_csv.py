@@ -54,7 +54,7 @@ def write(path: Path, rows: Iterable[RowScores]) -> None:
 
 def line_of(row: RowScores) -> Line:
     """The line of a row, by column."""
-    figures: dict[str, float] = {**row.blurb_means(), **row.type_means()}  # type: ignore[dict-item]
+    figures: dict[str, float] = {**row.blurb_means(), **row.type_means()}
     if row.score is not None:
         figures["score"] = row.score
     line = {

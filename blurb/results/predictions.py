@@ -31,7 +31,7 @@ def load(records: Mapping[int, Record], split: Split = "test", drop: Collection[
             return None
         found.append(counts)
         names, metric = clusters, task.metric
-        kind = "documents" if named else {"ner": "sentences", "pico": "sentences"}.get(task.type, task.unit)
+        kind = "documents" if named else task.task_type.examples or task.unit
     return Clusters(metrics.get(metric), np.stack(found), tuple(names), kind) if found else None
 
 

@@ -16,7 +16,7 @@ from blurb.results import notes
 from blurb.results.score import blurb_score, spread, type_means
 from blurb.runs.spec import PROBE, Configuration
 from blurb.runs.store import Record
-from blurb.tasks import Split, TaskType
+from blurb.tasks import Split
 from blurb.wording import distinct
 
 DEMO = "demo"
@@ -206,7 +206,7 @@ class RowScores:
         means = self.means(split)
         return {name: means[name] for name in DATASETS if name in means}
 
-    def type_means(self) -> dict[TaskType, float]:
+    def type_means(self) -> dict[str, float]:
         """Means of the task types that are there whole."""
         return type_means(self.blurb_means())
 

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 
 from blurb import tasks
 from blurb.errors import UnknownName
-from blurb.tasks import TYPES, Task, TaskType
+from blurb.tasks import TYPES, Task
 
 
-def members() -> dict[TaskType, list[Task]]:
+def members() -> dict[str, list[Task]]:
     """The thirteen datasets by task type, both in the paper's order."""
     return {kind: [task for task in tasks.all() if task.type == kind and task.row] for kind in TYPES}
 
 
-def type_means(scores: Mapping[str, float]) -> dict[TaskType, float]:
+def type_means(scores: Mapping[str, float]) -> dict[str, float]:
     """Mean of each task type of which every dataset is there.
 
     :param scores: dataset -> score, on any scale

@@ -41,8 +41,7 @@ def identity(task: Task, settings: Mapping[str, Any]) -> dict[str, str]:
 
 def of_formulation(task: Task) -> str:
     """Hash of the formulation of a task; "" for one of blurb's own."""
-    formulation = formulations.plugin(task)
-    return "" if formulation is None else _hash(formulation, {})
+    return _hash(formulations.of(task), {})
 
 
 def files() -> dict[str, dict[str, Path]]:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from blurb.errors import SettingsError, UnknownName
 from blurb.registry import Registry
-from blurb.tasks._task import SPLITS, TYPES, Download, Source, Split, Task, TaskType, tsv_files
+from blurb.tasks import types
+from blurb.tasks._task import SPLITS, Download, Source, Split, Task, tsv_files
+from blurb.tasks.types import TYPES, TaskType
 
 __all__ = [
     "SPLITS",
@@ -23,6 +25,7 @@ __all__ = [
     "origin",
     "select",
     "tsv_files",
+    "types",
 ]
 
 SUFFIX = ".toml"
@@ -103,12 +106,12 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
             continue
         if word == "all":
             chosen |= {task.name for task in every if task.row}
-        elif word in TYPES:
+        elif word in types.names():
             chosen |= {task.name for task in every if task.type == word and task.row}
         elif any(task.name == word for task in every):
             chosen.add(word)
         else:
-            raise UnknownName("task", word, [task.name for task in every] + [*TYPES, "all"])
+            raise UnknownName("task", word, [task.name for task in every] + [*types.names(), "all"])
     if not chosen:
         raise SettingsError("No task is selected; give names, types or 'all', separated by commas.")
     return [task for task in every if task.name in chosen]

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from blurb import toml
 from blurb.errors import SettingsError, UnknownName
-from blurb.tasks._task import SPLITS, TYPES, Task
+from blurb.tasks import types
+from blurb.tasks._task import SPLITS, Task
+from blurb.tasks.types import TaskType
 
-FORMATS = {"conll": ("ner", "pico"), "tsv": TYPES[2:], "jsonl": TYPES}
-"""How the files of a corpus can be written, and for which task types."""
-FIELDS = {
-    "ner": ("tokens", "tags"),
-    "pico": ("tokens", "tags"),
-    "relation": ("text", "label"),
-    "similarity": ("text_a", "text_b", "score"),
-    "document": ("text", "labels"),
-    "qa": ("question", "context", "label"),
-}
-"""What a row of each type must have; `id` and `doc_id` may be there besides, and `head`, `tail` of a relation."""
 KEYS: dict[str, type] = {
     "name": str, "title": str, "type": str, "labels": list, "files": dict, "format": dict, "seeds": int,
     "max_length": int, "negative": str, "positive": str, "scale": list, "licence": str, "homepage": str,
@@ -31,7 +22,8 @@ FORMAT_KEYS: dict[str, dict[str, type]] = {
     "tsv": {"kind": str, "header": bool, "columns": dict, "dummies": list, "separator": str},
     "jsonl": {"kind": str, "columns": dict, "dummies": list},
 }
-UNITS = {"ner": "entities", "pico": "labelled words", "similarity": "sentence pairs", "document": "documents"}
+LABEL_METRICS = {"negative": "micro_f1_without", "positive": "binary_f1"}
+"""Key that names a label -> the metric that it asks for, of which it is the option."""
 
 
 def load(path: Path) -> Task:
@@ -48,13 +40,12 @@ def load(path: Path) -> Task:
         if key not in content:
             raise SettingsError(f"{where}: {key} is missing.")
     name, kind = content["name"], content["type"]
-    if kind not in TYPES:
-        raise UnknownName(f"task type (in {where})", kind, TYPES)
+    task_type = _type(kind, where)
     labels = _words(content.get("labels", []), "labels", where)
-    if bool(labels) == (kind == "similarity"):
-        raise SettingsError(f"{where}: {'similarity has no labels' if labels else 'labels is missing or empty'}.")
+    if bool(labels) != task_type.has_labels:
+        raise SettingsError(f"{where}: {f'{kind} has no labels' if labels else 'labels is missing or empty'}.")
     layout = _format(content["format"], kind, where)
-    metric, options = _metric(content, kind, labels, where)
+    metric, options = _metric(content, task_type, labels, where)
     title = content.get("title", name)
     return Task(
         name=name,
@@ -67,7 +58,7 @@ def load(path: Path) -> Task:
         metric_options=options,
         seeds=_positive(content.get("seeds", 5), "seeds", where),
         max_length=_positive(content.get("max_length", 512), "max_length", where),
-        unit=UNITS.get(kind, "examples"),
+        unit=task_type.unit,
         licence=content.get("licence", "not stated"),
         homepage=content.get("homepage", ""),
         citation=content.get("citation", ""),
@@ -104,15 +95,19 @@ def _files(table: dict[str, Any], folder: Path, where: str) -> dict[Any, str]:
     return {split: str(folder / table[split]) for split in SPLITS}
 
 
+def _type(kind: str, where: str) -> TaskType:
+    if kind not in types.names():
+        raise UnknownName(f"task type (in {where})", kind, types.names())
+    return types.get(kind)
+
+
 def check_format(kind: str, form: str, where: str = "blurb tasks new") -> None:
     """UnknownName or SettingsError if there is no such task type or format, or the one cannot hold the other."""
-    if kind not in TYPES:
-        raise UnknownName(f"task type (in {where})", kind, TYPES)
-    if form not in FORMATS:
-        raise UnknownName(f"format (in {where})", form, FORMATS)
-    if kind not in FORMATS[form]:
-        fit = [other for other in FORMATS if kind in FORMATS[other]]
-        raise SettingsError(f"{where}: {form} cannot hold a task of type {kind}; possible: {', '.join(fit)}.")
+    possible = _type(kind, where).formats
+    if form not in FORMAT_KEYS:
+        raise UnknownName(f"format (in {where})", form, FORMAT_KEYS)
+    if form not in possible:
+        raise SettingsError(f"{where}: {form} cannot hold a task of type {kind}; possible: {', '.join(possible)}.")
 
 
 def _format(table: dict[str, Any], kind: str, where: str) -> dict[str, Any]:
@@ -121,9 +116,10 @@ def _format(table: dict[str, Any], kind: str, where: str) -> dict[str, Any]:
     _check(table, FORMAT_KEYS[name], f"{where}, format")
     if table.get("separator") == "":
         raise SettingsError(f"{where}: separator is what stands between two labels of a row; it cannot be empty.")
-    if "dummies" in table and (kind != "relation" or len(_words(table["dummies"], "dummies", where)) > 2):
+    has_entities = "head" in types.get(kind).columns
+    if "dummies" in table and (not has_entities or len(_words(table["dummies"], "dummies", where)) > 2):
         raise SettingsError(f"{where}: dummies are the one or two texts that stand for the entities of a relation.")
-    if kind == "relation" and name == "tsv" and "dummies" not in table:
+    if has_entities and name == "tsv" and "dummies" not in table:
         raise SettingsError(
             f"{where}: a table has no spans, so the entities of a relation must be dummies in the text: "
             'dummies = ["@GENE$", "@DISEASE$"].'
@@ -131,34 +127,29 @@ def _format(table: dict[str, Any], kind: str, where: str) -> dict[str, Any]:
     return table
 
 
-def _metric(content: dict[str, Any], kind: str, labels: tuple[str, ...], where: str) -> tuple[str, dict[str, Any]]:
+def _metric(
+    content: dict[str, Any], task_type: TaskType, labels: tuple[str, ...], where: str
+) -> tuple[str, dict[str, Any]]:
     """The metric of BLURB for the type; what `negative`, `positive` and `scale` say of it."""
-    scale: list[Any] = content.get("scale", [0, 4])
-    allowed: dict[str, Callable[[str], bool]] = {
-        "negative": lambda kind: kind == "relation",
-        "positive": lambda kind: kind in ("relation", "qa"),
-        "scale": lambda kind: kind == "similarity",
-    }
-    for key, fits in allowed.items():
-        if key in content and not fits(kind):
-            raise SettingsError(f"{where}: {key} is nothing to a task of type {kind}.")
-    for key in ("negative", "positive"):
-        if key in content and content[key] not in labels:
+    for key in (*LABEL_METRICS, "scale"):
+        if key in content and key not in task_type.metric_keys:
+            raise SettingsError(f"{where}: {key} is nothing to a task of type {content['type']}.")
+    asked = [key for key in LABEL_METRICS if key in content]
+    for key in asked:
+        if content[key] not in labels:
             raise SettingsError(f"{where}: {key} is {content[key]!r}, which is none of the labels.")
-    if "negative" in content and "positive" in content:
+    if len(asked) > 1:
         raise SettingsError(f"{where}: negative (micro F1 of the others) or positive (its F1), not both.")
-    if kind == "similarity":
-        numbers = all(type(bound) in (int, float) and abs(bound) < 1e300 for bound in scale)
-        if len(scale) != 2 or not numbers or not scale[0] < scale[1]:
-            raise SettingsError(f"{where}: scale is to be the lowest and the highest score, such as [0, 4].")
-        return "pearson", {"low": float(scale[0]), "high": float(scale[1])}
-    if "negative" in content:
-        return "micro_f1_without", {"negative": content["negative"]}
-    if "positive" in content:
-        return "binary_f1", {"positive": content["positive"]}
-    listed = {"labels": labels}
-    return {
-        "ner": ("entity_f1", {}),
-        "pico": ("token_macro_f1", listed),
-        "document": ("multilabel_f1", listed),
-    }.get(kind, ("accuracy", {}))
+    if asked:
+        return LABEL_METRICS[asked[0]], {asked[0]: content[asked[0]]}
+    if "scale" in task_type.metric_keys:
+        low, high = _scale(content.get("scale", [0, 4]), where)
+        return task_type.metric, {"low": low, "high": high}
+    return task_type.metric, {"labels": labels} if task_type.metric_labels else {}
+
+
+def _scale(scale: list[Any], where: str) -> tuple[float, float]:
+    numbers = all(type(bound) in (int, float) and abs(bound) < 1e300 for bound in scale)
+    if len(scale) != 2 or not numbers or not scale[0] < scale[1]:
+        raise SettingsError(f"{where}: scale is to be the lowest and the highest score, such as [0, 4].")
+    return float(scale[0]), float(scale[1])

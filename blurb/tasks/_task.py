@@ -1,4 +1,4 @@
-"""What a task is. One frozen declaration a dataset; how it behaves is decided by its type's formulation."""
+"""What a task is. One frozen declaration a dataset; how it behaves is decided by its type (`blurb.tasks.types`)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from blurb.tasks import types
+from blurb.tasks.types import TaskType
+
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
-
-TaskType = Literal["ner", "pico", "relation", "similarity", "document", "qa"]
-TYPES: tuple[TaskType, ...] = ("ner", "pico", "relation", "similarity", "document", "qa")
-"""The six task types, in the order of the paper's tables; the score is the mean of their means."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Task:
 
     :param name: the name used everywhere ("bc5-chem")
     :param title: the name in the paper's tables ("BC5-chem")
-    :param type: decides the formulation (`blurb/formulations/<type>.py`)
+    :param type: name of its type, which says what its examples are and how they are put to a model
     :param row: row of the paper's Table 3, 1 to 13; None for a dataset that is not part of BLURB
     :param files: path of each split below the data folder
     :param reader: `module:function` that reads one of these files into rows
@@ -77,7 +76,7 @@ class Task:
 
     name: str
     title: str
-    type: TaskType
+    type: str
     files: Mapping[Split, str]
     reader: str
     labels: tuple[str, ...]
@@ -100,6 +99,11 @@ class Task:
     layout: Mapping[str, Any] = field(default_factory=dict)
     file: str = ""
     hashes: Mapping[Split, str] = field(default_factory=dict)
+
+    @property
+    def task_type(self) -> TaskType:
+        """The declaration of its type."""
+        return types.get(self.type)
 
     def expected(self, split: Split) -> int | None:
         """The count that a correct copy of the split has, None where the release fixes none."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from blurb.tasks._file import FIELDS, FORMATS
+from blurb.tasks import types
+from blurb.tasks._file import FORMAT_KEYS
 from blurb.tasks._task import Split
+from blurb.tasks.types import TaskType
 
-EXAMPLES = {
-    "ner": ["Gene"], "pico": ["PAR", "INT", "OUT"], "relation": ["interacts", "none"], "similarity": [],
-    "document": ["treatment", "prevention"], "qa": ["yes", "no"],
-}  # fmt: skip
+METRIC = {
+    "negative": '# negative = "none"      # micro F1 of all classes but this one, as for ChemProt and DDI',
+    "positive": '# positive = "yes"       # F1 of this class, as for GAD; without it: accuracy',
+    "scale": "scale = [0, 4]  # lowest and highest score",
+}
 
 
 def text(name: str, kind: str, form: str, files: Mapping[Split, str], labels: Sequence[str] | None = None) -> str:
@@ -22,14 +25,15 @@ def text(name: str, kind: str, form: str, files: Mapping[Split, str], labels: Se
     :param files: path of each split, from the task file
     :param labels: those of the data, None if they are not known
     """
-    assert kind in FORMATS[form]
+    task_type = types.get(kind)
+    assert form in task_type.formats
     lines = [
         f'name = "{name}"',
-        f'type = "{kind}"  # ner, pico, relation, similarity, document, qa',
-        *_labels(kind, EXAMPLES[kind] if labels is None else labels),
+        f'type = "{kind}"  # {", ".join(types.names())}',
+        *_labels(task_type, task_type.sample_labels if labels is None else labels),
         "seeds = 5  # runs to average",
         "max_length = 512  # sub-tokens of the longest input",
-        *_metric(kind),
+        *(METRIC[key] for key in task_type.metric_keys),
         '# title = "My corpus"',
         '# licence = "..."',
         '# homepage = "..."',
@@ -39,45 +43,35 @@ def text(name: str, kind: str, form: str, files: Mapping[Split, str], labels: Se
         *(f"{split} = {json.dumps(path)}" for split, path in files.items()),
         "",
         "[format]",
-        f'kind = "{form}"  # {", ".join(FORMATS)}',
-        *_format(kind, form),
+        f'kind = "{form}"  # {", ".join(FORMAT_KEYS)}',
+        *_format(task_type, form),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _labels(kind: str, labels: Sequence[str]) -> list[str]:
-    if kind == "similarity":
+def _labels(task_type: TaskType, labels: Sequence[str]) -> list[str]:
+    if not task_type.has_labels:
         return []
-    what = "entity types" if kind in ("ner", "pico") else "classes"
+    what = "entity types" if "tags" in task_type.columns else "classes"
     return [f"labels = {json.dumps(list(labels), ensure_ascii=False)}  # {what}, in the order of the outputs"]
 
 
-def _metric(kind: str) -> list[str]:
-    return {
-        "relation": [
-            '# negative = "none"      # micro F1 of all classes but this one, as for ChemProt and DDI',
-            '# positive = "interacts" # or F1 of this class, as for GAD; without either: accuracy',
-        ],
-        "qa": ['# positive = "yes"  # F1 of this class; without it: accuracy'],
-        "similarity": ["scale = [0, 4]  # lowest and highest score"],
-    }.get(kind, [])
-
-
-def _format(kind: str, form: str) -> list[str]:
+def _format(task_type: TaskType, form: str) -> list[str]:
     if form == "conll":
         return [
             "token = 0  # number of the column, from 0; -1 is the last",
             "tag = -1",
             'scheme = "bio"  # bio, io, bioul (or bilou, iobes)',
         ]
-    fields = [*FIELDS[kind], *(("head", "tail") if kind == "relation" and form == "jsonl" else ())]
+    columns = task_type.columns
+    fields = [*task_type.fields, *(("head", "tail") if "head" in columns and form == "jsonl" else ())]
     lines = [f"# Columns or keys are called {', '.join(fields)}, and id, doc_id if there are any; or say how:"]
     lines.append(f'# columns = {{ {fields[0]} = "sentence" }}')
     if form == "tsv":
         lines.append("header = true  # false: no header, and columns gives numbers from 0")
-    if form == "tsv" and kind == "document":
+    if form == "tsv" and "labels" in columns:
         lines.append('separator = "|"  # between the labels of a row')
-    if kind == "relation":
+    if "head" in columns:
         comment = "" if form == "tsv" else "# "
         lines.append(f'{comment}dummies = ["@GENE$", "@DISEASE$"]  # stand for the two entities in the text')
     return lines

@@ -112,7 +112,7 @@ def check(content: bytes) -> None:
             rows = list(prepared.read(Path(folder), TASK, "train"))
         except DataError:
             return
-    assert len({row["id"] for row in rows}) == len(rows) == len(to_dataset(rows, "relation")) > 0
+    assert len({row["id"] for row in rows}) == len(rows) == len(to_dataset(rows, tasks.types.get("relation"))) > 0
     assert len(hash_rows(rows)) == 64
     for row in rows:
         for strategy in STRATEGIES:

@@ -70,7 +70,10 @@ def test_inputs_in_two_splits_whatever_their_labels() -> None:
     assert found[0].others == ("a", "a", "b")
     assert leaks(tasks.get("bc2gm"), {"train": train, "dev": dev, "test": test}) == {"e", "f", "g"}
     assert leaks(tasks.get("bc2gm"), {"test": test}) == set()
-    datasets: Any = {"train": to_dataset(train, "ner"), "test": to_dataset(test, "ner")}
+    datasets: Any = {
+        "train": to_dataset(train, tasks.types.get("ner")),
+        "test": to_dataset(test, tasks.types.get("ner")),
+    }
     assert leaks(tasks.get("bc2gm"), datasets) == {"e", "f", "g"}
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from blurb import data, tasks
 from blurb.data.schema import Row, hash_rows
-from blurb.data.verify import count, examine, verdict
+from blurb.data.verify import examine, verdict
 from blurb.tasks import SPLITS, Split
 
 pytestmark = pytest.mark.real
@@ -57,7 +57,7 @@ def test_counts_and_hash(real_rows: Rows, name: str, split: Split) -> None:
     found = COUNTS[name][SPLITS.index(split)]
     assert found is not None
     units, size, words = found
-    assert (count(task, rows), len(rows)) == (units, size)
+    assert (task.task_type.size(rows), len(rows)) == (units, size)
     assert task.expected(split) == units
     if words is not None:
         assert sum(len(row["tokens"]) for row in rows) == words
@@ -107,7 +107,7 @@ def test_adjacent_entities(real_rows: Rows) -> None:
 def test_what_is_at_hand_is_identical(real_rows: Rows, name: str) -> None:
     task = tasks.get(name)
     rows = {split: real_rows(name, split) for split in SPLITS if (name, split) in AT_HAND}
-    counts = {split: count(task, rows[split]) for split in rows}
+    counts = {split: task.task_type.size(rows[split]) for split in rows}
     assert verdict(task, counts, {split: hash_rows(rows[split]) for split in rows}) == "identical"
 
 

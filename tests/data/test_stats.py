@@ -25,7 +25,7 @@ from blurb.cli import cli
 from blurb.cli.data.stats import record
 from blurb.corpora import demo
 from blurb.data.schema import Row
-from blurb.data.stats import NO_LABEL, QUANTILES, TABLE_8, adjacent, io_ceiling, label_counts, lengths, measure
+from blurb.data.stats import QUANTILES, TABLE_8, adjacent, io_ceiling, label_counts, lengths, measure
 from blurb.formulations._majority import majority_score
 from blurb.models import resolve
 from blurb.models.loading import load_tokenizer
@@ -82,8 +82,8 @@ def test_labels_are_counted_in_the_unit_of_the_task() -> None:
         {"id": "3", "doc_id": None, "text": "d", "labels": [second]},
     ]
     found = label_counts(hoc, rows)
-    assert (found[first], found[second], found[NO_LABEL], sum(found.values())) == (1, 2, 1, 4)
-    assert list(found) == [*hoc.labels, NO_LABEL]
+    assert (found[first], found[second], found["(none)"], sum(found.values())) == (1, 2, 1, 4)
+    assert list(found) == [*hoc.labels, "(none)"]
     assert label_counts(tasks.get("ebm-pico"), [{"tags": ["I-PAR", "I-PAR", "O", "I-OUT"]}]) == {
         "PAR": 2, "INT": 0, "OUT": 1,
     }  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from blurb import data, tasks
 from blurb.data.schema import Row, hash_rows, hash_splits
-from blurb.data.verify import count, examine, verdict
+from blurb.data.verify import examine, verdict
 from blurb.tasks import Split
 from tests.data.samples import READERS, SAMPLES, put
 
@@ -20,17 +20,17 @@ def _tag_row(tags: list[str], doc_id: str | None = None) -> Row:
 
 def test_ner_counts_every_b() -> None:
     rows = [_tag_row(["B-GENE", "B-GENE", "I-GENE", "O"]), _tag_row(["O"])]
-    assert count(tasks.get("bc2gm"), rows) == 2
+    assert tasks.get("bc2gm").task_type.size(rows) == 2
 
 
 def test_pico_counts_labelled_words() -> None:
-    assert count(tasks.get("ebm-pico"), [_tag_row(["I-PAR", "I-PAR", "O", "I-OUT"])]) == 3
+    assert tasks.get("ebm-pico").task_type.size([_tag_row(["I-PAR", "I-PAR", "O", "I-OUT"])]) == 3
 
 
 def test_hoc_counts_abstracts_and_the_others_rows() -> None:
-    assert count(tasks.get("hoc"), [{"doc_id": "1"}, {"doc_id": "2"}, {"doc_id": "1"}]) == 2
-    assert count(tasks.get("hoc"), [{"doc_id": None}, {"doc_id": None}]) == 2
-    assert count(tasks.get("gad"), [{}, {}, {}]) == 3
+    assert tasks.get("hoc").task_type.size([{"doc_id": name, "labels": []} for name in "121"]) == 2
+    assert tasks.get("hoc").task_type.size([{"doc_id": None, "labels": []}] * 2) == 2
+    assert tasks.get("gad").task_type.size([{}, {}, {}]) == 3
 
 
 @pytest.mark.parametrize(("dev", "expected"), [(4_244, "counts only"), (4_246, "counts only"), (4_245, "differs")])
@@ -74,7 +74,7 @@ def _load(folder: Path, name: str, content: dict[Split, str]) -> data.TaskData:
     rows = {split: data.read_split(tasks.get(name), folder, split) for split in content}
     task = dataclasses.replace(
         tasks.get(name),
-        sizes={split: count(tasks.get(name), rows[split]) for split in rows},
+        sizes={split: tasks.get(name).task_type.size(rows[split]) for split in rows},
         released={},
         hashes={split: hash_rows(rows[split]) for split in rows},
     )

@@ -9,15 +9,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from blurb import formulations, models, tasks
+from blurb import models, tasks
 from blurb.errors import DataError, SettingsError
 from blurb.heads import heads
 from blurb.protocols import protocol, settings
-from blurb.registry import Entry
 from blurb.runs import cost, plan
 from blurb.runs.spec import Trial
 from blurb.runs.store import read_predictions
@@ -103,6 +103,12 @@ def test_blurbs_own_are_not_hashed_however_they_are_named(trial: Callable[..., T
     assert "plugins" not in trial(head="crf", task="bc2gm").content
 
 
+def declare(monkeypatch: pytest.MonkeyPatch, name: str, formulation: str) -> None:
+    """A task type of another distribution: one of blurb's with another formulation."""
+    module = importlib.import_module(f"blurb.tasks.types.{name}")
+    monkeypatch.setattr(module, "TYPE", replace(module.TYPE, formulation=formulation))
+
+
 def test_a_formulation_of_another_distribution_is_hashed(
     trial: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -111,8 +117,7 @@ def test_a_formulation_of_another_distribution_is_hashed(
     )
     monkeypatch.syspath_prepend(tmp_path)
     before = trial()
-    entry = Entry("relation", "theirs:Mine", "theirs")
-    monkeypatch.setitem(formulations._registry.entries, "relation", entry)
+    declare(monkeypatch, "relation", "theirs:Mine")
     assert set(trial().plugins) == {"formulation relation"}
     assert trial().hash != before.hash
 
@@ -121,7 +126,7 @@ def test_a_formulation_of_another_distribution_is_hashed(
 def formulation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
     """Replaces the formulation of documents by `theirs.Mine`, with this body."""
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(formulations._registry.entries, "document", Entry("document", "theirs:Mine", "theirs"))
+    declare(monkeypatch, "document", "theirs:Mine")
 
     def write(body: str) -> None:
         lines = [

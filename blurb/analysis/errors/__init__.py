@@ -6,21 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from blurb import formulations
-from blurb.analysis.errors import classes, documents, entities, similarity
 from blurb.analysis.errors._base import Example, Report, Table
+from blurb.errors import SettingsError
+from blurb.registry import load_object
 from blurb.runs.store import Record, read_predictions, task_of
-from blurb.tasks import Split, TaskType
+from blurb.tasks import Split
 
 __all__ = ["Example", "Report", "Table", "analyse"]
-
-ANALYSES: dict[TaskType, Callable[..., Report]] = {
-    "ner": entities.analyse,
-    "pico": entities.analyse,
-    "relation": classes.analyse,
-    "qa": classes.analyse,
-    "document": documents.analyse,
-    "similarity": similarity.analyse,
-}
 
 
 def analyse(
@@ -35,7 +27,10 @@ def analyse(
     names = ("id", "doc_id", "gold", "prediction")
     columns = read_predictions(record.path / "predictions.parquet", names, split)
     task = task_of(record.path, record.trial.task)
+    if not task.task_type.errors:
+        raise SettingsError(f"{task.name}: nothing is written that analyses the mistakes of tasks of type {task.type}.")
+    analysis: Callable[..., Report] = load_object(task.task_type.errors, f"error analysis of the type {task.type}")
     formulation = formulations.bind(task, record.trial.settings)
     units = formulation.units(list(rows.values())) if rows is not None else []
     found = {str(unit["id"]): unit for unit in units}
-    return ANALYSES[task.type](task, columns, found, train)
+    return analysis(task, columns, found, train)

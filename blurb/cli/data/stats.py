@@ -149,7 +149,7 @@ def _show_tables(found: Sequence[Statistics]) -> None:
         if rest := labels[MOST_LABELS:]:
             sums = ["-" if one is None else f"{sum(one.labels[label] for label in rest):,}" for one in splits]
             rows.append([name, f"({len(rest):,} more, see --format csv)", *sums])
-        if task.type == "similarity":
+        if "score" in task.task_type.columns:
             rows.append([name, "score: mean, sd", *map(_scores, splits)])
     show(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
     if pieces:

@@ -7,7 +7,6 @@ writing, verifying and the manifest, is the same for all and is done here.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from blurb.corpora.build._write import write, written_aside
 from blurb.corpora.releases import MissingRelease, MissingTool, Release
 from blurb.data.verify import Finding, examine
 from blurb.errors import DataError
+from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
 
 __all__ = ["Builder", "MissingRelease", "MissingTool", "builder", "prepare"]
@@ -27,8 +27,7 @@ def builder(task: Task) -> Builder:
     """The function that the task's declaration names; DataError if it names none (a plug-in's need not)."""
     if not task.builder:
         raise DataError(f"{task.title} says nothing about how its files are made: put them there by hand.")
-    module, _, function = task.builder.partition(":")
-    found: Builder = getattr(importlib.import_module(module), function)
+    found: Builder = load_object(task.builder, f"builder of {task.name}")
     return found
 
 

@@ -26,5 +26,5 @@ def illegal(corpus: Corpus) -> Iterator[Finding]:
                 count += orphans
                 found.append(str(row["id"]))
         if count:
-            effect = PICO if corpus.task.type == "pico" else NER
+            effect = NER if corpus.task.task_type.borders else PICO
             yield Finding("illegal tags", corpus.task.name, split, count, effect, kind="I without B", ids=tuple(found))

@@ -6,7 +6,7 @@ and PICO, and the sentences of HoC, of which `HoC_hf` has whole abstracts. The v
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,35 +16,18 @@ from blurb.data.schema import Row
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
-FOLDERS = {
-    "bc5-chem": "tokcls/BC5CDR-chem_hf",
-    "bc5-disease": "tokcls/BC5CDR-disease_hf",
-    "ncbi-disease": "tokcls/NCBI-disease_hf",
-    "bc2gm": "tokcls/BC2GM_hf",
-    "jnlpba": "tokcls/JNLPBA_hf",
-    "ebm-pico": "tokcls/ebmnlp_hf",
-    "chemprot": "seqcls/chemprot_hf",
-    "ddi": "seqcls/DDI_hf",
-    "gad": "seqcls/GAD_hf",
-    "biosses": "seqcls/BIOSSES_hf",
-    "hoc": "seqcls/HoC_hf",
-    "pubmedqa": "seqcls/pubmedqa_hf",
-    "bioasq": "seqcls/bioasq_hf",
-}
 NEGATIVE = "0"
 """What LinkBERT's conversion writes for every label of ChemProt and DDI that contains `false`."""
 
 
 def path_of(folder: Path, task: Task, split: Split) -> Path | None:
     """Where the file of a split is in this layout; None for a task that it does not have."""
-    return folder / FOLDERS[task.name] / f"{split}.json" if task.name in FOLDERS else None
+    return folder / LAYOUT[task.name][0] / f"{split}.json" if task.name in LAYOUT else None
 
 
 def read(path: Path, task: Task, split: Split) -> Iterator[Row]:
     """The rows of one split, as the reader of BLURB's own file would give them."""
-    build = {
-        "ner": _ner, "pico": _pico, "relation": _relation, "similarity": _similarity, "document": _document, "qa": _qa
-    }[task.type]  # fmt: skip
+    _, build = LAYOUT[task.name]
     for count, (number, record) in enumerate(json_lines(path)):
         yield build(record, task, f"{split}.{count}", path, number)
 
@@ -120,3 +103,21 @@ def _qa(record: Mapping[str, Any], task: Task, place: str, path: Path, number: i
     name, question, context, label = _texts(record, ("id", "sentence1", "sentence2", "label"), path, number)
     check_label(label, task.labels, path, number)
     return {"id": name, "question": question, "context": context, "label": label}
+
+
+LAYOUT: dict[str, tuple[str, Callable[..., Row]]] = {
+    "bc5-chem": ("tokcls/BC5CDR-chem_hf", _ner),
+    "bc5-disease": ("tokcls/BC5CDR-disease_hf", _ner),
+    "ncbi-disease": ("tokcls/NCBI-disease_hf", _ner),
+    "bc2gm": ("tokcls/BC2GM_hf", _ner),
+    "jnlpba": ("tokcls/JNLPBA_hf", _ner),
+    "ebm-pico": ("tokcls/ebmnlp_hf", _pico),
+    "chemprot": ("seqcls/chemprot_hf", _relation),
+    "ddi": ("seqcls/DDI_hf", _relation),
+    "gad": ("seqcls/GAD_hf", _relation),
+    "biosses": ("seqcls/BIOSSES_hf", _similarity),
+    "hoc": ("seqcls/HoC_hf", _document),
+    "pubmedqa": ("seqcls/pubmedqa_hf", _qa),
+    "bioasq": ("seqcls/bioasq_hf", _qa),
+}
+"""Task -> folder of its files, and what makes a row of one of their lines."""

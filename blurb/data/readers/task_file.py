@@ -12,8 +12,7 @@ from blurb.data.readers._files import check_label, json_lines, lines
 from blurb.data.schema import Row
 from blurb.errors import DataError
 from blurb.inputs import tagging
-from blurb.tasks import Split, Task, TaskType
-from blurb.tasks._file import FIELDS
+from blurb.tasks import Split, Task
 
 UNNAMED = "Entity"
 """The type of entities whose tags are bare letters."""
@@ -32,7 +31,7 @@ def read(path: Path, task: Task, split: Split) -> Iterator[Row]:
         yield row
 
 
-def guess_labels(path: Path, kind: TaskType, form: str) -> list[str] | None:
+def guess_labels(path: Path, kind: str, form: str) -> list[str] | None:
     """The labels that a file holds, sorted; None if it cannot be read with the standard names of columns.
 
     What cannot be told from a file is left to its owner: this only saves typing.
@@ -43,14 +42,15 @@ def guess_labels(path: Path, kind: TaskType, form: str) -> list[str] | None:
         licence="", homepage="", citation="", layout=layout,
     )  # fmt: skip
     reader = {"conll": _conll, "tsv": _tsv, "jsonl": _jsonl}[form]
+    columns = task.task_type.columns
     found: set[str] = set()
     try:
         for _, record in reader(path, task):
-            if kind in ("ner", "pico"):
+            if "tags" in columns:
                 found |= {str(tag).partition("-")[2] or UNNAMED for tag in record["tags"] if tag != "O"}
-            elif kind == "document":
+            if "labels" in columns:
                 found |= set(record["labels"])
-            elif kind != "similarity":
+            if "label" in columns:
                 found.add(str(record["label"]))
     except (DataError, KeyError, TypeError):
         return None
@@ -58,7 +58,7 @@ def guess_labels(path: Path, kind: TaskType, form: str) -> list[str] | None:
 
 
 def _names_documents(task: Task) -> bool:
-    return task.type not in ("similarity", "qa")
+    return "doc_id" in task.task_type.columns
 
 
 def _row(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Row:
@@ -67,24 +67,25 @@ def _row(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Row:
     for key in ("id", "doc_id") if _names_documents(task) else ("id",):
         if record.get(key) is not None:
             row[key] = str(record[key])
-    missing = [field for field in FIELDS[task.type] if field not in record]
+    columns, fields = task.task_type.columns, task.task_type.fields
+    missing = [field for field in fields if field not in record]
     if missing:
         raise DataError(f"{', '.join(missing)} is missing; there is {', '.join(record) or 'nothing'}.", path, number)
-    for field in FIELDS[task.type]:
+    for field in fields:
         row[field] = record[field]
-        if field not in ("tokens", "tags", "labels", "score") and not isinstance(row[field], str):
+        if columns[field] == "text" and not isinstance(row[field], str):
             raise DataError(f"{field} is to be text, not {str(row[field])[:40]!r}.", path, number)
     if "label" in row:
         check_label(row["label"], task.labels, path, number)
-    if task.type == "document":
+    if "labels" in row:
         _check_list(row["labels"], "labels", path, number)
         for label in row["labels"]:
             check_label(label, task.labels, path, number)
-    if task.type == "similarity":
+    if "score" in row:
         row["score"] = _score(row["score"], task, path, number)
-    if task.type == "relation":
+    if "head" in columns:
         row.update(_entities(record, task, path, number))
-    if task.type in ("ner", "pico"):
+    if "tags" in row:
         _check_list(row["tokens"], "tokens", path, number)
         _check_list(row["tags"], "tags", path, number)
         numbers = record.get("numbers") or [number] * len(row["tags"])
@@ -122,7 +123,7 @@ def _tags(found: list[str], words: int, task: Task, path: Path, numbers: list[in
     written = []
     for tag, number in zip(found, numbers, strict=True):
         prefix, _, kind = tag.partition("-")
-        if tag == "O" or (task.type == "pico" and tag in task.labels):
+        if tag == "O" or (not task.task_type.borders and tag in task.labels):
             written.append(tag if tag == "O" else f"I-{tag}")
             continue
         if scheme == "bioul":
@@ -133,7 +134,7 @@ def _tags(found: list[str], words: int, task: Task, path: Path, numbers: list[in
                 f"{tag[:40]!r} is no tag of {scheme.upper()} with the labels {', '.join(task.labels)}.", path, number
             )
         written.append(f"{prefix}-{kind}")
-    if task.type == "pico":
+    if not task.task_type.borders:
         return [tag if tag == "O" else f"I-{tag.partition('-')[2]}" for tag in written]
     legal = tagging.convert(written, scheme, scheme)
     for tag, other, number in zip(written, legal, numbers, strict=True):
@@ -214,7 +215,7 @@ def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
         if header is not None and len(cells) != len(header):
             raise DataError(f"expected {len(header)} TAB-separated columns, found {len(cells)}.", path, number)
         record: dict[str, Any] = {}
-        for field in ("id", "doc_id", *FIELDS[task.type]):
+        for field in ("id", "doc_id", *task.task_type.fields):
             place = columns.get(field, field)
             if header is not None and place in header:
                 place = header.index(place)
@@ -233,5 +234,5 @@ def _jsonl(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
     """A JSON object a line, fields by their names here or by those that `columns` gives."""
     columns: Mapping[str, Any] = task.layout.get("columns", {})
     for number, record in json_lines(path):
-        names = {field: columns.get(field, field) for field in ("id", "doc_id", *FIELDS[task.type], "head", "tail")}
+        names = {field: columns.get(field, field) for field in ("id", "doc_id", *task.task_type.fields, "head", "tail")}
         yield number, {field: record[name] for field, name in names.items() if name in record}

@@ -10,13 +10,6 @@ from blurb.errors import DataError
 from blurb.export.formats._base import Files, Format, Wanted
 from blurb.export.formats._hub import figures
 from blurb.results.row_scores import RowScores
-from blurb.tasks import TaskType
-
-TASK_TYPES: dict[TaskType, str] = {
-    "ner": "token-classification", "pico": "token-classification", "relation": "text-classification",
-    "similarity": "sentence-similarity", "document": "text-classification", "qa": "question-answering",
-}  # fmt: skip
-"""The Hub's names of tasks."""
 
 
 def _render(wanted: Wanted) -> Files:
@@ -45,7 +38,7 @@ def _results(wanted: Wanted) -> list[EvalResult]:
     row, found = figures(wanted)
     results = [
         EvalResult(
-            task_type=TASK_TYPES[figure.task.type],
+            task_type=figure.task.task_type.hub,
             dataset_type=wanted.dataset_id,
             dataset_name=f"BLURB {figure.task.title}",
             dataset_config=figure.task.name,

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from blurb.errors import StoreError
 from blurb.inputs.tagging import convert
-from blurb.tasks import Task, TaskType
+from blurb.registry import load_object
+from blurb.tasks import Task
 from blurb.tasks.hoc import LABELS
 
 HALLMARKS = dict(zip(LABELS, ("IM", "ID", "CE", "RI", "GS", "GI", "A", "CD", "PS", "TPI"), strict=True))
@@ -26,20 +27,26 @@ class Unit(NamedTuple):
     prediction: Any
 
 
+Values = Callable[[Task, Sequence[Unit]], Iterator[tuple[str, Any]]]
+
+
 def predictions(task: Task, units: Sequence[Unit]) -> dict[str, Any]:
     """Id -> value, in the order of the units.
 
     :raises StoreError: if a unit cannot be written, or an id stands there twice
     """
     found: dict[str, Any] = {}
-    for key, value in VALUES[task.type](task, units):
+    if not task.task_type.submission:
+        raise StoreError(f"a submission has no form for tasks of type {task.type}.")
+    values: Values = load_object(task.task_type.submission, f"submission of the type {task.type}")
+    for key, value in values(task, units):
         if key in found:
             raise StoreError(f"id {key} stands there twice.")
         found[key] = value
     return found
 
 
-def _ner(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
+def ner(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
     """Bare `B`, `I`, `O`; an orphan `I` becomes the `B` as which it is scored (docs/benchmark.md, "Orphan I")."""
     for unit in units:
         try:
@@ -49,7 +56,7 @@ def _ner(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
         yield _number(unit), [tag[0] for tag in tags]
 
 
-def _pico(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
+def pico(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
     """An array an abstract, its sentences one after another; the files know `I-` only, as the score does."""
     abstracts: dict[str, list[str]] = {}
     for unit in units:
@@ -60,12 +67,12 @@ def _pico(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
     yield from abstracts.items()
 
 
-def _label(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
+def label(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
     for unit in units:
         yield _number(unit), unit.prediction
 
 
-def _similarity(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
+def similarity(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
     """Clipped to the bounds of the metric, 0 and 4 for BIOSSES: what is submitted is what was scored."""
     low, high = (float(str(task.metric_options[name])) for name in ("low", "high"))
     for unit in units:
@@ -74,7 +81,7 @@ def _similarity(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
         yield unit.id, min(max(float(unit.prediction), low), high)
 
 
-def _document(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
+def document(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
     """By sentence: of labels of whole abstracts nobody knows to which sentence they belong."""
     for unit in units:
         if "_s" not in unit.id:
@@ -93,8 +100,3 @@ def _tags(unit: Unit) -> list[str]:
 
 def _number(unit: Unit) -> str:
     return unit.id.removeprefix(SPLIT)
-
-
-VALUES: dict[TaskType, Callable[[Task, Sequence[Unit]], Iterator[tuple[str, Any]]]] = {
-    "ner": _ner, "pico": _pico, "relation": _label, "similarity": _similarity, "document": _document, "qa": _label,
-}  # fmt: skip

@@ -35,7 +35,7 @@ def render(page: Page) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.globals.update(
-        svg=svg, title_of=title_of, types=[str(kind) for kind in TYPES], short=list(SHORT.values()), marks=MARKS,
+        svg=svg, title_of=title_of, types=TYPES, short=list(SHORT.values()), marks=MARKS,
         best=best, columns=columns, focus=focus, data=data, bases=bases, own=own, printed=printed,
         breakable=breakable, most_duels=MOST, most_probes=MOST_PROBES, paired=PAIRED, probability=probability,
     )  # fmt: skip
@@ -59,7 +59,7 @@ def columns(board: Board) -> list[tuple[str, str, str]]:
     """Key, title and group of the columns with numbers."""
     return [
         ("score", "Score", "score"),
-        *((str(kind), SHORT[kind], "type") for kind in TYPES),
+        *((kind, SHORT[kind], "type") for kind in TYPES),
         *((task, title_of(task), "dataset") for task in board.tasks),
     ]
 

@@ -33,7 +33,7 @@ def _check(name: str, content: bytes) -> None:
         assert rows
         assert len(hash_rows(rows)) == 64
         assert len({row["id"] for row in rows}) == len(rows)
-        assert len(to_dataset(rows, task.type)) == len(rows)
+        assert len(to_dataset(rows, task.task_type)) == len(rows)
 
 
 @settings(max_examples=100, deadline=None)

@@ -30,7 +30,7 @@ def _read(folder: Path, name: str, content: str | bytes | None = None) -> list[R
 def test_rows_have_the_columns_of_their_type_and_become_a_dataset(tmp_path: Path, name: str) -> None:
     rows = _read(tmp_path, name)
     kind = tasks.get(name).type
-    dataset = to_dataset(rows, kind)
+    dataset = to_dataset(rows, tasks.types.get(kind))
     assert set(dataset.column_names) == COLUMNS[kind]
     assert [dict(row) for row in dataset] == rows
 

@@ -18,7 +18,7 @@ from blurb.data.readers import task_file
 from blurb.data.schema import Row
 from blurb.errors import BlurbError, DataError
 from blurb.inputs import tagging
-from blurb.tasks import Task, _file
+from blurb.tasks import Task
 
 
 def declare(kind: str, labels: tuple[str, ...], layout: Mapping[str, Any], **options: Any) -> Task:
@@ -120,7 +120,7 @@ def test_bad_lines_are_named(tmp_path: Path, kind: str, layout: dict[str, Any], 
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize(("kind", "form"), [(k, f) for f, kinds in _file.FORMATS.items() for k in kinds])
+@pytest.mark.parametrize(("kind", "form"), [(k, f) for k in tasks.TYPES for f in tasks.types.get(k).formats])
 @settings(max_examples=40, deadline=None)
 @given(content=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace")))
 def test_any_bytes_are_rows_or_an_error(

@@ -1,0 +1,45 @@
+"""Documents: texts with any number of labels; the labels of a document are those of all its texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from blurb.tasks.types._type import Examples, TaskType
+
+NO_LABEL = "(none)"
+"""What a document without any label counts as."""
+
+
+def _documents(examples: Examples) -> list[set[str]]:
+    """The labels of each document; a text that names no document is one."""
+    labels: dict[object, set[str]] = {}
+    for number, example in enumerate(examples):
+        document = number if example["doc_id"] is None else example["doc_id"]
+        labels.setdefault(document, set()).update(example["labels"])
+    return list(labels.values())
+
+
+def _size(examples: Examples) -> int:
+    return len(_documents(examples))
+
+
+def _label_counts(examples: Examples) -> Counter[str]:
+    counts = Counter({NO_LABEL: 0})
+    counts.update(label for labels in _documents(examples) for label in labels or {NO_LABEL})
+    return counts
+
+
+TYPE = TaskType(
+    short="Doc",
+    columns={"doc_id": "text", "text": "text", "labels": "texts"},
+    formulation="blurb.formulations.document:Document",
+    hub="text-classification",
+    unit="documents",
+    size=_size,
+    label_counts=_label_counts,
+    errors="blurb.analysis.errors.documents:analyse",
+    submission="blurb.export.submission.values:document",
+    metric="multilabel_f1",
+    metric_labels=True,
+    sample_labels=("treatment", "prevention"),
+)

@@ -1,0 +1,34 @@
+"""Named entities: words and BIO tags, scored by exact spans; a split is as large as it has entities."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from blurb.tasks.types._type import Examples, TaskType
+
+
+def entities(examples: Examples) -> Counter[str]:
+    """Entities of each type: every `B-`."""
+    return Counter(tag[2:] for example in examples for tag in example["tags"] if tag.startswith("B-"))
+
+
+def _size(examples: Examples) -> int:
+    return entities(examples).total()
+
+
+TYPE = TaskType(
+    short="NER",
+    columns={"doc_id": "text", "tokens": "texts", "tags": "texts"},
+    formulation="blurb.formulations.ner:Ner",
+    hub="token-classification",
+    unit="entities",
+    size=_size,
+    label_counts=entities,
+    examples="sentences",
+    borders=True,
+    errors="blurb.analysis.errors.entities:analyse",
+    submission="blurb.export.submission.values:ner",
+    metric="entity_f1",
+    formats=("conll", "jsonl"),
+    sample_labels=("Gene",),
+)

@@ -1,0 +1,34 @@
+"""PICO: words and the labels I-PAR, I-INT, I-OUT without borders, scored by word."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from blurb.tasks.types._type import Examples, TaskType
+
+
+def labelled_words(examples: Examples) -> Counter[str]:
+    """Words of each label."""
+    return Counter(tag[2:] for example in examples for tag in example["tags"] if tag != "O")
+
+
+def _size(examples: Examples) -> int:
+    return labelled_words(examples).total()
+
+
+TYPE = TaskType(
+    short="PICO",
+    columns={"doc_id": "text", "tokens": "texts", "tags": "texts"},
+    formulation="blurb.formulations.pico:Pico",
+    hub="token-classification",
+    unit="labelled words",
+    size=_size,
+    label_counts=labelled_words,
+    examples="sentences",
+    errors="blurb.analysis.errors.entities:analyse",
+    submission="blurb.export.submission.values:pico",
+    metric="token_macro_f1",
+    metric_labels=True,
+    formats=("conll", "jsonl"),
+    sample_labels=("PAR", "INT", "OUT"),
+)

@@ -1,0 +1,18 @@
+"""Questions with a context, and the class of the answer."""
+
+from __future__ import annotations
+
+from blurb.tasks.types._classes import classes
+from blurb.tasks.types._type import TaskType
+
+TYPE = TaskType(
+    short="QA",
+    columns={"question": "text", "context": "text", "label": "text"},
+    formulation="blurb.formulations.qa:Qa",
+    hub="question-answering",
+    label_counts=classes,
+    errors="blurb.analysis.errors.classes:analyse",
+    submission="blurb.export.submission.values:label",
+    metric_keys=("positive",),
+    sample_labels=("yes", "no"),
+)

@@ -1,0 +1,18 @@
+"""Relations: a text with two entities, and the class of what holds between them."""
+
+from __future__ import annotations
+
+from blurb.tasks.types._classes import classes
+from blurb.tasks.types._type import TaskType
+
+TYPE = TaskType(
+    short="RE",
+    columns={"doc_id": "text", "text": "text", "head": "span", "tail": "span", "label": "text"},
+    formulation="blurb.formulations.relation:Relation",
+    hub="text-classification",
+    label_counts=classes,
+    errors="blurb.analysis.errors.classes:analyse",
+    submission="blurb.export.submission.values:label",
+    metric_keys=("negative", "positive"),
+    sample_labels=("interacts", "none"),
+)

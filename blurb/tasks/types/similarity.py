@@ -1,0 +1,17 @@
+"""Similarity: two texts and a score."""
+
+from __future__ import annotations
+
+from blurb.tasks.types._type import TaskType
+
+TYPE = TaskType(
+    short="STS",
+    columns={"text_a": "text", "text_b": "text", "score": "number"},
+    formulation="blurb.formulations.similarity:Similarity",
+    hub="sentence-similarity",
+    unit="sentence pairs",
+    errors="blurb.analysis.errors.similarity:analyse",
+    submission="blurb.export.submission.values:similarity",
+    metric="pearson",
+    metric_keys=("scale",),
+)
