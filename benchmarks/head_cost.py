@@ -10,7 +10,6 @@ first has asked the system for all memory. The heads take turns, `--rounds` time
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import math
 import time
 from pathlib import Path
@@ -31,13 +30,12 @@ def epoch_seconds(source: models.Source, task: tasks.Task, train: list[Row], dev
     """Seconds of the second epoch and its evaluation."""
     changed = {"lr": 1e-4, "batch_size": 16, "epochs": EPOCHS, "head": head}
     settings = protocol.load("standard").settings(task, changed, source.parameters)
-    formulation = formulations.bind(task, dataclasses.asdict(settings))
+    formulation = formulations.bind(task, settings)
     learner = EncoderLearner(source, formulation, "auto", "bf16")
     times: list[float] = []
     learner.fit(
         Units(train, f"head cost {len(train)}"),
         Units(dev, f"head cost dev {len(dev)}"),
-        dataclasses.asdict(settings),
         1,
         lambda *_: times.append(time.perf_counter()),
     )

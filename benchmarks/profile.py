@@ -10,7 +10,6 @@ encoder's, measured before and after. With several threads and other work on the
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import time
 from collections import defaultdict
@@ -115,12 +114,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     rows = rows[: options.batches * options.batch_size]
     changed = {"lr": 1e-4, "batch_size": options.batch_size, "epochs": 1, "select": "last"}
     settings = protocol.load("standard").settings(task, changed, source.parameters)
-    formulation = formulations.bind(task, dataclasses.asdict(settings))
+    formulation = formulations.bind(task, settings)
     learner = EncoderLearner(source, formulation, "cpu", options.precision)
     units, few = Units(rows, f"profile {len(rows)}"), Units(rows[:32], "profile 32")
 
     def fit() -> None:
-        learner.fit(units, few, dataclasses.asdict(settings), 1, lambda done, total: None)
+        learner.fit(units, few, 1, lambda done, total: None)
 
     fit()  # kernels are chosen, memory is there
     features = learner.formulation.features(rows, learner.tokenizer, learner.limit)

@@ -11,7 +11,6 @@ batch asks the system for more memory and kernels are chosen. The seconds of an 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import tempfile
 import time
 from pathlib import Path
@@ -32,17 +31,15 @@ Speed = tuple[float, float]
 
 
 def ours(source: models.Source, task: tasks.Task, rows: list, precision: str, batch_size: int) -> Speed:
-    changed = {"lr": 1e-4, "epochs": EPOCHS, "batch_size": batch_size}
+    changed = {"lr": 1e-4, "epochs": EPOCHS, "batch_size": batch_size, "select": "last"}
     settings = protocol.load("standard").settings(task, changed, source.parameters)
-    formulation = formulations.bind(task, dataclasses.asdict(settings))
+    formulation = formulations.bind(task, settings)
     learner = EncoderLearner(source, formulation, "auto", precision)
     times: list[float] = []
     units = Units(rows, f"throughput {len(rows)}")
-    settings = dataclasses.replace(settings, select="last")
     learner.fit(
         units,
         Units(rows[:2], "throughput 2"),
-        dataclasses.asdict(settings),
         1,
         lambda *_: times.append(time.perf_counter()),
     )

@@ -63,7 +63,7 @@ def test_permuted_labels_teach_nothing(
     task = tasks.get(name)
     content = data.load(task, demo.prepare())
     settings = protocol.load("demo").settings(task, {"epochs": 3, "select": "last"}, source.parameters)
-    formulation = formulations.bind(task, vars(settings))
+    formulation = formulations.bind(task, settings)
     units = {split: formulation.units(content.splits[split]) for split in tasks.SPLITS}
     rng = random.Random(0)
     if column == "tags":  # permuted within the sentence, so that they still fit its words
@@ -73,9 +73,7 @@ def test_permuted_labels_teach_nothing(
         rng.shuffle(dealt)
         train = [{**unit, column: label} for unit, label in zip(units["train"], dealt, strict=True)]
     learner = models.learner(source, formulation, "cpu", "fp32")
-    learner.fit(
-        Units(train, f"permuted {name}"), Units(units["dev"], f"{name} dev"), vars(settings), 1, lambda *_: None
-    )
+    learner.fit(Units(train, f"permuted {name}"), Units(units["dev"], f"{name} dev"), 1, lambda *_: None)
     predicted, _ = learner.predict(Units(units["test"], f"{name} test"))
     gold = [formulation.gold(unit) for unit in units["test"]]
     score = 100 * formulation.main_metric(formulation.score(gold, predicted, [u.get("doc_id") for u in units["test"]]))

@@ -9,7 +9,6 @@ What is done stands in `settings.csv` of the study's results and is not run agai
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import time
 from pathlib import Path
 
@@ -57,15 +56,13 @@ def measure(checkpoint: Path, task_name: str, text: str, seed: int, folder: Path
     task, source = tasks.get(task_name), models.resolve(str(checkpoint))
     overrides = parse_overrides(dict(pair.split("=") for pair in text.split()))
     settings = protocol.load("quick").settings(task, overrides, source.parameters)
-    formulation = formulations.bind(task, dataclasses.asdict(settings))
+    formulation = formulations.bind(task, settings)
     splits = data.load(task, folder, ["train", "dev"])
     train, dev = (list(splits.splits[name]) for name in ("train", "dev"))
     part = Units(dev, f"{splits.hash} dev").sample(MOST, 0, whole=formulation.by_document)
     learner = EncoderLearner(source, formulation, "cpu", choose_precision("auto", torch.device("cpu")))
     begun = time.perf_counter()
-    learner.fit(
-        Units(train, f"{splits.hash} train"), part, dataclasses.asdict(settings), seed, lambda done, total: None
-    )
+    learner.fit(Units(train, f"{splits.hash} train"), part, seed, lambda done, total: None)
     seconds = time.perf_counter() - begun
     gold = [formulation.gold(unit) for unit in part.used]
     scores = formulation.score(gold, learner.predict(part)[0], [unit.get("doc_id") for unit in part.used])

@@ -156,7 +156,7 @@ def _check_axis(grid: Grid, chosen: list[Task]) -> None:
 
     for task in chosen:
         formulation = formulations.bind(task)
-        concerned = {"head", *formulation.settings, *(["pooling"] if formulation.pooled else [])}
+        concerned = {"head", *formulation.own_settings, *(["pooling"] if formulation.pooled else [])}
         parts = {tuple(item for item in cell.settings.items() if item[0] in concerned) for cell in grid.cells}
         if len(parts) < len(grid.cells):
             raise SettingsError(f"The axis '{grid.axis}' has cells that do not differ on {task.name}.")

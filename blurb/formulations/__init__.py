@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 from blurb.formulations._base import Classification, Formulation
+from blurb.protocols.protocol import complete
+from blurb.protocols.settings import FIELDS, Settings, typed
 from blurb.registry import load_object
-from blurb.tasks import Task
+from blurb.tasks import TYPES, Task, types
 
-__all__ = ["Classification", "Formulation", "bind", "of"]
+__all__ = ["Classification", "Formulation", "bind", "of", "specific_settings"]
 
 
 def of(task: Task) -> type[Formulation]:
@@ -18,6 +21,19 @@ def of(task: Task) -> type[Formulation]:
     return formulation
 
 
-def bind(task: Task, options: Mapping[str, Any] | None = None) -> Formulation:
-    """The formulation of a task, with the settings that concern it."""
-    return of(task)(task, options)
+def bind(task: Task, settings: Settings | Mapping[str, Any] | None = None) -> Formulation:
+    """The formulation of a task under settings; what is not among them has its default.
+
+    :param settings: those of a trial as it stores them will do
+    """
+    if not isinstance(settings, Settings):
+        known = {name: typed(name, value, "settings") for name, value in (settings or {}).items() if name in FIELDS}
+        settings = complete({"max_length": task.max_length, **known})
+    return of(task)(task, settings)
+
+
+@functools.cache
+def specific_settings() -> frozenset[str]:
+    """The settings that concern some types of BLURB and not the others."""
+    references = (types.get(name).formulation for name in TYPES)
+    return frozenset().union(*(load_object(one, "formulation").own_settings for one in references))

@@ -1,6 +1,6 @@
 """What a formulation binds together: examples to features, head output to predictions, predictions to a score.
 
-One file a task type; nothing else in the program asks for the type of a task.
+One file a task type, which its declaration names (`blurb.tasks.types`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from blurb.data.schema import Row
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.metrics.counts import Counts, unit_counts
+from blurb.protocols.settings import Settings
 from blurb.tasks import Task
 
 Array = npt.NDArray[Any]
@@ -31,11 +32,11 @@ class Formulation(ABC):
     A *unit* is what is predicted at once and what a row of the stored predictions holds: a sentence, pair or question.
 
     :param task: the declaration
-    :param options: values of the settings named in `settings`
+    :param settings: of the trial; the same object that the learner has
     """
 
     kind: ClassVar[Literal["tokens", "single", "multi", "regression"]]
-    settings: ClassVar[tuple[str, ...]] = ()
+    own_settings: ClassVar[tuple[str, ...]] = ()
     """Names of the settings that concern this task type and not every other."""
     pooled: ClassVar[bool] = True
     """Whether the encoder's output is pooled to one vector an input."""
@@ -48,9 +49,14 @@ class Formulation(ABC):
     vectors: ClassVar[tuple[str, ...]] = ("first", "mean", "max")
     """What a probe reads of an input (`blurb.models.frozen.Frozen.fill`); of token tasks it reads words."""
 
-    def __init__(self, task: Task, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, task: Task, settings: Settings) -> None:
         self.task = task
-        self.options = {name: (options or {})[name] for name in self.settings if name in (options or {})}
+        self.settings = settings
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The values of its own settings: with task and data they decide the units."""
+        return {name: getattr(self.settings, name) for name in self.own_settings}
 
     @property
     def labels(self) -> Sequence[str]:

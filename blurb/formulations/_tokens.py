@@ -24,12 +24,12 @@ class TokenTagging(Formulation):
 
     kind = "tokens"
     pooled = False
-    settings = ("tagging",)
+    own_settings = ("tagging",)
     vectors = ("word",)
 
     @property
     def scheme(self) -> str:
-        return tagging.scheme_name(self.options.get("tagging", "bio"))
+        return self.settings.tagging
 
     @property
     def labels(self) -> Sequence[str]:

@@ -24,11 +24,11 @@ class Document(Formulation):
 
     kind = "multi"
     by_document = True
-    settings = ("document_unit",)
+    own_settings = ("document_unit",)
 
     def units(self, examples: Iterable[Row]) -> list[Row]:
         rows = list(examples)
-        if self.options.get("document_unit", "sentence") == "sentence":
+        if self.settings.document_unit == "sentence":
             return rows
         documents: dict[object, list[Row]] = {}
         for number, row in enumerate(rows):

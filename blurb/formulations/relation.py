@@ -16,14 +16,14 @@ from blurb.inputs.tokenizer import Tokenizer
 class Relation(Classification):
     """The text with its entities as the setting `relation_input` wants them; what is too long is cut around them."""
 
-    settings = ("relation_input",)
+    own_settings = ("relation_input",)
     has_entities = True
     vectors = ("first", "mean", "head", "tail")
 
     @property
     def strategy(self) -> str:
         """One of `blurb.inputs.relations.STRATEGIES`."""
-        return str(self.options.get("relation_input", "dummify"))
+        return self.settings.relation_input
 
     @property
     def has_markers(self) -> bool:

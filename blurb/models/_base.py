@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,8 +79,8 @@ class Learner(ABC):
         self.tracking = Tracking()
 
     @abstractmethod
-    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
-        """Learns from `train`, choosing on `dev` where there is a choice; returns a row an epoch."""
+    def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
+        """Learns under the settings of the formulation, choosing on `dev` where there is a choice; a row an epoch."""
 
     @abstractmethod
     def predict(self, units: Units) -> Output:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from blurb.formulations._base import Formulation, Output
@@ -17,7 +16,7 @@ class Majority(Learner):
     def __init__(self, formulation: Formulation) -> None:
         super().__init__(formulation)
 
-    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
+    def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
         self.answer = self.formulation.constants(train.used)[0]
         self.facts["answer"] = str(self.answer)
         return []
@@ -29,7 +28,7 @@ class Majority(Learner):
 class Constant(Majority):
     """The one answer that scores best on the training data when it is always given: the best trivial predictor."""
 
-    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
+    def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
         rows = train.used
         gold = [self.formulation.gold(unit) for unit in rows]
         documents = [unit.get("doc_id") for unit in rows]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
 from blurb.errors import SettingsError
 from blurb.formulations._base import Formulation, Output
@@ -19,8 +17,7 @@ from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Units
 from blurb.models.loading import capacity, encoder_of, is_causal, tokenizer_of
 from blurb.models.source import Source
-from blurb.protocols.protocol import complete
-from blurb.protocols.settings import OWN, Settings, Where, shown, unsaid
+from blurb.protocols.settings import OWN, Where, shown, unsaid
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear_start import fold, linear_start
@@ -29,11 +26,12 @@ from blurb.training.network import Network
 from blurb.training.stability import prepare
 
 
-def check(source: Source, formulation: Formulation, settings: Settings, where: Where = unsaid) -> None:
+def check(source: Source, formulation: Formulation, where: Where = unsaid) -> None:
     """SettingsError if head, pooling, task and tokenizer cannot work together; costs no training.
 
     :param where: where the settings come from, for the message
     """
+    settings = formulation.settings
     head, _ = parse(heads, settings.head)
     named = shown(settings, "head", where)
     if not issubclass(head, Head):
@@ -92,21 +90,21 @@ class EncoderLearner(Learner):
         self.tokenizer = tokenizer_of(source)
         self.features: dict[tuple[str, tuple[int, ...] | None], Features] = {}  # dev is asked for in every epoch
 
-    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
-        chosen = complete(settings)
-        check(self.source, self.formulation, chosen)
+    def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
+        settings = self.formulation.settings
+        check(self.source, self.formulation)
         seed_everything(seed)
         self.known = None
         plain = tokenizer_of(self.source)
         self.tokenizer = plain.extended(self.formulation.special_tokens(train.rows))
-        network, most = self._network(chosen)
-        self.limit = min(chosen.max_length, most or chosen.max_length)
+        network, most = self._network()
+        self.limit = min(settings.max_length, most or settings.max_length)
         self.trainer = Trainer(
             network, self.tokenizer.pad_id, self.device, self.precision, progress, tracking=self.tracking
         )
         features = self._features(train)
         targets = self.formulation.targets(train.used)
-        choosing = dev.sample(chosen.dev_sample, seed, whole=self.formulation.by_document)
+        choosing = dev.sample(settings.dev_sample, seed, whole=self.formulation.by_document)
         gold = [self.formulation.gold(unit) for unit in choosing.used]
         documents = [unit.get("doc_id") for unit in choosing.used]
         spent = 0.0
@@ -118,15 +116,15 @@ class EncoderLearner(Learner):
             begun = time.perf_counter()
             output = self._predict(choosing)
             score = self.formulation.main_metric(self.formulation.score(gold, output[0], documents))
-            if chosen.select == "last" or score > highest:  # as the loop selects
+            if settings.select == "last" or score > highest:  # as the loop selects
                 highest, self.known = score, (choosing, output)
             spent += time.perf_counter() - begun
             return score
 
-        if chosen.head_init == "linear":
+        if settings.head_init == "linear":
             self.facts["head_start"] = linear_start(self.trainer, features, targets, seed)
-        history = self.trainer.fit(features, targets, chosen, seed, evaluate)
-        if chosen.head_init == "linear":
+        history = self.trainer.fit(features, targets, settings, seed, evaluate)
+        if settings.head_init == "linear":
             fold(network.head)
         self.facts.update(
             max_length=self.limit,
@@ -157,8 +155,9 @@ class EncoderLearner(Learner):
         self.features[known] = whole if units.chosen is None else whole.of_units(units.chosen)
         return self.features[known]
 
-    def _network(self, settings: Settings) -> tuple[Network, int | None]:
+    def _network(self) -> tuple[Network, int | None]:
         """A fresh network, and the most sub-tokens that fit its encoder."""
+        settings = self.formulation.settings
         encoder, trained_pooler = encoder_of(self.source)
         most = capacity(encoder)
         prepare(encoder, settings)

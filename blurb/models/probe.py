@@ -7,7 +7,7 @@ It says how much of a task lies open in a checkpoint. It does not say how good t
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,8 +29,7 @@ from blurb.models.frozen import LAYERS, Frozen, fingerprint
 from blurb.models.loading import capacity, encoder_of, tokenizer_of
 from blurb.models.source import Source
 from blurb.models.vectors import Half, stored
-from blurb.protocols.protocol import complete
-from blurb.protocols.settings import Settings, Where, shown, unsaid
+from blurb.protocols.settings import Where, shown, unsaid
 from blurb.training.chain_fit import Chained, fit_chain
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear import Design, Fit, moments, solve
@@ -50,11 +49,12 @@ within train: the standard error of an accuracy of 70 % is above 3 points there,
 FOLDS = 5
 
 
-def check(formulation: Formulation, settings: Settings, where: Where = unsaid) -> None:
+def check(formulation: Formulation, where: Where = unsaid) -> None:
     """SettingsError if a head is no linear model, or does not serve the task.
 
     :param where: where the settings come from, for the message
     """
+    settings = formulation.settings
     head, _ = parse(heads, settings.head)
     named = shown(settings, "head", where)
     if all(head is not heads.get(name) for name in HEADS):
@@ -134,7 +134,6 @@ class ProbeLearner(Learner):
     chosen: Chosen
     best = -np.inf
     frozen: Frozen
-    settings: Settings
     limit: int
 
     def __init__(self, source: Source, formulation: Formulation, device: str, precision: Precision) -> None:
@@ -145,9 +144,8 @@ class ProbeLearner(Learner):
         self.tokenizer = tokenizer_of(source)
         self.problem = Problem(formulation.kind, formulation.labels, formulation.scheme)
 
-    def fit(self, train: Units, dev: Units, settings: Mapping[str, Any], seed: int, progress: Progress) -> History:
-        self.settings = complete(settings)
-        check(self.formulation, self.settings)
+    def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
+        check(self.formulation)
         seed_everything(seed)  # new tokens are embedded at random
         self._prepare(train)
         read = self._read(train)
@@ -159,7 +157,7 @@ class ProbeLearner(Learner):
         for layer in range(len(LAYERS)):
             history += self._path(layer, read, targets, judged, progress)
         progress(len(LAYERS) * len(STRENGTHS), len(LAYERS) * len(STRENGTHS))
-        if parse(heads, self.settings.head)[0] is heads.get("crf"):
+        if parse(heads, self.formulation.settings.head)[0] is heads.get("crf"):
             self._chain(read, targets)
         return history
 
@@ -213,12 +211,12 @@ class ProbeLearner(Learner):
         self.tokenizer = tokenizer_of(self.source).extended(self.formulation.special_tokens(train.rows))
         encoder, _ = encoder_of(self.source)
         most = capacity(encoder)
-        self.limit = min(self.settings.max_length, most or self.settings.max_length)
+        self.limit = min(self.formulation.settings.max_length, most or self.formulation.settings.max_length)
         if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:
             encoder.resize_token_embeddings(self.tokenizer.size)
         self.frozen = Frozen(
             encoder, self.tokenizer.frame.cls, self.tokenizer.pad_id, self.device, self.precision,
-            self.settings.word_pooling,
+            self.formulation.settings.word_pooling,
         )  # fmt: skip
         self.facts["max_length"] = self.limit
 
@@ -233,7 +231,7 @@ class ProbeLearner(Learner):
             key = {
                 "weights": self.source.weights, "tokenizer": self.tokenizer.hash, "inputs": fingerprint(features),
                 "precision": self.precision, "layers": list(LAYERS), "vectors": list(names),
-                "word_pooling": self.settings.word_pooling if features.words is not None else "",
+                "word_pooling": self.formulation.settings.word_pooling if features.words is not None else "",
             }  # fmt: skip
 
             def fill(arrays: Sequence[Half], features: Features = features) -> None:
@@ -332,7 +330,7 @@ class ProbeLearner(Learner):
         """A linear chain above the chosen fit, whose scores stay as they are."""
         chosen = self.chosen
         scores = chosen.fit.scores(self._design(read, chosen.layer, chosen.mean, chosen.sd))
-        constrained = bool(parse(heads, self.settings.head)[1].get("constrained", False))
+        constrained = bool(parse(heads, self.formulation.settings.head)[1].get("constrained", False))
         chain = fit_chain(scores, targets, torch.from_numpy(read.units), self.problem, constrained)
         self.chosen = replace(chosen, chain=chain)
 

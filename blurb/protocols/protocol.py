@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import json
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from blurb import names as name_rules
@@ -122,9 +124,11 @@ def complete(values: Mapping[str, Any]) -> Settings:
     return Settings(**{**defaults(), **values})
 
 
-def defaults() -> dict[str, Any]:
+@functools.cache
+def defaults() -> Mapping[str, Any]:
     """The value of every setting that no protocol and nobody changed."""
-    return {key: typed(key, value, "defaults.toml") for key, value in _shipped(DEFAULTS).items()}
+    values = {key: typed(key, value, "defaults.toml") for key, value in _shipped(DEFAULTS).items()}
+    return MappingProxyType(values)
 
 
 def _shipped(name: str) -> dict[str, Any]:

@@ -112,11 +112,11 @@ MOST = 1e300
 FIELDS = {field.name: field.type for field in dataclasses.fields(Settings)}
 
 
-def limits(settings: Mapping[str, Any], split: str, seed: int) -> tuple[int, int]:
+def limits(settings: Settings, split: str, seed: int) -> tuple[int, int]:
     """The most units of a split (0: all), and what draws them in a trial of that seed and those settings."""
     if split == "train":
-        return settings["max_train"], seed
-    return settings["max_eval"], settings.get("eval_seed", 0) or seed
+        return settings.max_train, seed
+    return settings.max_eval, settings.eval_seed or seed
 
 
 def unsaid(name: str) -> str:

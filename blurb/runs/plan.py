@@ -18,7 +18,7 @@ from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
-from blurb.protocols.settings import PROBE_FIELDS, Settings
+from blurb.protocols.settings import PROBE_FIELDS
 from blurb.runs import plugins, rows
 from blurb.runs.data_sources import Origin, data_hash
 from blurb.runs.engine import Engine, Hear, Watch
@@ -99,7 +99,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     overrides = {**(point or {}), **request.overrides}
     searched = (point or {}).keys() - request.overrides.keys()
     settings = request.protocol.settings(task, overrides, source.parameters)
-    formulation = formulations.bind(task, asdict(settings))
+    formulation = formulations.bind(task, settings)
     learner = request.learner(source)
 
     def where(setting: str) -> str:
@@ -108,13 +108,13 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     if learner == "encoder":
         from blurb.models.encoder import check
 
-        check(source, formulation, settings, where)
+        check(source, formulation, where)
     elif learner == PROBE:
         from blurb.models import probe
 
         for setting in request.overrides:
             protocol.check_probe([setting], where(setting))
-        probe.check(formulation, settings, where)
+        probe.check(formulation, where)
     origin = Origin(task.file or task.name, request.data)
     if formulation.needs_original:
         if request.raw is None:
@@ -124,7 +124,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
                 "original release with --raw."
             )
         origin = Origin(task.name, request.raw, original=True)
-    concerning = relevant(settings, formulation, learner)
+    concerning = relevant(formulation, learner)
     trial = Trial(
         task=task.name,
         weights=source.weights,
@@ -141,10 +141,11 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     return Job(trial, source, asked, origin, request.store, request.device, request.track, plugins.files())
 
 
-def relevant(settings: Settings, formulation: formulations.Formulation, learner: str) -> dict[str, Any]:
+def relevant(formulation: formulations.Formulation, learner: str) -> dict[str, Any]:
     """The settings that concern a trial: what cannot change its result is not part of its identity."""
+    settings = formulation.settings
     values, defaults = asdict(settings), protocol.defaults()
-    foreign = {"document_unit", "tagging", "relation_input"} - set(formulation.settings)
+    foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
     foreign |= {name for name in settings_.LATER if values[name] == defaults[name]}
     if not settings.max_eval:
         foreign.add("eval_seed")

@@ -143,12 +143,12 @@ def _run(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
             learner.tracking = watch
             units = {
                 split: Units.draw(
-                    *units_of(formulation, content, split), *limits(trial.settings, split, trial.seed), split
+                    *units_of(formulation, content, split), *limits(formulation.settings, split, trial.seed), split
                 )
                 for split in tasks.SPLITS
             }
             clock = time.perf_counter()
-            history = learner.fit(units["train"], units["dev"], trial.settings, trial.seed, reporter.step)
+            history = learner.fit(units["train"], units["dev"], trial.seed, reporter.step)
             fitted = time.perf_counter()
             columns = _predictions(formulation, learner, units)
             facts = {

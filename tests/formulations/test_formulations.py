@@ -15,6 +15,7 @@ from blurb.formulations import bind
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models.loading import load_tokenizer
+from blurb.protocols.protocol import defaults
 
 NONE = Features(ids=Ragged.of([]), unit=np.zeros(0, dtype=np.int64))
 
@@ -44,13 +45,21 @@ def test_a_type_without_formulation_is_named() -> None:
     import dataclasses
 
     with pytest.raises(UnknownName, match=r"no task type called 'documents'. Did you mean 'document'"):
-        bind(dataclasses.replace(tasks.get("hoc"), type="documents"))  # type: ignore[arg-type]
+        bind(dataclasses.replace(tasks.get("hoc"), type="documents"))
 
 
-def test_only_the_settings_of_a_type_are_kept() -> None:
+def test_defaults_stand_in_defaults_toml_alone() -> None:
+    for task in tasks.all():
+        formulation = bind(task)
+        assert formulation.options == {name: defaults()[name] for name in formulation.own_settings}
+        assert formulation.settings.max_length == task.max_length
+
+
+def test_a_type_has_settings_of_its_own_and_defaults_where_none_is_given() -> None:
     settings = {"document_unit": "abstract", "lr": 1.0}
     assert bind(tasks.get("hoc"), settings).options == {"document_unit": "abstract"}
-    assert bind(tasks.get("gad"), settings).options == {}
+    assert bind(tasks.get("gad"), settings).options == {"relation_input": "dummify"}
+    assert bind(tasks.get("gad"), settings).settings.lr == 1.0
     for name in ("bc2gm", "ebm-pico", "gad"):
         assert bind(tasks.get(name), {"tagging": "io"}).scheme == (None if name == "gad" else "io")
 

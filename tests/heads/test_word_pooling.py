@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pytest
 import torch
 
@@ -35,7 +33,7 @@ def test_against_a_loop(pooling: str) -> None:
 def test_only_token_tasks_have_it_in_their_identity() -> None:
     for name, expected in (("bc5-chem", True), ("ebm-pico", True), ("gad", False), ("hoc", False)):
         settings = protocol.load("standard").settings(tasks.get(name), {}, 1)
-        values = relevant(settings, formulations.bind(tasks.get(name), asdict(settings)), "encoder")
+        values = relevant(formulations.bind(tasks.get(name), settings), "encoder")
         assert ("word_pooling" in values) is expected
         assert ("pooling" in values) is not expected
 

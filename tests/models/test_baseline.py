@@ -16,7 +16,7 @@ from blurb.models import Learner, Units, resolve
 
 def _learn(kind: str, task: str, rows: list[dict[str, Any]]) -> Learner:
     learner = models.learner(resolve(f"baseline:{kind}"), bind(tasks.get(task)), "cpu", "fp32")
-    learner.fit(Units(rows, ""), Units([], ""), {}, 1, lambda done, total: None)
+    learner.fit(Units(rows, ""), Units([], ""), 1, lambda done, total: None)
     return learner
 
 

@@ -78,10 +78,10 @@ def test_cls_is_refused_with_what_would_work(decoder: Checkpoint, kind: str, poo
     source = resolve(str(decoder(kind)))
     settings = complete({"max_length": 48, "pooling": pooling})
     with pytest.raises(SettingsError, match=r"causal decoder.* Possible for pooling: attention or mean\."):
-        check(source, bind(tasks.get("hoc")), settings)
-    check(source, bind(tasks.get("bc2gm")), settings)  # words are not pooled
+        check(source, bind(tasks.get("hoc"), settings))
+    check(source, bind(tasks.get("bc2gm"), settings))  # words are not pooled
     for other in ("mean", "attention"):
-        check(source, bind(tasks.get("hoc")), dataclasses.replace(settings, pooling=other))
+        check(source, bind(tasks.get("hoc"), dataclasses.replace(settings, pooling=other)))
 
 
 def test_a_classification_token_at_the_end_has_seen_everything(decoder: Checkpoint, tmp_path: Path) -> None:
@@ -97,4 +97,4 @@ def test_a_classification_token_at_the_end_has_seen_everything(decoder: Checkpoi
     (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
     source = resolve(str(folder))
     assert tokenizer_of(source).frame.cls == -1
-    check(source, bind(tasks.get("hoc")), complete({"max_length": 48}))
+    check(source, bind(tasks.get("hoc"), complete({"max_length": 48})))

@@ -20,6 +20,7 @@ from blurb.models import Units, resolve
 from blurb.models._base import History
 from blurb.models.encoder import EncoderLearner, check
 from blurb.protocols.protocol import complete
+from blurb.protocols.settings import Settings
 from tests import checkpoints
 
 Checkpoint = Callable[[str], Path]
@@ -69,19 +70,17 @@ def _documents() -> list[dict[str, Any]]:
 ROWS = {"bc2gm": _ner, "gad": _relation, "pubmedqa": _qa, "biosses": _similarity, "hoc": _documents}
 
 
-def _settings(**values: Any) -> dict[str, Any]:
-    return dataclasses.asdict(
-        complete({"max_length": 48, "epochs": 1, "batch_size": 12, "lr": 1e-3, "warmup": 0.0, **values})
-    )
+def _settings(**values: Any) -> Settings:
+    return complete({"max_length": 48, "epochs": 1, "batch_size": 12, "lr": 1e-3, "warmup": 0.0, **values})
 
 
 def _fit(folder: Path, task: str, seed: int = 1, **values: Any) -> tuple[EncoderLearner, Units, History]:
     source = resolve(str(folder))
-    formulation = bind(tasks.get(task), values)
+    formulation = bind(tasks.get(task), _settings(**values))
     learner = models.learner(source, formulation, "cpu", "fp32")
     assert isinstance(learner, EncoderLearner)
     units = Units(formulation.units(ROWS[task]()), key=f"{task} {values.get('document_unit')}", name="train")
-    return learner, units, learner.fit(units, units, _settings(**values), seed, lambda done, total: None)
+    return learner, units, learner.fit(units, units, seed, lambda done, total: None)
 
 
 @pytest.mark.parametrize("task", ["bc2gm", "gad", "pubmedqa"])
@@ -128,9 +127,9 @@ def test_cls_is_refused_for_t5_and_what_is_possible_is_named(checkpoint: Checkpo
     with pytest.raises(
         SettingsError, match=f"'{pooling}' cannot work on gad .*no classification token.* Possible for pooling: .*mean"
     ):
-        check(source, bind(tasks.get("gad")), settings)
-    check(source, bind(tasks.get("bc2gm")), settings)  # words are not pooled
-    check(source, bind(tasks.get("gad")), dataclasses.replace(settings, pooling="mean"))
+        check(source, bind(tasks.get("gad"), settings))
+    check(source, bind(tasks.get("bc2gm"), settings))  # words are not pooled
+    check(source, bind(tasks.get("gad"), dataclasses.replace(settings, pooling="mean")))
 
 
 @pytest.mark.parametrize(("setting", "value", "meant"), [("pooling", "means", "mean"), ("head", "linaer", "linear")])
@@ -139,7 +138,7 @@ def test_unknown_heads_and_poolings_suggest_what_was_meant(
 ) -> None:
     settings = complete({"max_length": 48, setting: value})
     with pytest.raises(UnknownName, match=f"no {setting} called '{value}'. Did you mean '{meant}'"):
-        check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad")), settings)
+        check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), settings))
 
 
 def test_a_head_that_does_not_serve_the_task_is_refused(
@@ -149,7 +148,7 @@ def test_a_head_that_does_not_serve_the_task_is_refused(
 
     monkeypatch.setattr(heads.get("linear"), "kinds", ("tokens",))
     with pytest.raises(SettingsError, match="The head 'linear' does not serve gad"):
-        check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad")), complete({"max_length": 48}))
+        check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), complete({"max_length": 48})))
 
 
 def test_the_pooler_is_used_for_cls_pooler_and_dropped_otherwise(checkpoint: Checkpoint) -> None:

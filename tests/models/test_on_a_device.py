@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +80,11 @@ def _network(folder: Path, name: str, settings: dict[str, Any]) -> tuple[Network
     """A network and a batch of eight units with their targets, on the CPU."""
     source, task = models.resolve(str(folder)), tasks.get(name)
     chosen = protocol.load("standard").settings(task, settings, source.parameters)
-    formulation = formulations.bind(task, asdict(chosen))
+    formulation = formulations.bind(task, chosen)
     learner = EncoderLearner(source, formulation, "cpu", "fp32")
     rows = formulation.units(data.load(task, DATA).splits["train"])[:8]
     learner.tokenizer = learner.tokenizer.extended(formulation.special_tokens(rows))
-    network, most = learner._network(chosen)
+    network, most = learner._network()
     learner.limit = min(chosen.max_length, most or chosen.max_length)
     features = learner._features(Units(rows, f"meta {name} {settings}"))
     batch = collate(features, torch.arange(len(features)).numpy(), learner.tokenizer.pad_id, formulation.targets(rows))

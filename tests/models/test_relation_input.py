@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 from blurb import formulations, models, tasks
 from blurb.errors import SettingsError
-from blurb.formulations.relation import Relation
 from blurb.heads import poolings
 from blurb.inputs.relations import MARKERS, STRATEGIES
 from blurb.models import Units
@@ -35,9 +33,9 @@ def fit(folder: Path, pooling: str, strategy: str) -> EncoderLearner:
     settings = protocol.load("smoke").settings(
         task, {"pooling": pooling, "relation_input": strategy, "epochs": 1, "max_train": 0}, 1
     )
-    learner = EncoderLearner(models.resolve(str(folder)), formulations.bind(task, asdict(settings)), "cpu", "fp32")
+    learner = EncoderLearner(models.resolve(str(folder)), formulations.bind(task, settings), "cpu", "fp32")
     units = Units(ROWS, f"relation inputs {strategy}")
-    learner.fit(units, units, asdict(settings), 1, lambda done, total: None)
+    learner.fit(units, units, 1, lambda done, total: None)
     predicted, scores = learner.predict(units)
     assert set(predicted) <= set(task.labels)
     assert scores is not None
@@ -74,6 +72,6 @@ def test_poolings_of_entities_are_for_relations() -> None:
 
 def test_gad_has_no_original() -> None:
     with pytest.raises(SettingsError, match=r"no original text\. Possible for relation_input: dummify"):
-        _ = Relation(tasks.get("gad"), {"relation_input": "original"}).needs_original
-    assert not Relation(tasks.get("gad"), {"relation_input": "markers"}).needs_original
-    assert Relation(tasks.get("ddi"), {"relation_input": "markers"}).needs_original
+        _ = formulations.bind(tasks.get("gad"), {"relation_input": "original"}).needs_original
+    assert not formulations.bind(tasks.get("gad"), {"relation_input": "markers"}).needs_original
+    assert formulations.bind(tasks.get("ddi"), {"relation_input": "markers"}).needs_original

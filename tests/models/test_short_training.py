@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def test_a_linear_start_needs_the_linear_head(checkpoint: Callable[[str], Path])
     source, task = models.resolve(str(checkpoint("bert_uncased"))), tasks.get("gad")
     for head in ("bilstm", "bilstm,hidden=32"):
         with pytest.raises(SettingsError, match="head_init 'linear' fits the head 'linear' and no other, not 'bilstm"):
-            check(source, bind(task), complete({"max_length": 32, "head": head, "head_init": "linear"}))
+            check(source, bind(task, {"head": head, "head_init": "linear"}))
 
 
 @pytest.mark.parametrize(
@@ -76,20 +77,20 @@ def test_dev_is_not_predicted_again(
     monkeypatch.setattr(Trainer, "predict", lambda self, features: calls.append(features) or predict(self, features))
     task, source = tasks.get("gad"), models.resolve(str(checkpoint("bert_uncased")))
     settings = {"epochs": 3, "batch_size": 4, "lr": 1e-3, "select": select, "dev_sample": sample}
-    chosen = vars(protocol.load("standard").settings(task, settings, source.parameters))
-    learner = EncoderLearner(source, bind(task), "cpu", "fp32")
+    chosen = protocol.load("standard").settings(task, settings, source.parameters)
+    learner = EncoderLearner(source, bind(task, chosen), "cpu", "fp32")
     splits = data.load(task, DATA).splits
     train, dev = (Units(list(splits[name]), name, name=name) for name in ("train", "dev"))
     for _ in range(2):  # a second fit does not answer with what the first one knew
         calls.clear()
-        learner.fit(train, dev, chosen, 1, lambda done, total: None)
+        learner.fit(train, dev, 1, lambda done, total: None)
         assert len(calls) == passes
         answers, scores = learner.predict(dev)
         assert len(calls) == passes + (sample > 0)
         again, sure = learner._predict(dev)
         assert answers == again
         assert scores == sure
-        chosen["lr"] = 2e-3
+        learner.formulation = bind(task, replace(chosen, lr=2e-3))
 
 
 @pytest.mark.parametrize("value", ["halfway", ""])

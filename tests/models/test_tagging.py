@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,12 +24,12 @@ def test_every_scheme_takes_a_step_and_predicts_bio(checkpoint: Callable[[str], 
         tokens = text.split(" ")
         tags = ["I-PAR" if token[0].isupper() else "O" for token in tokens]
         rows.append({"id": str(number), "doc_id": None, "tokens": tokens, "tags": tags})
-    formulation = bind(tasks.get("ebm-pico"), {"tagging": scheme})
+    settings = complete({"max_length": 48, "epochs": 1, "batch_size": 12, "warmup": 0.0, "tagging": scheme})
+    formulation = bind(tasks.get("ebm-pico"), settings)
     learner = models.learner(resolve(str(checkpoint("bert_uncased"))), formulation, "cpu", "fp32")
     assert isinstance(learner, EncoderLearner)
     units = Units(rows, key="tagging", name="train")
-    settings = complete({"max_length": 48, "epochs": 1, "batch_size": 12, "warmup": 0.0, "tagging": scheme})
-    (epoch,) = learner.fit(units, units, dataclasses.asdict(settings), 1, lambda done, total: None)
+    (epoch,) = learner.fit(units, units, 1, lambda done, total: None)
     assert np.isfinite(epoch["loss"])
     assert len(learner.trainer.network.head.problem.labels) == {"io": 4, "bio": 7, "bioul": 13}[scheme]
     predicted, scores = learner.predict(units)

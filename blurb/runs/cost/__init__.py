@@ -192,17 +192,17 @@ def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tupl
     """Type of the task and cost of a trial."""
     from blurb import formulations, tasks
     from blurb.models.shape import of_source
-    from blurb.protocols.protocol import complete
     from blurb.training.hardware import choose_device
 
     task = tasks.get(job.data.task)
     encoder = rates.get((job.source.location, job.trial.precision))
     lengths = inputs.of(job, of_source(job.source)) if encoder else inputs.units(job)
+    formulation = formulations.bind(task, job.trial.settings)
     ask = Ask(
-        settings=complete(job.trial.settings),
+        settings=formulation.settings,
         seed=job.trial.seed,
         lengths=lengths,
-        labels=len(formulations.bind(task, job.trial.settings).labels),
+        labels=len(formulation.labels),
         parameters=job.source.parameters,
         device=choose_device(job.device).type,
         precision=job.trial.precision,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from blurb.inputs.features import RAGGED, Features
 from blurb.models import Units
 from blurb.models.loading import tokenizer_of
 from blurb.models.shape import Shape
-from blurb.protocols.protocol import complete
 from blurb.protocols.settings import Settings, limits
 from blurb.runs.cost.passes import Ints, Lengths
 from blurb.runs.data_sources import load_data
@@ -34,9 +32,9 @@ class Inputs:
 
     def of(self, job: Job, shape: Shape) -> dict[tasks.Split, Lengths]:
         """The lengths of train, dev and test, whole."""
-        settings = complete(job.trial.settings)
-        formulation = formulations.bind(load_data(job.data).task, asdict(settings))
-        limit = min(settings.max_length, shape.most or settings.max_length)
+        formulation = formulations.bind(load_data(job.data).task, job.trial.settings)
+        longest = formulation.settings.max_length
+        limit = min(longest, shape.most or longest)
         known = (job.data, job.source.location, job.source.casing, limit, str(sorted(formulation.options.items())))
         if known not in self._lengths:
             self._lengths[known] = _lengths(job, formulation, limit)
@@ -113,4 +111,4 @@ def drawn(lengths: Lengths, most: int, seed: int) -> Ints | None:
 
 def used(lengths: Mapping[tasks.Split, Lengths], settings: Settings, seed: int) -> dict[tasks.Split, Ints]:
     """The lengths of the rows that a trial reads of each split."""
-    return {split: each.of(drawn(each, *limits(vars(settings), split, seed))) for split, each in lengths.items()}
+    return {split: each.of(drawn(each, *limits(settings, split, seed))) for split, each in lengths.items()}
