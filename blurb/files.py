@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import glob
 import hashlib
+import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
-from blurb.errors import DataError
+from blurb.errors import DataError, StoreError
 
 FORGOTTEN = 3600
 """Seconds after which a file aside is taken for one that a killed process left."""
@@ -37,6 +39,22 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         with contextlib.suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: object) -> None:
+    """JSON, aside and renamed."""
+    write_whole(path, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object; StoreError if it cannot be read."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end
+        raise StoreError(f"{path} cannot be read: {error}.") from error
+    if not isinstance(content, dict):
+        raise StoreError(f"{path} does not hold a JSON object.")
+    return content
 
 
 def file_hash(path: Path) -> str:

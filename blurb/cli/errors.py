@@ -110,9 +110,8 @@ def _texts(record: Record, folder: Path | None, raw: Path | None, split: str) ->
     from blurb import data
     from blurb.corpora.originals.loading import load_original
     from blurb.errors import SettingsError
-    from blurb.runs.store import task_of
 
-    task = task_of(record.path, record.trial.task)
+    task = record.task
     content = data.load(task, folder) if folder else None
     if raw and task.original and (content is None or content.hash != record.trial.data):
         original = load_original(task, raw)

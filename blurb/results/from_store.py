@@ -10,7 +10,7 @@ from blurb.results.row_scores import LIMITS, SETTINGS, DatasetScores, Figure, Or
 from blurb.runs import rows as row_files
 from blurb.runs.rows import Row
 from blurb.runs.spec import kind_of
-from blurb.runs.store import Record, Store, left_out, task_of
+from blurb.runs.store import Record, Store, left_out
 from blurb.tasks import Split, Task
 
 SCORED: tuple[Split, ...] = ("dev", "test")
@@ -36,7 +36,7 @@ def _row(store: Store, row: Row, tell: Tell) -> RowScores:
     for task, seeds in row.trials.items():
         records = _records(store, row.model, task, seeds, tell)
         first = next(iter(records.values()), None)
-        declared = None if first is None else _declared(first, task)
+        declared = None if first is None else _declared(first)
         tallies = _tallies(declared)
         datasets[task] = DatasetScores(
             task,
@@ -82,7 +82,7 @@ def _run(record: Record, family: str, tallies: Collection[str]) -> Run:
     settings = record.trial.settings
     return Run(
         figures={split: _figures(record, split, tallies) for split in SCORED},
-        verdict=record.provenance["data_verdict"],
+        verdict=record.provenance.data_verdict,
         data_hash=record.trial.data[:12],
         metrics_version=str(record.metrics["metrics_version"]),
         settings={
@@ -105,10 +105,10 @@ def _figures(record: Record, split: Split, tallies: Collection[str]) -> dict[str
     }
 
 
-def _declared(record: Record, task: str) -> Task | None:
+def _declared(record: Record) -> Task | None:
     """The task of a trial, also one from a file; None for that of a plug-in that is not installed here any more."""
     try:
-        return task_of(record.path, task)
+        return record.task
     except BlurbError:
         return None
 

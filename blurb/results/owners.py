@@ -10,9 +10,10 @@ import os
 from pathlib import Path
 
 from blurb.errors import DataError, StoreError
+from blurb.files import read_json, write_json
 from blurb.results import csv_files
 from blurb.runs import rows as row_files
-from blurb.runs.store import Store, read_json, write_json
+from blurb.runs.store import Store
 
 NOTE = ".blurb-tables.json"
 """Leaderboard -> store, both as paths from the folder of the tables."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blurb import formulations, metrics
-from blurb.runs.store import Record, read_predictions, task_of
+from blurb.runs.store import Record, read_predictions
 from blurb.statistics.clusters import Clusters
 from blurb.tasks import Split
 
@@ -25,7 +25,7 @@ def load(records: Mapping[int, Record], split: Split = "test", drop: Collection[
     names: list[str] = []
     kind = metric = ""
     for _, record in sorted(records.items()):
-        task = task_of(record.path, record.trial.task)
+        task = record.task
         counts, clusters, named = _of_run(record, split, drop)
         if found and (clusters != names or counts.shape != found[0].shape):
             return None
@@ -50,7 +50,7 @@ def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:
 
 
 def _formulation(record: Record) -> formulations.Formulation:
-    return formulations.bind(task_of(record.path, record.trial.task), record.trial.settings)
+    return formulations.bind(record.task, record.trial.settings)
 
 
 def _of_run(record: Record, split: Split, drop: Collection[str]) -> tuple[NDArray[np.float64], list[str], bool]:

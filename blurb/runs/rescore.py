@@ -11,8 +11,10 @@ from filelock import FileLock
 
 from blurb import formulations, metrics
 from blurb.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.files import read_json, write_json
 from blurb.formulations._base import Formulation
-from blurb.runs.store import Store, left_out, read_json, read_predictions, task_of, write_json
+from blurb.runs import provenance
+from blurb.runs.store import Store, left_out, read_predictions
 from blurb.tasks import SPLITS
 
 
@@ -48,11 +50,10 @@ def outdated(path: Path) -> bool:
     than `longest_first` gives it. That concerns the trials of similarity tasks that cut something; the recipe stays, as
     no pair of BIOSSES is cut at 512.
     """
-    facts = read_json(path / "provenance.json").get("facts", {})
-    cut = any(facts.get(f"{split}_inputs", {}).get("truncated") for split in SPLITS)
-    if not cut or facts.get("features_version", 4) > 4:
+    made = provenance.read(path)
+    if made.features_version > 4 or not any(made.truncated(split) for split in SPLITS):
         return False
-    return formulations.of(task_of(path, str(read_json(path / "spec.json")["task"]))).has_pair
+    return formulations.of(made.task(str(read_json(path / "spec.json")["task"]))).has_pair
 
 
 def _same(before: Any, now: Any) -> bool:
@@ -67,7 +68,7 @@ def _same(before: Any, now: Any) -> bool:
 def refresh(store: Store, path: Path) -> bool:
     """Computes the metrics of a finished trial again; returns whether they changed. Call it under its lock."""
     spec = store.read_spec(path)
-    formulation = formulations.bind(task_of(path, spec.task), spec.settings)
+    formulation = formulations.bind(provenance.read(path).task(spec.task), spec.settings)
     content = figures(formulation, read_predictions(path / "predictions.parquet"))
     if not store.damage(path) and _same(read_json(path / "metrics.json"), content):
         return False

@@ -17,8 +17,10 @@ from typing import Any
 
 from blurb import names
 from blurb.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.files import read_json, write_json
+from blurb.runs import provenance
 from blurb.runs.spec import Configuration, Trial
-from blurb.runs.store import Store, read_json, write_json
+from blurb.runs.store import Store
 
 SCHEMA = 2
 FOLDER = "rows"
@@ -126,12 +128,11 @@ def _recovered(store: Store, row: Row) -> Row:
     found = replace(row, trials={}, families={}, plugins={})
     for path in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
         try:
-            trial, provenance = store.read_spec(path.parent), read_json(path.with_name("provenance.json"))
-            made = Configuration(**provenance["configuration"])
-        except (StoreError, KeyError, TypeError):
+            trial, made = store.read_spec(path.parent), provenance.read(path.parent)
+        except StoreError:
             continue
         alike = (trial.weights, trial.tokenizer, trial.recipe) == (row.weights, row.tokenizer, row.recipe)
-        if alike and made == row.configuration and provenance.get("model") == row.model:
+        if alike and made.configuration == row.configuration and made.model == row.model:
             one = {"trials": {trial.task: {trial.seed: trial.hash}}, "families": {trial.task: trial.family}}
             code = {trial.task: trial.plugins} if trial.plugins else {}
             found = replace(row, **one, plugins=code).over(found)  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ make a row of the leaderboard stands in `<root>/<model>/rows/<key>.json` (`blurb
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blurb import names, tasks
+from blurb import names
 from blurb.errors import StoreError
-from blurb.files import file_hash, write_whole
+from blurb.files import file_hash, read_json, write_json
+from blurb.runs import provenance
+from blurb.runs.provenance import Provenance
 from blurb.runs.spec import Trial
 from blurb.tasks import Task
 
@@ -26,7 +27,7 @@ SCHEMA = 1
 """Version of the files; a store of another version is refused, never rewritten."""
 OWNERS = "models.json"
 """In the folder of a model: the names that it is of. In stores of 53549ab several may share one."""
-FILES = ("spec.json", "provenance.json", "metrics.json", "predictions.parquet", "history.csv", "log.txt")
+FILES = ("spec.json", provenance.FILE, "metrics.json", "predictions.parquet", "history.csv", "log.txt")
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,13 @@ class Record:
 
     path: Path
     trial: Trial
-    provenance: Mapping[str, Any]
+    provenance: Provenance
     metrics: Mapping[str, Any]
+
+    @property
+    def task(self) -> Task:
+        """Its task, of a task file as it was declared then; UnknownName for that of a plug-in that is gone."""
+        return self.provenance.task(self.trial.task)
 
     def score(self, split: str, baseline: bool = False) -> float:
         """The figure that counts, as a fraction; `baseline` gives what the majority gets."""
@@ -94,10 +100,10 @@ class Store:
     def damage(self, path: Path) -> list[str]:
         """Files that are missing or differ from `DONE.json`; `["DONE.json"]` if that is not there."""
         try:
-            done = json.loads((path / "DONE.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
+            done = read_json(path / "DONE.json")
+        except StoreError:
             return ["DONE.json"]
-        if not isinstance(done, dict) or not isinstance(done.get("sha256"), dict):
+        if not isinstance(done.get("sha256"), dict):
             return ["DONE.json"]
         if done.get("schema") != SCHEMA:
             raise StoreError(
@@ -132,8 +138,7 @@ class Store:
 
     def read(self, path: Path) -> Record:
         """A finished trial."""
-        provenance, metrics = read_json(path / "provenance.json"), read_json(path / "metrics.json")
-        return Record(path, self.read_spec(path), provenance, metrics)
+        return Record(path, self.read_spec(path), provenance.read(path), read_json(path / "metrics.json"))
 
     def read_spec(self, path: Path) -> Trial:
         """What was asked in a trial."""
@@ -168,12 +173,6 @@ def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     pyarrow.parquet.write_table(pyarrow.table(dict(columns)), path, compression="zstd")
 
 
-def task_of(path: Path, name: str) -> Task:
-    """The task of a trial; of a task file, as it was declared when the trial ran."""
-    declaration = read_json(path / "provenance.json").get("declaration")
-    return Task(**declaration) if declaration else tasks.get(name)
-
-
 def read_predictions(path: Path, names: Sequence[str] | None = None, split: str | None = None) -> dict[str, list[Any]]:
     """The columns that `write_predictions` wrote, or some of them, or those of one split alone."""
     import pyarrow.parquet
@@ -182,22 +181,6 @@ def read_predictions(path: Path, names: Sequence[str] | None = None, split: str 
     table = pyarrow.parquet.read_table(path, columns=None if names is None else list(names), filters=filters)
     columns: dict[str, list[Any]] = table.to_pydict()
     return columns
-
-
-def write_json(path: Path, content: object) -> None:
-    """JSON, aside and renamed."""
-    write_whole(path, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object; StoreError if it cannot be read."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end
-        raise StoreError(f"{path} cannot be read: {error}.") from error
-    if not isinstance(content, dict):
-        raise StoreError(f"{path} does not hold a JSON object.")
-    return content
 
 
 def _sha256(path: Path) -> str | None:

@@ -20,16 +20,18 @@ from filelock import FileLock
 from blurb import formulations, models, tasks
 from blurb.data import TaskData
 from blurb.errors import BlurbError, DataError, SettingsError
+from blurb.files import write_json
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
 from blurb.models import Source, Units
 from blurb.protocols.settings import limits
-from blurb.runs import plugins, rescore
+from blurb.runs import plugins, provenance, rescore
 from blurb.runs.data_sources import Origin, load_data
 from blurb.runs.environment import environment
 from blurb.runs.news import News, Reporter
+from blurb.runs.provenance import Provenance
 from blurb.runs.spec import Configuration, Trial
-from blurb.runs.store import Store, write_json, write_predictions
+from blurb.runs.store import Store, write_predictions
 from blurb.training import memory, tracking
 
 log = logging.getLogger("blurb")
@@ -169,7 +171,7 @@ def _run(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
         write_json(aside / "spec.json", trial.content)
         write_predictions(aside / "predictions.parquet", columns)
         write_json(aside / "metrics.json", figures)
-        write_json(aside / "provenance.json", _provenance(job, content, started, facts))
+        write_json(aside / provenance.FILE, _provenance(job, content, started, facts).content)
         _write_history(aside / "history.csv", history)
 
 
@@ -211,19 +213,18 @@ def _predicted(job: Job, task: tasks.Task) -> dict[str, Any]:
     return {"learner": job.learner, "type": task.type, "seconds": round(job.predicted, 2)}
 
 
-def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "model": job.source.name,
-        "revision": job.source.revision,
-        "parameters": job.source.parameters,
-        "configuration": dataclasses.asdict(job.configuration),
-        "data_verdict": content.verdict,
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
-        "facts": dict(facts),
-        # A task file may be gone or changed when the predictions are scored again.
-        **({"declaration": dataclasses.asdict(content.task)} if content.task.file else {}),
-        "environment": environment(job.device if job.source.kind == "encoder" else "cpu"),
-    }
+def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str, Any]) -> Provenance:
+    return Provenance(
+        data_verdict=content.verdict,
+        model=job.source.name,
+        revision=job.source.revision,
+        parameters=job.source.parameters,
+        configuration=job.configuration,
+        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        facts=facts,
+        environment=environment(job.device if job.source.kind == "encoder" else "cpu"),
+        declaration=dataclasses.asdict(content.task) if content.task.file else None,
+    )
 
 
 def _write_history(path: Path, history: list[dict[str, Any]]) -> None:

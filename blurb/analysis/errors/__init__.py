@@ -9,7 +9,7 @@ from blurb import formulations
 from blurb.analysis.errors._base import Example, Report, Table
 from blurb.errors import SettingsError
 from blurb.registry import load_object
-from blurb.runs.store import Record, read_predictions, task_of
+from blurb.runs.store import Record, read_predictions
 from blurb.tasks import Split
 
 __all__ = ["Example", "Report", "Table", "analyse"]
@@ -26,7 +26,7 @@ def analyse(
     """
     names = ("id", "doc_id", "gold", "prediction")
     columns = read_predictions(record.path / "predictions.parquet", names, split)
-    task = task_of(record.path, record.trial.task)
+    task = record.task
     if not task.task_type.errors:
         raise SettingsError(f"{task.name}: nothing is written that analyses the mistakes of tasks of type {task.type}.")
     analysis: Callable[..., Report] = load_object(task.task_type.errors, f"error analysis of the type {task.type}")

@@ -25,7 +25,7 @@ def _render(wanted: Wanted) -> Files:
         facts = [f"{name} {value}" for name, value in figure.facts(row).items()]
         if figure.verdict != "identical":
             facts.append(f"data {figure.verdict}")
-        started = [record.provenance.get("started") for record in row.records_of(figure.task.name).values()]
+        started = [record.provenance.started for record in row.records_of(figure.task.name).values()]
         entries.append(
             EvalResultEntry(
                 dataset_id=wanted.dataset_id,

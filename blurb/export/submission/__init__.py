@@ -64,7 +64,7 @@ def _document(row: RowScores, task: Task, records: Mapping[int, Record], seed: i
     if seed is not None and seed not in records:
         raise StoreError(f"seed {seed} is not there; finished: {', '.join(map(str, sorted(records)))}.")
     record = records[min(records) if seed is None else seed]
-    verdict = record.provenance["data_verdict"]
+    verdict = record.provenance.data_verdict
     if verdict not in accepted(task):
         raise StoreError(f"the data is not BLURB's ({verdict}); see `blurb data verify`.")
     schema = schema_of(task)

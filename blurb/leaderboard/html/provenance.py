@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from blurb import tasks
 from blurb.inputs.relations import DUMMIES
 from blurb.leaderboard.html.model import Made, Part
 from blurb.results.row_scores import DEMO, RowScores
+from blurb.runs.provenance import Provenance
 from blurb.wording import plural
 
 SELF_MADE = ("baseline:", "scratch:")
@@ -32,13 +33,13 @@ def made(row: RowScores) -> Made:
     facts = [
         ("Weights and configuration", row.weights),
         ("Tokenizer", _all(record.trial.tokenizer for record in records)),
-        ("Revision", _all(one.get("revision") for one in provenances)),
-        ("Parameters", _all(f"{one['parameters']:,}" for one in provenances if one.get("parameters"))),
+        ("Revision", _all(one.revision for one in provenances)),
+        ("Parameters", _all(f"{one.parameters:,}" for one in provenances if one.parameters)),
         ("Protocol", f"{configuration.protocol} ({configuration.protocol_hash[:12]})"),
         ("Recipe", _all(record.trial.recipe for record in records)),
         ("Metrics", "version " + _all(record.metrics.get("metrics_version") for record in records)),
     ]
-    environments = [one.get("environment", {}) for one in provenances]
+    environments = [one.environment for one in provenances]
     facts += [(name, _all(_short(one.get(name)) for one in environments)) for name in ENVIRONMENT]
     facts += [("Time", _time(provenances))]
     return Made(_command(row), [(name, public(value)) for name, value in facts if value], _parts(row))
@@ -58,9 +59,9 @@ def _all(values: Iterable[Any]) -> str:
     return ", ".join(dict.fromkeys(str(value) for value in values if value not in (None, "")))
 
 
-def _time(provenances: list[Mapping[str, Any]]) -> str:
-    days = sorted(str(one["started"])[:10] for one in provenances if one.get("started"))
-    seconds = [one.get("facts", {}).get("train_seconds") for one in provenances]
+def _time(provenances: Sequence[Provenance]) -> str:
+    days = sorted(one.started[:10] for one in provenances if one.started)
+    seconds = [one.train_seconds for one in provenances]
     known = [value for value in seconds if value is not None]
     parts = [" to ".join(dict.fromkeys((days[0], days[-1])))] if days else []
     if known:
@@ -71,24 +72,17 @@ def _time(provenances: list[Mapping[str, Any]]) -> str:
 def _parts(row: RowScores) -> list[Part]:
     found = []
     for task, seeds in row.records.items():
-        facts = [record.provenance.get("facts", {}) for record in seeds.values()]
-        times = [one["train_seconds"] for one in facts if one.get("train_seconds") is not None]
+        times = [time for one in seeds.values() if (time := one.provenance.train_seconds) is not None]
         first = next(iter(seeds.values()))
         found.append(Part(
             task=task,
             trials={seed: record.trial.hash for seed, record in sorted(seeds.items())},
             data=first.trial.data[:12],
-            verdict=str(first.provenance.get("data_verdict", "")),
+            verdict=first.provenance.data_verdict,
             seconds=sum(times) if times else None,
-            units=facts[0].get("train_units"),
-            cut=_cut(facts[0]),
+            units=first.provenance.train_units,
+            cut=first.provenance.truncated("train"),
         ))  # fmt: skip
-    return found
-
-
-def _cut(facts: Mapping[str, Any]) -> int | None:
-    """Training inputs that lost text, by the key of today or of older stores; None for what reads none, a baseline."""
-    found: int | None = facts.get("train_inputs", {}).get("truncated", facts.get("train_truncated"))
     return found
 
 

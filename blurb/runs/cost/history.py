@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from blurb.errors import StoreError
+from blurb.runs import provenance
+from blurb.runs.provenance import Provenance
 
 UNKNOWN, KINDRED, LEAST = 0.4, 0.25, 0.1
 """Relative spread of a prediction without history, with that of other types of task, and at best."""
@@ -65,30 +68,17 @@ def read(root: Path, predicted: Mapping[Path, tuple[str, str, float]], environme
         provenance says of itself is used for the others
     """
     found: dict[tuple[str, str], list[float]] = {}
-    for path, facts in _finished(root, environment):
-        kind, type_, seconds = predicted.get(path) or _told(facts)
-        taken = _number(facts.get("train_seconds")) + _number(facts.get("predict_seconds"))
+    for path, made in _finished(root, environment):
+        kind, type_, seconds = predicted.get(path) or made.predicted or ("", "", 0.0)
+        taken = (made.train_seconds or 0.0) + (made.predict_seconds or 0.0)
         if seconds > 0 and taken > 0:
             found.setdefault((kind, type_), []).append(taken / seconds)
     return History(found)
 
 
-def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path, Provenance]]:
     for done in sorted(root.glob("*/*/*/DONE.json")):
-        with contextlib.suppress(OSError, ValueError, RecursionError, AttributeError):  # damage is told by others
-            content = json.loads((done.parent / "provenance.json").read_text(encoding="utf-8"))
-            ran = content["environment"] if isinstance(content.get("environment"), dict) else {}
-            if all(ran.get(name) == environment[name] for name in ("device", "threads", "cpus")):
-                facts = content.get("facts")
-                yield done.parent, facts if isinstance(facts, dict) else {}
-
-
-def _told(facts: Mapping[str, Any]) -> tuple[str, str, float]:
-    predicted = facts.get("predicted")
-    if not isinstance(predicted, dict):
-        return "", "", 0.0
-    return str(predicted.get("learner")), str(predicted.get("type")), _number(predicted.get("seconds"))
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
+        with contextlib.suppress(StoreError):  # damage is told by others
+            made = provenance.read(done.parent)
+            if all(made.environment.get(name) == environment[name] for name in ("device", "threads", "cpus")):
+                yield done.parent, made

@@ -244,7 +244,7 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
     assert part.seconds is not None
     dataset = row.datasets["biosses"]
     record = row.records["biosses"][1]
-    older = replace(record, provenance={**record.provenance, "facts": {"train_truncated": 7}})
+    older = replace(record, provenance=replace(record.provenance, facts={"train_truncated": 7}))
     (part,) = made(
         replace(row, datasets={"biosses": replace(dataset, runs={1: replace(dataset.runs[1], record=older)})})
     ).parts
