@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -22,20 +21,18 @@ from blurb.heads import heads
 from blurb.heads._base import Problem
 from blurb.heads._spec import parse
 from blurb.heads.linear import decide
-from blurb.inputs.cache import cached, features_key
-from blurb.inputs.features import Features, Ragged
+from blurb.inputs.features import Ragged
 from blurb.models._base import History, Learner, Progress, Units
-from blurb.models.frozen import LAYERS, Frozen, fingerprint
-from blurb.models.loading import capacity, encoder_of, tokenizer_of
+from blurb.models.frozen import LAYERS
+from blurb.models.probe_vectors import Ints, Read, Reader
 from blurb.models.source import Source
-from blurb.models.vectors import Half, stored
 from blurb.protocols.settings import Where, shown, unsaid
 from blurb.training.chain_fit import Chained, fit_chain
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear import Design, Fit, moments, solve
 
 log = logging.getLogger(__name__)
-Ints = npt.NDArray[np.int64]
+
 HEADS = ("linear", "crf")
 STRENGTHS = (3000.0, 600.0, 120.0, 25.0, 5.0, 1.0)
 """Of the penalty on standardised features (scikit-learn's `1 / C`, a ridge's `alpha`), from strong to weak, so that
@@ -63,32 +60,6 @@ def check(formulation: Formulation, where: Where = unsaid) -> None:
         )
     if formulation.kind not in head.kinds:
         raise SettingsError(f"The head {named} does not serve {formulation.task.name} ({formulation.kind}).")
-
-
-@dataclass(frozen=True)
-class Read:
-    """The vectors of some units.
-
-    :param features: what the encoder read, as the formulation's `output` wants it
-    :param layers: for each of `frozen.LAYERS` the vectors of each of `frozen_features`
-    """
-
-    features: Features
-    layers: Sequence[Sequence[Half]]
-
-    @property
-    def units(self) -> Ints:
-        """The unit of every row of the design, (rows,)."""
-        if self.features.words is None:
-            return self.features.unit
-        return np.repeat(self.features.unit, self.features.words.lengths)
-
-    def neighbours(self) -> Tensor | None:
-        """(rows - 1, 1) for words, 1 where the next is of the same sentence."""
-        if self.features.words is None:
-            return None
-        units = self.units
-        return torch.from_numpy((units[1:] == units[:-1]).astype(np.float32)).unsqueeze(1)
 
 
 @dataclass(frozen=True)
@@ -133,26 +104,26 @@ class ProbeLearner(Learner):
 
     chosen: Chosen
     best = -np.inf
-    frozen: Frozen
-    limit: int
+    reader: Reader
 
     def __init__(self, source: Source, formulation: Formulation, device: str, precision: Precision) -> None:
         super().__init__(formulation)
         self.source = source
         self.device = choose_device(device)
         self.precision = precision
-        self.tokenizer = tokenizer_of(source)
         self.problem = Problem(formulation.kind, formulation.labels, formulation.scheme)
 
     def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
         check(self.formulation)
         seed_everything(seed)  # new tokens are embedded at random
-        self._prepare(train)
-        read = self._read(train)
+        self.reader = Reader(self.source, self.formulation, self.device, self.precision, train, self.facts)
+        read = self.reader.read(train)
         targets = self._targets(train, read)
         folds = None if self._scored(dev) >= FEW else _folds(train.used)
         self.facts["chosen_by"] = "dev" if folds is None else f"{folds.max() + 1} folds of train"
-        judged = _Judged(dev.used, self._read(dev)) if folds is None else _Judged(train.used, read, folds[read.units])
+        judged = (
+            _Judged(dev.used, self.reader.read(dev)) if folds is None else _Judged(train.used, read, folds[read.units])
+        )
         history: History = []
         for layer in range(len(LAYERS)):
             history += self._path(layer, read, targets, judged, progress)
@@ -195,7 +166,7 @@ class ProbeLearner(Learner):
         return history
 
     def predict(self, units: Units) -> Output:
-        read = self._read(units)
+        read = self.reader.read(units)
         design = self._design(read, self.chosen.layer, self.chosen.mean, self.chosen.sd)
         return self._output(units.used, read, self.chosen.fit.scores(design), self.chosen.chain)
 
@@ -205,67 +176,6 @@ class ProbeLearner(Learner):
             return len(units.used)
         names = [unit.get("doc_id") for unit in units.used]
         return len({name for name in names if name is not None}) + names.count(None)
-
-    def _prepare(self, train: Units) -> None:
-        """The encoder with the tokens that the units need."""
-        self.tokenizer = tokenizer_of(self.source).extended(self.formulation.special_tokens(train.rows))
-        encoder, _ = encoder_of(self.source)
-        most = capacity(encoder)
-        self.limit = min(self.formulation.settings.max_length, most or self.formulation.settings.max_length)
-        if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:
-            encoder.resize_token_embeddings(self.tokenizer.size)
-        self.frozen = Frozen(
-            encoder, self.tokenizer.frame.cls, self.tokenizer.pad_id, self.device, self.precision,
-            self.formulation.settings.word_pooling,
-        )  # fmt: skip
-        self.facts["max_length"] = self.limit
-
-    def _read(self, units: Units) -> Read:
-        """The vectors of the units in use, from the cache or from a forward pass."""
-        parts = self._inputs(units)
-        names = self.formulation.vectors
-        by_part = []
-        for features in parts:
-            rows = len(features) if features.words is None else int(features.words.offsets[-1])
-            shape = (rows, self.frozen.size * (1 if features.words is not None else len(names)))
-            key = {
-                "weights": self.source.weights, "tokenizer": self.tokenizer.hash, "inputs": fingerprint(features),
-                "precision": self.precision, "layers": list(LAYERS), "vectors": list(names),
-                "word_pooling": self.formulation.settings.word_pooling if features.words is not None else "",
-            }  # fmt: skip
-
-            def fill(arrays: Sequence[Half], features: Features = features) -> None:
-                self.frozen.fill(features, names, arrays)
-
-            arrays, note = stored(key, [shape] * len(LAYERS), fill)
-            if note:
-                log.warning("vectors of %s: %s", units.name, note)
-                self.facts[f"{units.name}_vectors"] = note
-            by_part.append(arrays)
-        return Read(parts[0], list(zip(*by_part, strict=True)))
-
-    def _inputs(self, units: Units) -> Sequence[Features]:
-        found: list[Features] = []
-        wholes: list[Features] = []
-        count = len(self.formulation.frozen_features(units.rows[:1], self.tokenizer, self.limit))
-        # Only where the frozen encoder reads what a fine-tuned one does, they share it.
-        shared = type(self.formulation).frozen_features is Formulation.frozen_features
-        for part in range(count):
-            key = features_key(units.key, self.tokenizer.hash, self.limit)
-            if not shared:
-                key["part"] = part
-
-            def build(part: int = part) -> Features:
-                return self.formulation.frozen_features(units.rows, self.tokenizer, self.limit)[part]
-
-            whole = cached(key, build)
-            wholes.append(whole)
-            found.append(whole if units.chosen is None else whole.of_units(units.chosen))
-        self.facts[f"{units.name}_inputs"] = {
-            "units": len(units.rows), "rows": sum(map(len, wholes)),
-            "truncated": sum(whole.truncated for whole in wholes), "windowed": sum(whole.windowed for whole in wholes),
-        }  # fmt: skip
-        return found
 
     def _joined(self, read: Read, layer: int) -> Tensor:
         """What the linear model reads, before standardisation, (rows, size), float32."""
