@@ -335,6 +335,13 @@ def test_a_model_whose_search_failed_stops_no_other(tmp_path: Path) -> None:
     assert {row.model for row in rows.read(Store(tmp_path / "runs"))} == {"second", "baseline:majority"}
 
 
+def test_a_baseline_is_run_beside_a_search_of_which_nothing_is_left(tmp_path: Path) -> None:
+    engine = Played(lambda job: None if job.source == FIRST else 0.5)
+    run(searching(tmp_path, FIRST, MAJORITY, tasks_="gad"), engine)
+    assert what(engine.given[1]) == [("baseline:majority", "gad", 1)]
+    assert [row.model for row in rows.read(Store(tmp_path / "runs"))] == ["baseline:majority"]
+
+
 def test_trials_of_several_requests_go_to_the_engine_together(tmp_path: Path) -> None:
     engine = Played()
     plans = [plan.prepare(request(tmp_path, FIRST, tasks_=name, seeds=2)) for name in ("gad", "biosses")]
