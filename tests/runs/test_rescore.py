@@ -206,3 +206,21 @@ def test_the_majority_is_scored_as_the_model_is() -> None:
     assert figures["test"]["f1"] == pytest.approx(2 * 1 / (2 + 2))  # one right of two said, of two that there are
     assert figures["majority"]["dev"]["f1"] == pytest.approx(2 * 1 / (2 + 1))
     assert figures["majority"]["test"]["f1"] == pytest.approx(2 * 2 / (3 + 2))
+
+
+def test_predictions_that_the_metric_refuses_stop_no_other_trial(tmp_path: Path) -> None:
+    """A tag of no scheme, as a formulation of a plug-in could have stored it: the metric raises ValueError."""
+    store = Store(tmp_path)
+    played.play(store, "m", {"ncbi-disease": 0.7, "gad": 0.7}, (1,))
+    path = trial_of(store, "ncbi-disease")
+    columns = read_predictions(path / "predictions.parquet")
+    columns["prediction"][-1][0] = "Z-Disease"
+    write_predictions(path / "predictions.parquet", columns)
+    store.seal(path)
+    before = (path / "metrics.json").read_bytes()
+    told: list[str] = []
+    assert rescore.rescore(store, told.append) == (1, 0)
+    (text,) = told
+    assert str(path) in text
+    assert "'Z'" in text
+    assert (path / "metrics.json").read_bytes() == before
