@@ -103,6 +103,14 @@ def test_without_git_there_is_none(checkout: Path, monkeypatch: pytest.MonkeyPat
     assert environment("cpu")["commit"] is None
 
 
+def test_a_repository_without_a_commit_has_none(checkout: Path) -> None:
+    git(checkout, "init", "-q")
+    assert environment("cpu")["commit"] is None
+    git(checkout, "add", ".")
+    environment.cache_clear()
+    assert environment("cpu")["commit"] is None
+
+
 def test_it_is_looked_up_once_a_process(checkout: Path) -> None:
     committed(checkout)
     first = environment("cpu")
