@@ -151,6 +151,7 @@ def test_a_missing_column_is_named(column: str, path: Path) -> None:
     [
         ({"value": "nan"}, "value"), ({"value": ""}, "value"), ({"value": "1e999"}, "value"),
         ({"majority": "half"}, "majority"), ({"seed": "-1"}, "seed"), ({"seed": ""}, "seed"),
+        ({"seed": "²"}, "seed"), ({"planned": "9" * 5_000}, "planned"),
         ({"planned": "2.0"}, "planned"), ({"max_eval": "all"}, "max_eval"), ({"max_train": "-5"}, "max_train"),
     ],
 )  # fmt: skip
