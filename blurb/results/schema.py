@@ -88,10 +88,12 @@ def configuration(line: Line) -> Configuration:
     overrides: dict[str, str] = {}
     for word in line["overrides"].split(" ") if line["overrides"] else ():
         key, separator, value = word.partition("=")
-        if separator or not overrides:
+        last = next(reversed(overrides), None)
+        # A value may have blanks and options of its own: `head=bilstm, layers = 2`.
+        if last is None or (separator and key.isidentifier() and not overrides[last].endswith(",")):
             overrides[key] = value
-        else:  # a value with a blank in it
-            overrides[next(reversed(overrides))] += f" {word}"
+        else:
+            overrides[last] += f" {word}"
     hash_ = line["protocol_hash"]
     return Configuration(line["protocol"], hash_, overrides, line["precision"], line["suite"])
 

@@ -145,6 +145,29 @@ def test_rows_of_one_model_are_two_where_anything_that_makes_a_row_differs(tmp_p
     assert told(path).startswith(f"{path}:{len(others) + 3}: ")
 
 
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"head": "crf", "lr": "0.1"},
+        {"head": "bilstm,layers=2", "lr": "0.1"},
+        {"head": "bilstm, size=2", "lr": "0.1"},  # `size` sorts behind `lr`
+        {"head": "bilstm, layers = 2", "lr": "0.1"},
+        {"head": "bilstm , layers= 2 ,size =3", "pooling": "mean"},
+        {"head": "my head.py:Head"},
+        {},
+    ],
+)
+def test_what_was_overridden_comes_back_as_it_was_typed(overrides: dict[str, str], tmp_path: Path) -> None:
+    """Else a row would be another one after it was read and written again."""
+    configuration = replace(invented.CONFIGURATION, overrides=overrides)
+    row = replace(invented.row("m", {"gad": [80.0]}), configuration=configuration)
+    path = tmp_path / "leaderboard.csv"
+    written(path, row)
+    (read,) = of_file(path, alone=True)
+    assert read.configuration.overrides == overrides
+    assert read.identity == row.identity
+
+
 def test_whatever_comes_back_is_read_or_told(path: Path) -> None:
     """Three hundred tables with changed cells: rows, or a DataError that names the file."""
     refused = []
