@@ -101,8 +101,13 @@ def _parse(columns: Sequence[str], lines: csv_files.Lines, path: Path) -> list[P
     if columns != COLUMNS:
         raise DataError(f"expected the columns {', '.join(COLUMNS)}.", path, 1)
     rows: dict[tuple[str, str, str], Printed] = {}
+    seen: dict[tuple[str, ...], int] = {}
     for number, line in lines:
+        if None in line:  # a decimal comma makes one cell two
+            raise DataError(f"expected {len(COLUMNS)} cells.", path, number)
         key = line["source"], line["version"], line["model"]
+        if (first := seen.setdefault((*key, line["dataset"]), number)) != number:
+            raise DataError(f"the same model and dataset as line {first}.", path, number)
         row = rows.setdefault(key, Printed(*key))
         score = schema.number(line["score"] or "", "score", path, number)
         runs = schema.number(line["runs"] or "0", "runs", path, number)

@@ -104,6 +104,22 @@ def test_what_is_no_number_of_a_dataset_is_told_with_its_line(line: str, what: s
     assert what in text
 
 
+@pytest.mark.parametrize("line", ["s,v,m,gad,80,5,5,printed", "s,v,m,gad,80,1,printed,"])
+def test_a_line_with_a_cell_too_many_is_refused(line: str, tmp_path: Path) -> None:
+    """As a decimal comma makes one: 80,5 would be 80 of 5 runs."""
+    text = told(written(tmp_path, line))
+    assert text.startswith(f"{tmp_path / 'external.csv'}:2: ")
+    assert str(len(COLUMNS)) in text
+
+
+@pytest.mark.parametrize("dataset", ["gad", "score"])
+def test_a_number_that_stands_there_twice_is_refused_with_both_lines(dataset: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "s,v,m,ddi,1,,printed", f"s,v,m,{dataset},80,,printed", f"s,v,m,{dataset},81,,printed")
+    text = told(path)
+    assert text.startswith(f"{path}:4: ")
+    assert "line 3" in text
+
+
 @pytest.mark.parametrize("head", ["", "model,score", HEAD.replace(",certainty", ""), f"{HEAD},more", HEAD.upper()])
 def test_a_file_of_other_columns_is_another_file(head: str, tmp_path: Path) -> None:
     (tmp_path / "external.csv").write_text(f"{head}\ns,v,m,gad,80,1,printed\n")
