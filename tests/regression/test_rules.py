@@ -78,7 +78,8 @@ def test_the_common_drop_is_that_of_all_that_have_none_of_their_own() -> None:
         ("[datasets.gad]\nmax_drop = -0.5", "gad"), ("[datasets.gad]\nmin_score = nan", "min_score"),
         (f"max_drop = {'9' * 400}", "max_drop"), ("overall = 0.5", "overall"), ("datasets = 1", "datasets"),
         ("datasets.gad = 80", "gad"), ("[[datasets]]\ngad = 1", "datasets"), ("tasks = 5", "tasks"),
-        ("tasks = [1]", "tasks"), ("[", "TOML"), ("max_drop = 1\nmax_drop = 2", "TOML"),
+        ("tasks = [1]", "tasks"), ('tasks = "nre"', "'ner'"), ('tasks = ["gat"]', "'gad'"), ("tasks = []", "tasks"),
+        ('tasks = ","', "tasks"), ("[", "TOML"), ("max_drop = 1\nmax_drop = 2", "TOML"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_a_rule_is_refused_with_file_and_key(text: str, what: str, tmp_path: Path) -> None:
