@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from defusedxml import ElementTree
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from blurb.regression import Decision, Finding, Outcome, Rules, render
@@ -140,6 +140,24 @@ def test_probes_are_said_to_be_judged_by_another_test() -> None:
         assert [one.get("value") for one in parsed(decision).iter("property")] == [label]
 
 
+def held(text: str) -> str:
+    """What XML 1.0 can hold of a text (section 2.2, Char)."""
+    return "".join(
+        one for one in text if one in "\t\n" or " " <= one <= "\ud7ff" or "\ue000" <= one <= "\ufffd" or one > "\uffff"
+    )
+
+
+@given(name=TEXT, reason=TEXT, unit=TEXT, candidate=TEXT)
+@example(name="a\x00b", reason="\ufffe", unit="\uffff", candidate='<&>"\x1b]')
+def test_no_name_and_no_reason_breaks_a_report(name: str, reason: str, unit: str, candidate: str) -> None:
+    finding = Finding(line(name), REGRESSION, 0.01, (reason,), [(unit, 1.0)])
+    root = parsed(of(finding, candidate=candidate))
+    (case,), (failure,) = root.iter("testcase"), root.iter("failure")
+    assert (case.get("name"), case.get("classname")) == (held(name), held(candidate))
+    assert failure.get("message") == held(reason)
+    assert f"`{held(unit)}` +1.0" in failure.text
+
+
 def unescaped(text: str) -> str:
     """What GitHub's runner makes of a part of a command (`ActionCommand.Unescape`): %25 comes last."""
     for code, character in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
@@ -148,6 +166,7 @@ def unescaped(text: str) -> str:
 
 
 @given(name=TEXT, reason=TEXT)
+@example(name="a:b,c%3A", reason="50 %\r\nof%25")
 def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str) -> None:
     (command,) = render.github(of(Finding(line(name), REGRESSION, 0.01, (reason,))))
     assert "\n" not in command
@@ -159,6 +178,7 @@ def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str
 
 
 @given(name=TEXT, reason=TEXT, candidate=TEXT)
+@example(name="a|b\\", reason="one\rtwo\r\nthree", candidate="<b>\\|")
 def test_no_name_and_no_reason_breaks_a_table_of_markdown(name: str, reason: str, candidate: str) -> None:
     text = render.markdown(of(Finding(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate))
     lines = re.split(r"\r\n|\r|\n", text)  # as CommonMark ends lines
