@@ -91,3 +91,11 @@ def test_two_pictures_of_one_comparison_are_one_to_the_byte(name: str, drawn: An
 def test_a_picture_of_another_kind_is_refused_by_its_name() -> None:
     with pytest.raises(SettingsError, match=r"\.gif"):
         forest.check(Path("forest.gif"))
+
+
+@pytest.mark.parametrize("name", ["$\\frac$", "a_$^$", "a$b$c", "org/50 % & {x}_"])
+def test_a_name_is_no_formula(name: str, drawn: Any) -> None:
+    """Between two dollars Matplotlib reads TeX, and stops the command where it is none."""
+    (axes,) = drawn({name: [HIGHER, Line(name, 1.0, 2.0, (1, 1), Comparison(1.0), None, "x")]}, first=name)
+    assert not axes.get_title(loc="left").isspace()
+    assert [text.get_parse_math() for text in (axes._left_title, *axes.get_yticklabels())] == [False] * 3
