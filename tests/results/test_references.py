@@ -157,3 +157,15 @@ def test_damage_is_told_and_the_row_is_read_without_it(tmp_path: Path) -> None:
     assert resolve("a", tmp_path / "runs", told.append).run_counts == [1]
     assert len(told) == 1
     assert str(path.parent) in told[0]
+
+
+def test_a_name_that_no_file_can_have_is_that_of_a_row(tmp_path: Path) -> None:
+    """The name of a row with long overrides has more letters than a file's may have."""
+    store = Store(tmp_path / "runs")
+    long = replace(fakes.CONFIGURATION, overrides={"head": "my_head.py:Head," + "x" * 300})
+    fill(store, "m", fakes.CONFIGURATION, long)
+    (row,) = (one for one in from_store.read(store) if "x" * 300 in one.name)
+    assert resolve(row.name, store.root) == row
+    for reference in (f"{row.name}y", "z" * 5_000, f"{store.root}:{row.name}y"):
+        with pytest.raises(UnknownName):
+            resolve(reference, store.root)
