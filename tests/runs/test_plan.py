@@ -137,6 +137,8 @@ def test_an_override_is_in_the_trials_that_it_concerns_and_in_no_others(tmp_path
     assert changed(max_train=9) == encoders | baselines
     assert changed(head_lr=0.0, dev_sample=0) == set()  # settings that came later, at their defaults
     assert changed(max_eval=0) == encoders | baselines  # smoke has a limit of its own
+    assert changed(eval_seed=5) == encoders | baselines
+    assert hashes(max_eval=0) == hashes(max_eval=0, eval_seed=5)  # nothing is drawn
 
 
 def test_a_row_of_a_baseline_hangs_on_what_changes_its_answers_alone(tmp_path: Path) -> None:
