@@ -45,7 +45,8 @@ def write(first: str, found: Mapping[str, Sequence[Line]], path: Path, level: fl
 def _panel(axes: Axes, first: str, name: str, lines: Sequence[Line], level: float) -> None:
     """Filled where there is a difference, hollow where none is shown, a cross where it cannot be judged."""
     title = f"{name}\nminus {first}"
-    axes.set_title("\n".join(part for one in title.split("\n") for part in textwrap.wrap(one, 46)), loc="left")
+    title = "\n".join(part for one in title.split("\n") for part in textwrap.wrap(one, 46))
+    axes.set_title(title, loc="left", parse_math=False)  # a name may have dollars in it
     axes.axvline(0, color=QUIET, linewidth=0.8)
     for row, line in enumerate(lines):
         interval = line.comparison.interval
@@ -58,7 +59,7 @@ def _panel(axes: Axes, first: str, name: str, lines: Sequence[Line], level: floa
             [line.difference or 0.0], [row], marker="o" if judged else "x", color=colour, markersize=4.5,
             markerfacecolor=colour if different else "white", linestyle="none",
         )  # fmt: skip
-    axes.set_yticks(range(len(lines)), [line.name for line in lines])
+    axes.set_yticks(range(len(lines)), [line.name for line in lines], parse_math=False)
     axes.set_ylim(max(len(lines), 1) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.6)

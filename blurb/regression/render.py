@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
@@ -13,6 +14,7 @@ from blurb.wording import plural, probability, signed
 MARKS = {Outcome.PASS: "pass", Outcome.REGRESSION: "REGRESSION", Outcome.CANNOT_JUDGE: "cannot judge"}
 TESTS = {False: "runs", True: "paired over test units"}
 """The unit of the test, by whether it is paired."""
+NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SHOWN = 10
 """Units that are listed of each kind; JSON has all."""
 
@@ -91,7 +93,8 @@ def _flipped(finding: Finding) -> str:
 
 
 def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    text = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    return text.replace("\r", " ").replace("\n", " ")
 
 
 def github(decision: Decision) -> list[str]:
@@ -149,5 +152,5 @@ def _figures(finding: Finding) -> str:
 
 
 def _xml(text: str) -> str:
-    """Without the control characters that XML cannot hold."""
-    return "".join(character for character in text if character >= " " or character in "\t\n")
+    """Without the characters that XML 1.0 cannot hold, however they are written (section 2.2)."""
+    return NO_XML.sub("", text)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import tasks, toml
-from blurb.errors import SettingsError, UnknownName
+from blurb.errors import BlurbError, SettingsError, UnknownName
 from blurb.tasks import Split
 
 NAME = "blurb-check.toml"
@@ -97,8 +97,15 @@ def load(path: Path) -> Rules:
         default=_limit({"max_drop": content["max_drop"]} if "max_drop" in content else {}, where),
         overall=_limit(content.get(OVERALL, {}), f"{where}, {OVERALL}"),
         limits={name: _limit(table, f"{where}, datasets.{name}") for name, table in datasets.items()},
-        required=None if wanted is None else tuple(task.name for task in tasks.select(wanted)),
+        required=None if wanted is None else _required(wanted, where),
     )
+
+
+def _required(wanted: str | list[str], where: str) -> tuple[str, ...]:
+    try:
+        return tuple(task.name for task in tasks.select(wanted))
+    except BlurbError as error:
+        raise SettingsError(f"{where}, tasks: {error}") from None
 
 
 def _table(value: Any, key: str, where: str) -> Mapping[str, Any]:

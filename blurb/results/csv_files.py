@@ -9,9 +9,12 @@ from typing import Any
 
 from blurb.errors import DataError
 
+Lines = list[tuple[int, dict[Any, Any]]]
+"""Numbers of lines in their file, which may have empty ones, and their cells as `csv.DictReader` gives them."""
 
-def read(path: Path) -> tuple[tuple[str, ...], list[dict[Any, Any]]]:
-    """Columns and lines of a file, as `csv.DictReader` gives them; DataError (file, line) where that is not possible.
+
+def read(path: Path) -> tuple[tuple[str, ...], Lines]:
+    """Columns and lines of a file; DataError (file, line) where that is not possible.
 
     A line that is too short has None for what is missing, one that is too long has the rest under None.
     """
@@ -37,11 +40,11 @@ def columns(path: Path) -> tuple[str, ...]:
     return parse(first.decode("utf-8-sig", "replace"), path)[0]
 
 
-def parse(text: str, path: Path) -> tuple[tuple[str, ...], list[dict[Any, Any]]]:
+def parse(text: str, path: Path) -> tuple[tuple[str, ...], Lines]:
     """Likewise of a text; `path` is for messages."""
     reader = csv.DictReader(io.StringIO(text, newline="\n"))
     try:
-        return tuple(reader.fieldnames or ()), list(reader)
+        return tuple(reader.fieldnames or ()), [(reader.line_num, line) for line in reader]
     except csv.Error as error:  # a cell of more than 131,072 characters, a carriage return in the middle of a line
         raise DataError(f"not usable as CSV: {error}.", path, reader.reader.line_num) from None
 

@@ -78,4 +78,4 @@ def _lines(path: Path, *columns: str) -> list[dict[str, str]]:
     there, lines = csv_files.read(path)
     if missing := [column for column in columns if column not in there]:
         raise DataError(f"the columns {', '.join(missing)} are missing.", path, 1)
-    return [{column: csv_files.original(line[column] or "") for column in columns} for line in lines]
+    return [{column: csv_files.original(line[column] or "") for column in columns} for _, line in lines]

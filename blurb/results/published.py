@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -97,12 +97,17 @@ def best_of_paper() -> dict[str, tuple[float, str]]:
     return best
 
 
-def _parse(columns: Sequence[str], lines: Sequence[Mapping[str, str]], path: Path) -> list[Printed]:
+def _parse(columns: Sequence[str], lines: csv_files.Lines, path: Path) -> list[Printed]:
     if columns != COLUMNS:
         raise DataError(f"expected the columns {', '.join(COLUMNS)}.", path, 1)
     rows: dict[tuple[str, str, str], Printed] = {}
-    for number, line in enumerate(lines, 2):
+    seen: dict[tuple[str, ...], int] = {}
+    for number, line in lines:
+        if None in line:  # a decimal comma makes one cell two
+            raise DataError(f"expected {len(COLUMNS)} cells.", path, number)
         key = line["source"], line["version"], line["model"]
+        if (first := seen.setdefault((*key, line["dataset"]), number)) != number:
+            raise DataError(f"the same model and dataset as line {first}.", path, number)
         row = rows.setdefault(key, Printed(*key))
         score = schema.number(line["score"] or "", "score", path, number)
         runs = schema.number(line["runs"] or "0", "runs", path, number)

@@ -50,7 +50,10 @@ def _split(reference: str) -> tuple[Path | None, str]:
 
 def _holds_rows(path: Path) -> bool:
     """A file, or a folder with rows of trials: a checkpoint may lie where its row is asked for."""
-    return path.is_file() or any(path.glob("*/rows/*.json")) or (path.is_dir() and not any(path.iterdir()))
+    try:
+        return path.is_file() or any(path.glob("*/rows/*.json")) or (path.is_dir() and not any(path.iterdir()))
+    except OSError:  # longer than a path can be, as the name of a row may be; or nobody may look into it
+        return False
 
 
 def _pick(rows: Sequence[RowScores], wanted: str, where: str) -> RowScores:

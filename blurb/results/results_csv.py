@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -24,6 +25,8 @@ MADE = ALIKE[:-2]
 """What they have in common wherever they come from."""
 MAIN = {task.name: metrics.get(task.metric).main for task in tasks.all() if task.metric in metrics.names()}
 """The metric that counts, by task."""
+WHOLE = re.compile("[0-9]{1,18}")
+"""A seed, or a number of runs or units. `str.isdigit` takes superscripts, and `int` no thousands of digits."""
 Place = tuple[Path, int, Line]
 """A line, and where it stands."""
 
@@ -74,7 +77,7 @@ def _check_runs(lines: Sequence[Numbered], path: Path) -> None:
         if line["majority"]:
             schema.number(line["majority"], "majority", path, number)
         for column in ("seed", "planned", *LIMITS):
-            if not (line[column].isdigit() or (column in LIMITS and not line[column])):
+            if not (WHOLE.fullmatch(line[column]) or (column in LIMITS and not line[column])):
                 raise DataError(f"{column} is {line[column][:20]!r}, not a whole number.", path, number)
 
 

@@ -36,9 +36,11 @@ def read_lines(path: Path, columns: Sequence[str]) -> list[Numbered]:
     :param columns: of today's schema; those that an older one lacks are empty
     """
     there, lines = csv_files.read(path)
-    version = (lines[0].get("schema") or "none") if lines else str(SCHEMA)
+    version = (lines[0][1].get("schema") or "none") if lines else str(SCHEMA)
     if version not in READ:
-        raise DataError(f"schema version {version}; this version of blurb reads {' and '.join(READ)}.", path, 2)
+        raise DataError(
+            f"schema version {version}; this version of blurb reads {' and '.join(READ)}.", path, lines[0][0]
+        )
     unknown = dict.fromkeys(READ[version], "")
     if version != str(SCHEMA):
         unknown["learner"] = ""
@@ -47,14 +49,14 @@ def read_lines(path: Path, columns: Sequence[str]) -> list[Numbered]:
         raise DataError(f"the columns {', '.join(missing)} are missing.", path, 1)
     if not lines:
         raise DataError("the table has no rows.", path)
-    for number, line in enumerate(lines, 2):
+    for number, line in lines:
         if None in line or None in line.values():
             raise DataError(f"expected {len(there)} cells.", path, number)
         if line["schema"] != version:
             raise DataError(f"schema version {line['schema'] or 'none'} among rows of {version}.", path, number)
     numbered = [
         (number, _with_learner({**unknown, **{key: csv_files.original(cell) for key, cell in line.items()}}))
-        for number, line in enumerate(lines, 2)
+        for number, line in lines
     ]
     return _once(numbered) if version == "3" else numbered
 
@@ -88,10 +90,12 @@ def configuration(line: Line) -> Configuration:
     overrides: dict[str, str] = {}
     for word in line["overrides"].split(" ") if line["overrides"] else ():
         key, separator, value = word.partition("=")
-        if separator or not overrides:
+        last = next(reversed(overrides), None)
+        # A value may have blanks and options of its own: `head=bilstm, layers = 2`.
+        if last is None or (separator and key.isidentifier() and not overrides[last].endswith(",")):
             overrides[key] = value
-        else:  # a value with a blank in it
-            overrides[next(reversed(overrides))] += f" {word}"
+        else:
+            overrides[last] += f" {word}"
     hash_ = line["protocol_hash"]
     return Configuration(line["protocol"], hash_, overrides, line["precision"], line["suite"])
 

@@ -69,7 +69,7 @@ def check_schema(path: Path, columns: Sequence[str]) -> None:
         return
     try:
         there, lines = csv_files.read(path)
-        version = (lines[0].get("schema") if lines else str(SCHEMA)) if "schema" in there else None
+        version = (lines[0][1].get("schema") if lines else str(SCHEMA)) if "schema" in there else None
     except DataError:
         there, version = (), None
     if version not in READ:

@@ -56,4 +56,6 @@ def _commit() -> str | None:
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return (commit.stdout.strip() + ("+" if changed.stdout.strip() else "")) or None
+    if commit.returncode:  # git prints the name that it could not resolve: "HEAD", of a repository without a commit
+        return None
+    return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")

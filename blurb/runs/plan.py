@@ -213,12 +213,15 @@ def _search_jobs(request: Request) -> list[Job]:
 
 
 def _final_jobs(request: Request, winners: Mapping[tuple[str, str], Mapping[str, Any]] | None = None) -> list[Job]:
-    """The trials that make the rows; `winners` are the searched settings by (model, task)."""
+    """The trials that make the rows.
+
+    :param winners: settings by (model, task) that a search found best, and what has none is left out; None: no search
+    """
     return [
         job(request, source, task, seed, (winners or {}).get((source.name, task.name)))
         for source in request.sources
         for task in request.tasks
-        if (not winners or source.kind == "baseline" or (source.name, task.name) in winners)
+        if (winners is None or source.kind == "baseline" or (source.name, task.name) in winners)
         for seed in seeds_of(request, source, task)
     ]
 
@@ -249,9 +252,9 @@ def _after_search(plan: Planned) -> list[Job]:
     """The final trials at the settings that won, with the times that were predicted for them."""
     winners = _winners(plan.request, plan.searched)
     predicted = {(one.source.name, one.trial.task, one.trial.seed): one.predicted for one in plan.final}
-    final = _final_jobs(plan.request, winners) if winners else []
     return [
-        replace(one, predicted=predicted.get((one.source.name, one.trial.task, one.trial.seed), 0.0)) for one in final
+        replace(one, predicted=predicted.get((one.source.name, one.trial.task, one.trial.seed), 0.0))
+        for one in _final_jobs(plan.request, winners)
     ]
 
 

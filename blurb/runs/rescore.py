@@ -93,7 +93,7 @@ def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
                     changed += refresh(store, path)
                     scored += 1
                     continue
-            except (BlurbError, OSError, TypeError, KeyError) as error:
+            except (BlurbError, OSError, TypeError, KeyError, ValueError) as error:  # ValueError: of a metric
                 tell(f"{error} The trial is left out." if isinstance(error, StoreError) else f"{path}: {error!r}.")
                 continue
         tell(left_out(path, damage))

@@ -10,9 +10,11 @@ from typing import Any
 
 from blurb import formulations, tasks
 from blurb.data.schema import Row
+from blurb.runs import rescore
 from blurb.runs import rows as row_files
-from blurb.runs.store import Store, write_json, write_predictions
+from blurb.runs.store import Store
 from blurb.tasks import Task
+from tests.runs import fakes
 from tests.runs.fakes import CONFIGURATION, row, trial
 
 
@@ -50,24 +52,28 @@ def finish(
     task = tasks.get(name)
     formulation = formulations.bind(task)
     chance = random.Random(f"{name} {seed}")
-    gold = [formulation.gold(unit) for unit in rows]
     documents = [unit.get("doc_id") for unit in rows]
+    gold = [formulation.gold(unit) for unit in rows]
     predicted = [noisy(task, unit, chance) for unit in rows]
-    figures = formulation.score(gold, predicted, documents)
+    nothing = [None] * len(rows)
     columns = {
-        "split": ["test"] * len(rows), "id": [unit["id"] for unit in rows], "doc_id": documents, "gold": gold,
-        "prediction": predicted, "majority": gold, "scores": [None] * len(rows), **changed,
+        "id": [unit["id"] for unit in rows], "doc_id": documents, "gold": gold, "prediction": predicted,
+        "majority": gold, "scores": nothing,
     }  # fmt: skip
+    figures = rescore.figures(formulation, _both(columns))
     planned = trial(name, seed)
-    with store.writing(store.path("m", name, planned.hash)) as aside:
-        write_json(aside / "spec.json", planned.content)
-        write_json(aside / "provenance.json", {"data_verdict": verdict, "started": f"2024-05-0{seed}T10:00:00Z"})
-        content = {"metrics_version": 1, "majority": {"dev": figures, "test": figures}, "dev": figures, "test": figures}
-        write_json(aside / "metrics.json", {**content, "metric": next(iter(figures))})
-        write_predictions(aside / "predictions.parquet", columns)
-        (aside / "history.csv").write_text("epoch\n")
-        (aside / "log.txt").write_text("\n")
+    fakes.write(
+        store, "m", planned, _both({**columns, **changed}), figures, verdict=verdict,
+        started=f"2024-05-0{seed}T10:00:00Z",
+    )  # fmt: skip
     row_files.write(store, row("m", planned, configuration=CONFIGURATION))
+
+
+def _both(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """The same units as dev, under names of their own, and as test."""
+    count = len(columns["id"])
+    dev = {**columns, "id": [f"dev.{number}" for number in range(count)]}
+    return {"split": ["dev"] * count + ["test"] * count, **{name: [*dev[name], *columns[name]] for name in columns}}
 
 
 def export(*arguments: str, folder: Path) -> tuple[int, str]:

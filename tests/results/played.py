@@ -11,7 +11,7 @@ from blurb import formulations, tasks
 from blurb.inputs import tagging
 from blurb.runs import rescore, rows
 from blurb.runs.spec import Configuration, Trial
-from blurb.runs.store import Store, write_json, write_predictions
+from blurb.runs.store import Store
 from blurb.tasks import Task
 from tests.runs import fakes
 
@@ -86,17 +86,12 @@ def write(
             columns["prediction"].append(gold if luck < share * spoil(task.name, split, number) else other)
             columns["majority"].append(gold)
             columns["scores"].append(None)
-    finish(store, model, trial, formulation, columns)
+    finish(store, model, trial, formulation, columns, configuration)
 
 
 def finish(
-    store: Store, model: str, trial: Trial, formulation: formulations.Formulation, columns: dict[str, list[Any]]
-) -> None:
+    store: Store, model: str, trial: Trial, formulation: formulations.Formulation, columns: dict[str, list[Any]],
+    configuration: Configuration = CONFIGURATION,
+) -> None:  # fmt: skip
     """The files of a trial with these predictions, scored as real ones are."""
-    with store.writing(store.path(model, trial.task, trial.hash)) as aside:
-        write_json(aside / "spec.json", trial.content)
-        write_json(aside / "provenance.json", {"data_verdict": "identical", "model": model})
-        write_predictions(aside / "predictions.parquet", columns)
-        write_json(aside / "metrics.json", rescore.figures(formulation, columns))
-        (aside / "history.csv").write_text("epoch,loss,learning_rate,dev\n1,0.5,0.0001,0.6\n")
-        (aside / "log.txt").write_text("\n")
+    fakes.write(store, model, trial, columns, rescore.figures(formulation, columns), configuration)

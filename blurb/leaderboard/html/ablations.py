@@ -35,11 +35,11 @@ def _cells(path: Path) -> list[Line]:
         raise DataError(f"no table of blurb ablate: the columns {', '.join(missing)} are missing.", path, 1)
     if not found:
         raise DataError("the table has no rows.", path)
-    for number, line in enumerate(found, 2):
+    for number, line in found:
         if None in line or None in line.values():
             raise DataError(f"expected {len(columns)} cells.", path, number)
         if line["schema"] != str(ablation_tables.SCHEMA):
             raise DataError(
                 f"schema version {line['schema'] or 'none'}; this reads {ablation_tables.SCHEMA}.", path, number
             )
-    return [{column: csv_files.original(cell) for column, cell in line.items()} for line in found]
+    return [{column: csv_files.original(cell) for column, cell in line.items()} for _, line in found]

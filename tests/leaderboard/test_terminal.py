@@ -1,0 +1,169 @@
+"""What `blurb run` prints at its end. Oracle: NumPy on the runs, the shipped numbers of papers, sums by hand."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console, RenderableType
+
+from blurb import tasks
+from blurb.leaderboard import terminal
+from blurb.results.row_scores import DatasetScores, Figure, Origin, RowScores, Run
+from blurb.runs.spec import Configuration
+from tests.results import invented
+
+TASKS = [task for task in tasks.all() if task.row]
+NAMES = [task.name for task in TASKS]
+WHOLE = {name: [60.0 + place, 62.5 + place, 61.0 + place] for place, name in enumerate(NAMES)}
+
+
+def row(
+    scores: Mapping[str, Sequence[float]], suite: str = "blurb", verdict: str = "identical", planned: int = 0,
+    learner: str = "encoder", note: str = "", model: str = "m",
+) -> RowScores:  # fmt: skip
+    """A row of runs on both splits: dev is 5 above test, and the majority gets 10 there and 20 here."""
+    datasets = {
+        name: DatasetScores(
+            name, metric="x", planned=planned or len(values),
+            runs={
+                seed: Run({"dev": {"x": Figure(value + 5, 10.0)}, "test": {"x": Figure(value, 20.0)}}, verdict)
+                for seed, value in enumerate(values, 1)
+            },
+        )
+        for name, values in scores.items()
+    }  # fmt: skip
+    configuration = Configuration("quick", "0" * 64, {"lr": 0.1}, "bf16", suite, note)
+    return RowScores(model, datasets, Origin.STORE, configuration, learner=learner)
+
+
+def printed(*parts: RenderableType) -> str:
+    text = StringIO()
+    for part in parts:
+        Console(width=160, file=text, no_color=True).print(part)
+    return "\n".join(line.strip() for line in text.getvalue().splitlines())
+
+
+def cells(text: str, name: str) -> list[str]:
+    """The cells of the line that begins so, which are two blanks apart."""
+    (line,) = (one for one in text.splitlines() if one.startswith(name))
+    return re.split(r" {2,}", line)
+
+
+def published() -> list[dict[str, str]]:
+    text = (files("blurb.results") / "published.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_a_line_a_dataset_with_its_means_and_what_the_majority_gets() -> None:
+    text = printed(terminal.render(row(WHOLE, planned=5)))
+    best: dict[str, tuple[float, str]] = {}
+    for line in published():
+        if "Table 6" in line["version"] and line["dataset"] != "score":
+            best[line["dataset"]] = max(best.get(line["dataset"], (0.0, "")), (float(line["score"]), line["model"]))
+    for task in TASKS:
+        values = WHOLE[task.name]
+        sure = f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f}"
+        score, model = best[task.name]
+        assert cells(text, f"{task.title} ") == [
+            task.title, "x", f"{np.mean(values) + 5:.2f}", sure, "20.00", f"{score:.2f} {model}", "3 of 5",
+        ]  # fmt: skip
+    places = [text.index(f"\n{task.title} ") for task in TASKS]
+    assert places == sorted(places)
+    assert "m   quick lr=0.1   bf16" in text
+
+
+def test_one_run_has_no_deviation_and_datasets_without_runs_no_line() -> None:
+    text = printed(terminal.render(row({"gad": [80.0]})))
+    assert cells(text, "GAD")[3:5] == ["80.00", "20.00"]
+    assert cells(text, "GAD")[-1] == "1"
+    assert [task.title for task in TASKS if re.search(rf"^{re.escape(task.title)} ", text, re.MULTILINE)] == ["GAD"]
+    assert terminal.mean_and_sd([80.0]) == "80.00"
+    assert terminal.mean_and_sd([80.0, 81.0]) == "80.50 ± 0.71"
+
+
+def test_the_score_is_the_mean_of_six_with_its_deviation_over_seeds() -> None:
+    """Weights by hand: a sixth a type, in equal parts; seeds of different datasets are independent."""
+    sizes = dict(zip(tasks.TYPES, (5, 1, 3, 1, 1, 2), strict=True))
+    weights = [1 / 6 / sizes[task.type] for task in TASKS]
+    score = sum(weight * np.mean(WHOLE[task.name]) for weight, task in zip(weights, TASKS, strict=True))
+    parts = [weight * np.std(WHOLE[task.name], ddof=1) for weight, task in zip(weights, TASKS, strict=True)]
+    text = printed(terminal.render(row(WHOLE)))
+    assert f"BLURB score: {score:.2f}" in text
+    assert f"(sd over seeds {np.sqrt(np.sum(np.square(parts))):.2f})" in text
+    once = printed(terminal.render(row({name: values[:1] for name, values in WHOLE.items()})))
+    assert "BLURB score" in once
+    assert "sd over" not in once
+
+
+@pytest.mark.parametrize("missing", [["bioasq"], ["gad", "hoc"]])
+def test_what_is_missing_is_named_in_the_place_of_a_score(missing: list[str]) -> None:
+    text = printed(terminal.render(row({name: WHOLE[name] for name in NAMES if name not in missing})))
+    assert ", ".join(missing) in text
+    assert "score:" in text
+    assert not re.search(r"score: \d", text)
+
+
+def test_what_is_to_be_known_of_a_row_is_said() -> None:
+    text = printed(terminal.render(row(WHOLE, note="a word of the protocol", verdict="differs")))
+    assert "a word of the protocol" in text
+    assert "gad differs" in text
+    quiet = printed(terminal.render(row(WHOLE)))
+    assert "Note" not in quiet
+    assert "verified" not in quiet
+
+
+@pytest.mark.parametrize(("suite", "learner"), [("demo", "encoder"), ("blurb", "probe")])
+def test_no_printed_number_stands_beside_what_cannot_be_compared_with_it(suite: str, learner: str) -> None:
+    one = row(WHOLE, suite=suite, learner=learner)
+    text = printed(terminal.render(one), terminal.comparison([one, one]))
+    assert not any(line["model"] in text for line in published())
+    assert "Table 6" not in text
+    assert ("Demo score" in text) == (suite == "demo")
+    assert "verified" not in text
+    both = printed(terminal.comparison([one, row(WHOLE)]))  # a row among them can
+    assert "gu2021 PubMedBERT" in both
+
+
+def test_the_six_means_and_the_score_of_every_row_and_every_printed_one() -> None:
+    mine = row({name: values for name, values in WHOLE.items() if name != "pubmedqa"})
+    text = printed(terminal.comparison([mine]))
+    head = cells(text, "row")
+    assert head == ["row", "NER", "PICO", "RE", "STS", "Doc", "QA", "score", "runs"]
+    (line,) = (one for one in text.splitlines() if one.startswith("m "))
+    means = [np.mean([np.mean(WHOLE[task.name]) for task in TASKS if task.type == kind]) for kind in tasks.TYPES]
+    assert line.split() == ["m", *(f"{mean:.2f}" for mean in means[:5]), "3"]  # neither QA nor a score
+    for model, total in {line["model"]: line["score"] for line in published() if line["dataset"] == "score"}.items():
+        assert any(model in one and f"{float(total):.2f}" in one for one in text.splitlines()), model
+
+
+def test_a_mark_of_a_printed_row_has_its_remark_below() -> None:
+    text = printed(terminal.comparison([row(WHOLE)]))
+    marks = set(re.findall(r"\[(\d+)\]", text))
+    below = re.findall(r"^\[(\d+)\] \S", text, re.MULTILINE)
+    assert marks == set(below)
+    assert below == [str(number) for number in range(1, len(below) + 1)]
+
+
+def test_rows_of_several_counts_of_runs_say_so() -> None:
+    text = printed(terminal.comparison([row({"gad": [80.0], "ddi": [70.0, 71.0]})]))
+    assert any(re.match(r"m +1/2$", one) for one in text.splitlines())
+
+
+def test_names_are_printed_as_they_are() -> None:
+    name = "[bold]x[/] :smile: [/red]"
+    one = replace(row(WHOLE, note="[red]no[/red]"), model=name)
+    text = printed(terminal.render(one), terminal.comparison([one]))
+    assert text.count(name) == 2
+    assert "[red]no[/red]" in text
+
+
+def test_numbers_of_a_table_without_runs_have_no_line_of_their_own() -> None:
+    text = printed(terminal.render(invented.row("m", means={"gad": 80.0})))
+    assert "GAD" not in text

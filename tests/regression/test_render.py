@@ -1,0 +1,196 @@
+"""The answer for machines and pages. Oracle: an XML parser, the json module, and GitHub's own rules of unescaping."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from defusedxml import ElementTree
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from blurb.regression import Decision, Finding, Outcome, Rules, render
+from blurb.results.comparison import PAIRED, Line
+from blurb.statistics.welch import Comparison, compare
+
+PASS, REGRESSION, CANNOT = Outcome.PASS, Outcome.REGRESSION, Outcome.CANNOT_JUDGE
+BEFORE, AFTER = [80.1, 80.3, 80.2], [79.0, 79.4, 79.1]
+TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
+"""Whatever a file in UTF-8 can hold: control characters and what is no character among it."""
+
+
+def line(name: str) -> Line:
+    return Line(name, 80.2, 79.166, (3, 3), compare(AFTER, BEFORE))
+
+
+def units(count: int) -> list[tuple[str, float]]:
+    return [(f"test.{number}", 3.0 - number / 10) for number in range(count)]
+
+
+FINDINGS = (
+    Finding(line("score"), PASS, 0.25),
+    Finding(line("gad"), REGRESSION, 0.004, ("fell by 1.03 points", "below 80"), units(12), [("test.99", -1.0)]),
+    Finding(Line("hoc", None, 70.0, (0, 3), Comparison(None)), CANNOT, None, ("the baseline does not have it",)),
+)
+DECISION = Decision("new quick", "old quick", Rules(level=0.01), FINDINGS)
+
+
+def of(*findings: Finding, candidate: str = "new", baseline: str = "old") -> Decision:
+    return Decision(candidate, baseline, Rules(), findings)
+
+
+def parsed(decision: Decision) -> Any:
+    return ElementTree.fromstring(render.junit(decision))
+
+
+def test_json_has_everything() -> None:
+    found = json.loads(json.dumps(render.records(DECISION), allow_nan=False))
+    assert {key: found[key] for key in found if key != "findings"} == {
+        "outcome": "regression", "exit_code": 1, "candidate": "new quick", "baseline": "old quick", "split": "dev",
+        "level": 0.01, "test": "runs",
+    }  # fmt: skip
+    score, gad, hoc = found["findings"]
+    assert [one["outcome"] for one in (score, gad, hoc)] == ["pass", "regression", "cannot judge"]
+    assert gad == {
+        "name": "gad", "outcome": "regression", "reasons": ["fell by 1.03 points", "below 80"], "baseline": 80.2,
+        "candidate": 79.166, "difference": pytest.approx(-1.0333, abs=1e-4), "p_drop": 0.004, "runs": [3, 3],
+        "worse": [{"unit": unit, "mistakes": change} for unit, change in units(12)],
+        "better": [{"unit": "test.99", "mistakes": -1.0}],
+    }  # fmt: skip
+    assert (hoc["baseline"], hoc["difference"], hoc["p_drop"], hoc["worse"]) == (None, None, None, [])
+
+
+def test_a_row_of_a_table_leaves_out_what_is_not_known() -> None:
+    assert len(render.COLUMNS) == 8
+    cells = [dict(zip(render.COLUMNS, render.cells(finding), strict=True)) for finding in FINDINGS]
+    assert cells[0] == {
+        "dataset": "score", "baseline": "80.20", "candidate": "79.17", "difference": "-1.03", "runs": "3 / 3",
+        "p (drop)": "0.250", "outcome": "pass", "why": "",
+    }  # fmt: skip
+    assert cells[1]["why"] == "fell by 1.03 points; below 80"
+    assert (cells[2]["baseline"], cells[2]["difference"], cells[2]["p (drop)"], cells[2]["runs"]) == (
+        "",
+        "",
+        "",
+        "0 / 3",
+    )
+
+
+def test_junit_counts_what_it_holds() -> None:
+    root = parsed(DECISION)
+    (suite,) = root.findall("testsuite")
+    for node in (root, suite):
+        assert (node.get("tests"), node.get("failures"), node.get("errors")) == ("3", "1", "1")
+    cases = suite.findall("testcase")
+    assert [(case.get("classname"), case.get("name")) for case in cases] == [
+        ("new quick", "score"), ("new quick", "gad"), ("new quick", "hoc"),
+    ]  # fmt: skip
+    assert [[child.tag for child in case] for case in cases] == [
+        ["system-out"], ["system-out", "failure"], ["system-out", "error"],
+    ]  # fmt: skip
+    (failure,), (error,) = root.iter("failure"), root.iter("error")
+    assert (failure.get("message"), failure.get("type")) == ("fell by 1.03 points; below 80", "regression")
+    assert (error.get("message"), error.get("type")) == ("the baseline does not have it", "cannot judge")
+    assert error.text == error.get("message")
+    assert (
+        cases[0].findtext("system-out")
+        == "baseline 80.20, candidate 79.17, difference -1.03, runs 3 / 3, p (drop) 0.250"
+    )
+    assert [(one.get("name"), one.get("value")) for one in root.iter("property")] == [("test", "runs")]
+
+
+def test_a_report_with_nothing_to_judge_is_not_green() -> None:
+    root = parsed(of())
+    for node in (root, root.find("testsuite")):
+        assert (node.get("tests"), node.get("failures"), node.get("errors")) == ("1", "0", "1")
+    assert len(list(root.iter("testcase"))) == len(list(root.iter("error"))) == 1
+
+
+def test_the_units_that_fell_most_are_listed_and_the_rest_are_counted() -> None:
+    for text in (parsed(DECISION).find(".//failure").text, render.markdown(DECISION)):
+        assert re.findall(r"`(test\.\d+)` \+(\d\.\d)", text) == [
+            (unit, f"{change:.1f}") for unit, change in units(12)[: render.SHOWN]
+        ]
+        assert "12 units" in text
+        assert "2 more" in text
+    few = of(Finding(line("gad"), REGRESSION, 0.004, ("fell",), units(1)))
+    assert "more\n" not in render.markdown(few)
+    assert "1 unit with" in render.markdown(few)
+
+
+def test_github_gets_an_error_a_regression_and_a_warning_for_what_is_open() -> None:
+    assert render.github(DECISION) == [
+        "::error title=blurb gad::fell by 1.03 points; below 80",
+        "::warning title=blurb hoc::the baseline does not have it",
+    ]
+    assert render.github(of(FINDINGS[0])) == []
+
+
+def test_probes_are_said_to_be_judged_by_another_test() -> None:
+    import numpy as np
+
+    swapped = Comparison(-1.0, 0.5, 9, np.array([-1.0, 1.0]))
+    probes = of(Finding(Line("gad", 80.0, 79.0, (1, 1), swapped), PASS, 0.5))
+    for decision, paired in ((probes, True), (DECISION, False)):
+        assert (PAIRED in render.markdown(decision)) is paired
+        label = {False: "runs", True: "paired over test units"}[paired]
+        assert render.records(decision)["test"] == label
+        assert [one.get("value") for one in parsed(decision).iter("property")] == [label]
+
+
+def held(text: str) -> str:
+    """What XML 1.0 can hold of a text (section 2.2, Char)."""
+    return "".join(
+        one for one in text if one in "\t\n" or " " <= one <= "\ud7ff" or "\ue000" <= one <= "\ufffd" or one > "\uffff"
+    )
+
+
+@given(name=TEXT, reason=TEXT, unit=TEXT, candidate=TEXT)
+@example(name="a\x00b", reason="\ufffe", unit="\uffff", candidate='<&>"\x1b]')
+def test_no_name_and_no_reason_breaks_a_report(name: str, reason: str, unit: str, candidate: str) -> None:
+    finding = Finding(line(name), REGRESSION, 0.01, (reason,), [(unit, 1.0)])
+    root = parsed(of(finding, candidate=candidate))
+    (case,), (failure,) = root.iter("testcase"), root.iter("failure")
+    assert (case.get("name"), case.get("classname")) == (held(name), held(candidate))
+    assert failure.get("message") == held(reason)
+    assert f"`{held(unit)}` +1.0" in failure.text
+
+
+def unescaped(text: str) -> str:
+    """What GitHub's runner makes of a part of a command (`ActionCommand.Unescape`): %25 comes last."""
+    for code, character in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+        text = text.replace(code, character)
+    return text
+
+
+@given(name=TEXT, reason=TEXT)
+@example(name="a:b,c%3A", reason="50 %\r\nof%25")
+def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str) -> None:
+    (command,) = render.github(of(Finding(line(name), REGRESSION, 0.01, (reason,))))
+    assert "\n" not in command
+    assert "\r" not in command
+    found = re.fullmatch(r"::error title=([^:,]*)::(.*)", command, re.DOTALL)
+    assert found is not None
+    assert unescaped(found[1]) == f"blurb {name}"
+    assert unescaped(found[2]) == reason
+
+
+@given(name=TEXT, reason=TEXT, candidate=TEXT)
+@example(name="a|b\\", reason="one\rtwo\r\nthree", candidate="<b>\\|")
+def test_no_name_and_no_reason_breaks_a_table_of_markdown(name: str, reason: str, candidate: str) -> None:
+    text = render.markdown(of(Finding(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate))
+    lines = re.split(r"\r\n|\r|\n", text)  # as CommonMark ends lines
+    table = [one for one in lines if one.startswith("|")]
+    assert len(lines) == 8
+    assert len(table) == 3
+    for row in table:
+        cells = re.split(r"(?<!\\)(?:\\\\)*\|", row)
+        assert len(cells) == len(render.COLUMNS) + 2
+        assert "<" not in row
+
+
+def test_the_alignment_of_a_table_has_its_columns() -> None:
+    _, _, _, _, head, rule, *_ = render.markdown(DECISION).splitlines()
+    assert rule.count("|") == head.count("|") == len(render.COLUMNS) + 1

@@ -1,0 +1,266 @@
+"""Two rows side by side. Oracle: SciPy's Welch, Holm by its definition, sums by hand, and the predictions on disk."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+from scipy import stats
+
+from blurb import tasks
+from blurb.results import comparison, from_store, results_csv, tables
+from blurb.results.comparison import Incomparable, judge
+from blurb.results.row_scores import DatasetScores, Figure, Origin, RowScores, Run
+from blurb.runs.store import Store, read_predictions
+from tests.results import invented, played
+
+NAMES = tuple(task.name for task in tasks.all() if task.row)
+LOW, HIGH = (79.0, 79.4, 79.1), (80.1, 80.3, 80.2)
+
+
+def row(
+    scores: Mapping[str, Sequence[float]], model: str = "m", learner: str = "encoder", data: str = "d",
+    version: str = "1", settings: Mapping[str, str] | None = None, split: str = "test",
+) -> RowScores:  # fmt: skip
+    """A row of runs about which everything is known: all data the same, all units scored."""
+    known = {"max_train": "", "max_eval": ""} if settings is None else settings
+    datasets = {
+        name: DatasetScores(
+            name, metric="x", planned=len(values),
+            runs={
+                seed: Run({split: {"x": Figure(value)}}, data_hash=data, metrics_version=version, settings=known)  # type: ignore[dict-item]
+                for seed, value in enumerate(values, 1)
+            },
+        )
+        for name, values in scores.items()
+    }  # fmt: skip
+    return RowScores(model, datasets, Origin.RESULTS, invented.CONFIGURATION, learner=learner)
+
+
+def printed(means: Mapping[str, float]) -> RowScores:
+    """A row of numbers without runs, which are of test."""
+    datasets = {name: DatasetScores(name, means={"test": mean}) for name, mean in means.items()}
+    return RowScores("printed", datasets, Origin.LEADERBOARD, invented.CONFIGURATION)
+
+
+def mixed(first: RowScores, other: RowScores) -> RowScores:
+    """Seeds of two rows as one, as a table could have them that somebody put together."""
+    datasets = {
+        name: replace(one, runs={**one.runs, **{10 + seed: run for seed, run in other.datasets[name].runs.items()}})
+        for name, one in first.datasets.items()
+    }
+    return replace(first, datasets=datasets)
+
+
+GAD = {"gad": LOW}
+CASES: list[tuple[str, Incomparable, RowScores, RowScores, str]] = [
+    ("a probe and a fine-tuned encoder", Incomparable.LEARNER, row(GAD), row(GAD, learner="probe"), "test"),
+    ("dev against numbers of test", Incomparable.SPLIT, row(GAD, split="dev"), printed({"gad": 80.0}), "dev"),
+    ("two data", Incomparable.DATA, row(GAD), row(GAD, data="e"), "test"),
+    ("seeds of one side on two data", Incomparable.DATA, row(GAD), mixed(row(GAD), row(GAD, data="e")), "test"),
+    ("two versions of the metrics", Incomparable.METRICS, row(GAD), row(GAD, version="2"), "test"),
+    ("a part of the units", Incomparable.EXAMPLES, row(GAD), row(GAD, settings={"max_eval": "64"}), "test"),
+    ("other parts of the units", Incomparable.EXAMPLES, row(GAD, settings={"max_eval": "32"}),
+     row(GAD, settings={"max_eval": "64"}), "test"),
+    ("a part, and nobody knows", Incomparable.EXAMPLES, row(GAD, settings={}), row(GAD, settings={"max_eval": "64"}),
+     "test"),
+    ("a part, and a printed number", Incomparable.EXAMPLES, printed({"gad": 80.0}),
+     row(GAD, settings={"max_eval": "64"}), "test"),
+]  # fmt: skip
+
+
+def test_every_kind_has_a_case() -> None:
+    assert {kind for _, kind, *_ in CASES} == set(Incomparable)
+
+
+@pytest.mark.parametrize(("kind", "first", "other", "split"), [one[1:] for one in CASES], ids=[one[0] for one in CASES])
+def test_what_says_nothing_of_each_other_is_shown_and_never_judged(
+    kind: Incomparable, first: RowScores, other: RowScores, split: str
+) -> None:
+    for one, two in ((first, other), (other, first)):
+        for with_units in (True, False):
+            (line,) = judge(one, two, split, with_units)  # type: ignore[arg-type]
+            assert line.incomparable is kind
+            assert line.reason.startswith(kind.value)
+            assert (line.p, line.comparison.error, line.comparison.interval) == (None, None, None)
+            assert line.verdict(1.0) == f"cannot judge: {line.reason}"
+            assert None not in (line.before, line.after)
+            assert line.difference == pytest.approx((line.after or 0.0) - (line.before or 0.0))
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "judged"),
+    [
+        (row(GAD), row(GAD), True),
+        (row(GAD, data=""), row(GAD, data="e"), True),  # what is not known is no difference
+        (row(GAD, version=""), row(GAD, version="2"), True),
+        (row(GAD, settings={}), row(GAD), True),
+        (row(GAD, settings={"max_eval": "64"}), row(GAD, settings={"max_eval": "64"}), True),
+        (row(GAD, settings={"max_train": "9", "max_eval": ""}), row(GAD), True),  # other training is what is compared
+        (row(GAD, learner="baseline"), row(GAD), True),
+        (row(GAD, learner="probe"), row(GAD, learner="probe"), False),  # without predictions
+        (row(GAD, learner="probe"), row({"gad": (50.0,)}, learner="baseline"), False),
+        (printed({"gad": 80.0}), row(GAD), False),
+        (printed({"gad": 80.0}), printed({"gad": 81.0}), False),
+        (row({"gad": (80.0,)}), row({"gad": (81.0,)}), False),
+        (row({"gad": (80.0,)}), row(GAD), True),  # the variance of the other side
+        (row({"gad": (80.0, 80.0)}), row({"gad": (81.0, 81.0)}), False),  # no run differs from another
+    ],
+)
+def test_what_may_be_compared_and_what_can_be_judged(first: RowScores, other: RowScores, judged: bool) -> None:
+    (line,) = judge(first, other, "test", with_units=False)
+    assert line.incomparable is None
+    assert (line.p is not None) == judged == (not line.reason)
+
+
+def test_what_one_side_lacks_has_no_difference() -> None:
+    lines = {line.name: line for line in judge(row({"gad": LOW}), row({"ddi": HIGH}), "test", with_units=False)}
+    assert [line.difference for line in lines.values()] == [None, None]
+    assert (lines["gad"].after, lines["ddi"].before) == (None, None)
+    assert (lines["gad"].runs, lines["ddi"].runs) == ((3, 0), (0, 3))
+    assert comparison.common(list(lines.values())) == []
+
+
+def test_p_is_that_of_welch_corrected_over_the_datasets() -> None:
+    """SciPy's Welch for each dataset; then Holm by its definition, the k-th smallest of n times n - k + 1."""
+    first = {"gad": LOW, "ddi": (70.0, 70.6, 70.4), "hoc": (80.0, 80.9, 80.1), "biosses": (88.0,)}
+    other = {"gad": HIGH, "ddi": (70.9, 70.3, 71.2), "hoc": (80.2, 80.8, 80.3, 80.1), "biosses": (89.0,)}
+    lines = {line.name: line for line in judge(row(first), row(other), "test", with_units=False)}
+    plain = {name: stats.ttest_ind(other[name], first[name], equal_var=False) for name in ("gad", "ddi", "hoc")}
+    largest = 0.0
+    for place, name in enumerate(sorted(plain, key=lambda name: plain[name].pvalue)):
+        largest = max(largest, min(1.0, (3 - place) * plain[name].pvalue))
+        assert lines[name].p == pytest.approx(largest, rel=1e-6)
+    for name, result in plain.items():
+        low, high = result.confidence_interval(0.95)
+        assert lines[name].comparison.interval == pytest.approx((low, high))
+        assert lines[name].difference == pytest.approx(statistics.fmean(other[name]) - statistics.fmean(first[name]))
+    assert (lines["biosses"].p, lines["biosses"].difference) == (None, pytest.approx(1.0))
+    alone = {line.name: line for line in judge(row(first), row(other), "test", with_units=False, only=["gad"])}
+    assert set(alone) == {"gad"}
+    assert alone["gad"].p == pytest.approx(plain["gad"].pvalue, rel=1e-6)
+
+
+def test_verdicts() -> None:
+    (up,) = judge(row({"gad": LOW}), row({"gad": HIGH}), "test", with_units=False)
+    (down,) = judge(row({"gad": HIGH}), row({"gad": LOW}), "test", with_units=False)
+    (same,) = judge(row({"gad": HIGH}), row({"gad": HIGH}), "test", with_units=False)
+    assert [line.verdict(0.05) for line in (up, down, same)] == ["higher", "lower", "no difference shown"]
+    assert up.p is not None
+    assert up.verdict(up.p) == "no difference shown"  # not below the level
+
+
+def test_datasets_come_in_the_papers_order_and_strangers_after_them() -> None:
+    scores = dict.fromkeys(("zeta", "hoc", "alpha", "ncbi-disease", "bc5-chem"), LOW)
+    lines = judge(row(scores), row(scores), "test", with_units=False)
+    assert [line.name for line in lines] == ["bc5-chem", "ncbi-disease", "hoc", "alpha", "zeta"]
+
+
+def whole(shift: float) -> RowScores:
+    """All thirteen datasets, three runs each, no two alike."""
+    scores = {
+        name: [60 + 2 * place + shift + spread * (1 + place / 10) for spread in (-0.3, 0.1, 0.4)]
+        for place, name in enumerate(NAMES)
+    }
+    return row(scores)
+
+
+def test_task_types_and_the_score_are_sums_with_the_error_of_their_parts() -> None:
+    """By hand: weights of the formula, errors in quadrature, degrees of freedom by Satterthwaite, the tail by SciPy."""
+    first, other = whole(0.0), whole(0.35)
+    lines = {line.name: line for line in judge(first, other, "test", with_units=False)}
+    groups = {"ner": NAMES[:5], "relation": NAMES[6:9], "qa": NAMES[11:]}
+    assert list(lines) == [*NAMES, *groups, "score"]  # types of one dataset are that dataset
+    weights = {name: {one: 1 / len(members) for one in members} for name, members in groups.items()}
+    sizes = [5, 1, 3, 1, 1, 2]
+    weights["score"] = {
+        name: 1 / 6 / size
+        for size, start in zip(sizes, (0, 5, 6, 9, 10, 11), strict=True)
+        for name in NAMES[start : start + size]
+    }
+    assert sum(weights["score"].values()) == pytest.approx(1)
+    for name, shares in weights.items():
+        parts = []
+        for one, share in shares.items():
+            for side in (first, other):
+                values = side.values(one)
+                parts.append(share**2 * statistics.variance(values) / len(values))
+        error = math.sqrt(sum(parts))
+        difference = sum(
+            share * (statistics.fmean(other.values(one)) - statistics.fmean(first.values(one)))
+            for one, share in shares.items()
+        )
+        freedom = sum(parts) ** 2 / sum(part**2 / 2 for part in parts)
+        line = lines[name]
+        assert line.difference == pytest.approx(difference)
+        assert line.comparison.error == pytest.approx(error)
+        assert line.p == pytest.approx(2 * stats.t.sf(abs(difference / error), freedom), rel=1e-5)
+        assert line.runs == (3, 3)
+    assert (lines["score"].before, lines["score"].after) == (pytest.approx(first.score), pytest.approx(other.score))
+
+
+def test_a_score_says_which_dataset_it_cannot_be_judged_for() -> None:
+    other = whole(0.35)
+    odd = replace(other, datasets={**other.datasets, "hoc": row({"hoc": LOW}, data="e").datasets["hoc"]})
+    lines = {line.name: line for line in judge(whole(0.0), odd, "test", with_units=False)}
+    assert lines["score"].p is None
+    assert lines["score"].reason.startswith("hoc: other data")
+    assert lines["ner"].p is not None
+    less = replace(other, datasets={name: one for name, one in other.datasets.items() if name != "hoc"})
+    assert "score" not in {line.name for line in judge(whole(0.0), less, "test", with_units=False)}
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, RowScores]:
+    """`good` and `bad` with three runs, `once` with one, and what a table says of `good`."""
+    folder = tmp_path_factory.mktemp("comparison")
+    store = Store(folder / "runs")
+    played.play(store, "good", {"gad": 0.9, "biosses": 0.9})
+    played.play(store, "bad", {"gad": 0.7, "biosses": 0.7})
+    played.play(store, "once", {"gad": 0.9, "biosses": 0.9}, (1,))
+    tables.rebuild(store, folder / "leaderboard.csv")
+    rows = {one.model: one for one in from_store.read(store)}
+    (table,) = (one for one in results_csv.read(folder / "results.csv") if one.model == "good")
+    return {**rows, "table": table}
+
+
+def test_the_choice_of_test_units_counts_where_predictions_of_both_are_there(stored: Mapping[str, RowScores]) -> None:
+    def errors(first: str, other: str, with_units: bool) -> list[float]:
+        lines = judge(stored[first], stored[other], "test", with_units)
+        return [line.comparison.error or 0.0 for line in lines]
+
+    plain, wide = errors("bad", "good", False), errors("bad", "good", True)
+    assert all(one < two for one, two in zip(plain, wide, strict=True))
+    assert errors("bad", "table", True) == pytest.approx(plain, abs=1e-3)  # a table has no predictions
+
+
+def test_two_single_runs_are_never_judged_and_get_a_hint_of_their_units(stored: Mapping[str, RowScores]) -> None:
+    for with_units in (True, False):
+        lines = judge(stored["once"], stored["once"], "test", with_units)
+        assert [line.p for line in lines] == [None, None]
+        assert all(("p 1.000" in line.reason) == with_units for line in lines)  # nothing to exchange: all are alike
+
+
+def test_flips_are_the_units_that_changed(stored: Mapping[str, RowScores]) -> None:
+    """By hand from the parquet files: a wrong answer is a mistake, as a mean over runs."""
+    mistakes = []
+    for model in ("good", "bad"):
+        found: dict[str, float] = {}
+        for record in stored[model].records_of("gad").values():
+            columns = read_predictions(record.path / "predictions.parquet", split="test")
+            for name, gold, predicted in zip(columns["id"], columns["gold"], columns["prediction"], strict=True):
+                found[name] = found.get(name, 0.0) + (gold != predicted) / 3
+        mistakes.append(found)
+    change = {name: mistakes[1][name] - mistakes[0][name] for name in mistakes[0]}
+    worse, better = comparison.flips(stored["good"], stored["bad"], "gad", "test")
+    assert dict(worse) == pytest.approx({name: value for name, value in change.items() if value >= 0.5})
+    assert dict(better) == pytest.approx({name: value for name, value in change.items() if value <= -0.5})
+    assert len(worse) > len(better)
+    assert [(-abs(value), name) for name, value in worse] == sorted((-abs(value), name) for name, value in worse)
+    back = comparison.flips(stored["bad"], stored["good"], "gad", "test")
+    assert dict(back[1]) == pytest.approx({name: -value for name, value in worse})
+    assert comparison.flips(stored["good"], stored["table"], "gad", "test") == ([], [])
+    assert comparison.flips(stored["good"], stored["bad"], "hoc", "test") == ([], [])

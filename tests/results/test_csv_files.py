@@ -1,0 +1,102 @@
+"""CSV files as people hand them in. Oracle: the lines of the file as an editor counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from blurb.analysis import ablation_tables
+from blurb.errors import DataError
+from blurb.leaderboard.html.ablations import read as read_ablations
+from blurb.results import csv_files, leaderboard_csv, published, results_csv
+from tests.results import invented
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def test_columns_and_lines_come_with_their_numbers(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", b'a,b\n1,2\n\n3,"x\ny"\r\n\n\n5,6\n')
+    columns, lines = csv_files.read(path)
+    assert columns == ("a", "b") == csv_files.columns(path)
+    # A cell of two lines ends in the second of them.
+    assert lines == [(2, {"a": "1", "b": "2"}), (5, {"a": "3", "b": "x\ny"}), (8, {"a": "5", "b": "6"})]
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_the_first_column(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", b"\xef\xbb\xbfa,b\n1,2\n")  # as spreadsheets write it
+    assert csv_files.columns(path) == csv_files.read(path)[0] == ("a", "b")
+
+
+def test_lines_that_are_too_short_or_too_long_say_so(tmp_path: Path) -> None:
+    _, lines = csv_files.read(written(tmp_path / "t.csv", b"a,b\n1\n1,2,3\n"))
+    assert lines == [(2, {"a": "1", "b": None}), (3, {"a": "1", "b": "2", None: ["3"]})]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n"])
+def test_a_file_of_nothing_has_no_columns(content: bytes, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", content)
+    assert csv_files.read(path) == ((), [])
+    assert csv_files.columns(path) == ()
+
+
+def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path) -> None:
+    for content, line in ((b"a\n1\n\n\xff\n", ":4: "), (b"a\n1\n\n" + b"x" * 200_000 + b"\n", ":4: ")):
+        path = written(tmp_path / "t.csv", content)
+        with pytest.raises(DataError) as caught:
+            csv_files.read(path)
+        assert str(caught.value).startswith(f"{path}{line}")
+    for missing in (tmp_path / "none.csv", tmp_path):
+        for read in (csv_files.read, csv_files.columns):
+            with pytest.raises(DataError) as caught:
+                read(missing)  # type: ignore[operator]
+            assert str(caught.value).startswith(f"{missing}: ")
+
+
+def _ablation(path: Path) -> object:
+    return read_ablations(path.parent)
+
+
+def _table(columns: tuple[str, ...], **cells: str) -> str:
+    return f"{','.join(columns)}\n{','.join(cells.get(column, '') for column in columns)}\n"
+
+
+@pytest.mark.parametrize("kind", ["results", "leaderboard", "external", "ablation"])
+def test_every_table_counts_empty_lines_as_an_editor_does(kind: str, tmp_path: Path) -> None:
+    """A line of one cell, behind two empty ones: it is the fifth of the file."""
+    path = tmp_path / f"{kind}.csv"
+    readers: dict[str, Callable[[Path], object]] = {
+        "results": results_csv.read_lines, "leaderboard": leaderboard_csv.read_lines, "external": published.read,
+        "ablation": _ablation,
+    }  # fmt: skip
+    row = invented.row("m", {"gad": [80.0]})
+    if kind == "results":
+        results_csv.write(path, [row])
+    elif kind == "leaderboard":
+        leaderboard_csv.write(path, [row])
+    elif kind == "external":
+        published.add(path, published.Printed("s", "v", "m", {"gad": 80.0}))
+    else:
+        path.write_text(_table(ablation_tables.COLUMNS, schema=str(ablation_tables.SCHEMA), task="gad"))
+    readers[kind](path)
+    head, line, *_ = path.read_text().splitlines()
+    path.write_text(f"{head}\n{line}\n\n\nx\n")
+    with pytest.raises(DataError) as caught:
+        readers[kind](path)
+    assert str(caught.value).startswith(f"{path}:5: ")
+
+
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+a", "-x", "@y", "\ta", "\ra", "-1.5", "-", "plain", "", "1e3", "it's", "-inf"]
+)
+def test_a_cell_that_a_spreadsheet_would_run_is_made_safe_and_comes_back(cell: str) -> None:
+    safe = csv_files.neutral(cell)
+    assert csv_files.original(safe) == cell
+    try:
+        float(safe)
+    except ValueError:
+        assert not safe.startswith(("=", "+", "-", "@", "\t", "\r"))

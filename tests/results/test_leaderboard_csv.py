@@ -1,0 +1,181 @@
+"""The wide table. Oracle: figures worked out by hand from the runs that were written, and the csv module."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import statistics
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blurb import tasks
+from blurb.errors import DataError
+from blurb.results import leaderboard_csv, published
+from blurb.results.references import of_file
+from blurb.results.row_scores import Origin, RowScores
+from blurb.results.schema import READ, SCHEMA
+from tests.results import invented, tampered
+from tests.results.tampered import edited
+
+NAMES = tuple(task.name for task in tasks.all() if task.row)
+WHOLE = {name: [50.0 + place, 52.0 + place, 51.5 + place] for place, name in enumerate(NAMES)}
+
+
+def written(path: Path, *rows: RowScores) -> list[dict[str, str]]:
+    leaderboard_csv.write(path, rows)
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A whole row of runs, one of two datasets, and numbers of a paper."""
+    path = tmp_path / "leaderboard.csv"
+    part = replace(invented.row("part", {"gad": [80.0], "ddi": [70.0, 71.0]}), weights="v" * 64)
+    other = published.Printed("us2026", "v1", "Theirs", {"gad": 81.5}, {"gad": 3}, 77.0).row
+    written(path, replace(invented.row("whole", WHOLE), weights="w" * 64), part, other)
+    return path
+
+
+def told(path: Path) -> str:
+    with pytest.raises(DataError) as caught:
+        of_file(path, alone=True)
+    assert str(caught.value).startswith(str(path))
+    return str(caught.value)
+
+
+def test_a_line_has_the_means_the_score_and_its_spread(path: Path) -> None:
+    """By hand: means over seeds, types, the mean of six; sd and error of a sum of independent parts."""
+    with path.open(newline="", encoding="utf-8") as file:
+        line, part, other = csv.DictReader(file)
+    means = {name: statistics.fmean(values) for name, values in WHOLE.items()}
+    assert {name: line[name] for name in NAMES} == {name: f"{mean:.2f}" for name, mean in means.items()}
+    groups = dict(
+        zip(tasks.TYPES, (NAMES[:5], NAMES[5:6], NAMES[6:9], NAMES[9:10], NAMES[10:11], NAMES[11:]), strict=True)
+    )
+    kinds = {kind: statistics.fmean(means[name] for name in group) for kind, group in groups.items()}
+    assert {kind: line[kind] for kind in kinds} == {kind: f"{mean:.2f}" for kind, mean in kinds.items()}
+    score = statistics.fmean(kinds.values())
+    parts = [(statistics.stdev(WHOLE[name]) / 6 / len(group)) ** 2 for group in groups.values() for name in group]
+    assert (line["score"], line["score_sd"]) == (f"{score:.2f}", f"{math.sqrt(sum(parts)):.2f}")
+    half = 1.96 * math.sqrt(sum(parts) / 3)
+    assert float(line["score_low"]) == pytest.approx(score - half, abs=0.01)
+    assert float(line["score_high"]) == pytest.approx(score + half, abs=0.01)
+    assert (line["seeds"], line["complete"], line["weights"]) == ("3", "yes", "w" * 12)
+    assert (part["seeds"], part["complete"], part["score"], part["relation"]) == ("ddi:2 gad:1", "no", "", "")
+    assert (part["gad"], part["ddi"]) == ("80.00", "70.50")
+    assert (other["source"], other["score"], other["gad"], other["seeds"]) == ("us2026 (v1)", "77.00", "81.50", "")
+    assert {other[column] for column in ("weights", "protocol", "precision", "learner", "score_sd")} == {""}
+
+
+def test_what_was_written_is_read_back_without_its_runs(path: Path) -> None:
+    whole, part, other = of_file(path, alone=True)
+    assert {row.origin for row in (whole, part, other)} == {Origin.LEADERBOARD}
+    assert whole.means() == pytest.approx({name: statistics.fmean(values) for name, values in WHOLE.items()}, abs=0.005)
+    assert (whole.means("dev"), whole.run_counts, whole.spread) == ({}, [], None)
+    assert whole.identity == replace(invented.row("whole"), weights="w" * 64).identity
+    assert part.means() == {"gad": 80.0, "ddi": 70.5}
+    assert (other.model, other.source) == ("Theirs", "us2026 (v1)")
+
+
+def test_one_seed_has_no_spread(tmp_path: Path) -> None:
+    (line,) = written(tmp_path / "leaderboard.csv", invented.row("m", {name: [70.0] for name in NAMES}))
+    assert (line["score"], line["seeds"]) == ("70.00", "1")
+    assert [line[column] for column in ("score_sd", "score_low", "score_high")] == ["", "", ""]
+
+
+def test_a_table_of_a_newer_version_is_refused_with_both_versions(path: Path) -> None:
+    newer = str(SCHEMA + 1)
+    path.write_text(path.read_text().replace(f"\n{SCHEMA},", f"\n{newer},"))
+    text = told(path)
+    assert {newer, str(SCHEMA)} <= set(re.findall(r"\d+", text.removeprefix(str(path))))
+    assert all(version in text for version in READ)
+
+
+@pytest.mark.parametrize("column", leaderboard_csv.COLUMNS)
+def test_a_missing_column_is_named(column: str, path: Path) -> None:
+    head, rest = path.read_text().split("\n", 1)
+    path.write_text(",".join("other" if name == column else name for name in head.split(",")) + "\n" + rest)
+    assert column in told(path)
+
+
+@pytest.mark.parametrize("column", leaderboard_csv.NUMBERS)
+def test_what_is_no_number_is_told_with_its_line_and_column(column: str, path: Path) -> None:
+    for text in ("x", "nan", "inf", "8o.1"):
+        edited(path, 3, **{column: text})
+        assert re.search(rf"^{re.escape(str(path))}:3: {column}\b", told(path))
+
+
+@pytest.mark.parametrize("change", ["a cell too few", "a cell too many", "twice", "no lines", "another version"])
+def test_damage_is_told(change: str, path: Path) -> None:
+    content = path.read_text().splitlines()
+    if change == "a cell too few":
+        content[2] = content[2].rpartition(",")[0]
+    elif change == "a cell too many":
+        content[2] += ",x"
+    elif change == "twice":
+        content.insert(2, content[1])
+    elif change == "no lines":
+        content = content[:1]
+    else:
+        content[2] = content[2].replace(f"{SCHEMA},", "4,", 1)
+    path.write_text("\n".join(content) + "\n")
+    assert told(path).startswith(str(path) if change == "no lines" else f"{path}:3: ")
+
+
+def test_rows_of_one_model_are_two_where_anything_that_makes_a_row_differs(tmp_path: Path) -> None:
+    one = replace(invented.row("m", {"gad": [80.0]}), weights="w" * 64, tokenizer="t" * 64, recipe="1")
+    made = one.configuration
+    others = [
+        replace(one, model="n"), replace(one, weights="v" * 64), replace(one, tokenizer="u" * 64),
+        replace(one, learner="probe"), replace(one, recipe="2"),
+        *(replace(one, configuration=replace(made, **change)) for change in (  # type: ignore[arg-type]
+            {"suite": "demo"}, {"protocol": "standard"}, {"protocol_hash": "1" * 64}, {"precision": "bf16"},
+            {"overrides": {"lr": 0.1}},
+        )),
+    ]  # fmt: skip
+    path = tmp_path / "leaderboard.csv"
+    written(path, one, *others)
+    names = [row.name for row in of_file(path, alone=True)]
+    assert len(names) == len(others) + 1
+    written(path, one, *others, one)
+    assert told(path).startswith(f"{path}:{len(others) + 3}: ")
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"head": "crf", "lr": "0.1"},
+        {"head": "bilstm,layers=2", "lr": "0.1"},
+        {"head": "bilstm, size=2", "lr": "0.1"},  # `size` sorts behind `lr`
+        {"head": "bilstm, layers = 2", "lr": "0.1"},
+        {"head": "bilstm , layers= 2 ,size =3", "pooling": "mean"},
+        {"head": "my head.py:Head"},
+        {},
+    ],
+)
+def test_what_was_overridden_comes_back_as_it_was_typed(overrides: dict[str, str], tmp_path: Path) -> None:
+    """Else a row would be another one after it was read and written again."""
+    configuration = replace(invented.CONFIGURATION, overrides=overrides)
+    row = replace(invented.row("m", {"gad": [80.0]}), configuration=configuration)
+    path = tmp_path / "leaderboard.csv"
+    written(path, row)
+    (read,) = of_file(path, alone=True)
+    assert read.configuration.overrides == overrides
+    assert read.identity == row.identity
+
+
+def test_whatever_comes_back_is_read_or_told(path: Path) -> None:
+    """Three hundred tables with changed cells: rows, or a DataError that names the file."""
+    refused = []
+    for text in tampered.tables(path.read_text(), 300):
+        path.write_text(text, encoding="utf-8")
+        try:
+            assert all(row.score is None or math.isfinite(row.score) for row in of_file(path, alone=True))
+        except DataError as error:
+            refused.append(str(error))
+    assert {text.startswith(str(path)) for text in refused} == {True}
+    assert 100 < len(refused) < 300

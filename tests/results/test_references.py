@@ -1,0 +1,171 @@
+"""The row that somebody names. Oracle: the store itself, read without a reference, and the files beside it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blurb.errors import BlurbError, DataError, UnknownName
+from blurb.results import from_store, published, tables
+from blurb.results.references import of_file, resolve
+from blurb.results.row_scores import Origin, RowScores
+from blurb.runs import rows
+from blurb.runs.store import Store
+from tests.runs import fakes
+
+
+def fill(store: Store, model: str, *configurations: object, score: float = 0.5) -> None:
+    """A row a configuration, of two seeds on GAD."""
+    trials = [fakes.trial(seed=seed, weights=f"{model[:1]:w<64}") for seed in (1, 2)]
+    for each in trials:
+        fakes.finish(store, model, each, score)
+    for configuration in configurations or (fakes.CONFIGURATION,):
+        rows.write(store, fakes.row(model, *trials, configuration=configuration))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`runs` with a and org/b, of which b has two rows; `other` with c; tables of both; a paper's number."""
+    folder = tmp_path_factory.mktemp("references")
+    store = Store(folder / "runs")
+    fill(store, "a")
+    fill(store, "org/b", fakes.CONFIGURATION, replace(fakes.CONFIGURATION, precision="bf16"))
+    fill(Store(folder / "other"), "c", score=0.75)
+    published.add(folder / "external.csv", published.Printed("us2026", "v1", "Theirs", {"gad": 81.5}))
+    tables.rebuild(store, folder / "leaderboard.csv")
+    (folder / "alone").mkdir()
+    shutil.copy(folder / "leaderboard.csv", folder / "alone" / "leaderboard.csv")
+    (folder / "empty").mkdir()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _here(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(made)
+
+
+def named(reference: str) -> RowScores:
+    return resolve(reference, Path("runs"))
+
+
+def refused(reference: str) -> BlurbError:
+    with pytest.raises(BlurbError) as caught:
+        named(reference)
+    return caught.value
+
+
+def test_a_row_of_the_store_by_its_model_or_its_whole_name() -> None:
+    stored = from_store.read(Store(Path("runs")))
+    assert len({row.name for row in stored}) == 3
+    for row in stored:
+        assert named(row.name) == row
+    assert named("a") == next(row for row in stored if row.model == "a")
+    text = str(refused("org/b"))
+    assert all(f"'{row.name}'" in text for row in stored if row.model == "org/b")
+    assert "'a " not in text
+
+
+def test_a_row_of_another_store_by_its_folder(made: Path) -> None:
+    (other,) = from_store.read(Store(Path("other")))
+    for reference in ("other", "other/", "./other", f"{made}/other", "other:c", f"other:{other.name}"):
+        row = named(reference)
+        assert (row.identity, row.means(), row.run_counts) == (other.identity, other.means(), [2])
+    assert named("runs:a").model == "a"
+    text = str(refused("runs"))  # several
+    assert all(f"'{row.name}'" in text for row in from_store.read(Store(Path("runs"))))
+    assert isinstance(refused("other:d"), UnknownName)
+
+
+@pytest.mark.parametrize("name", ["results.csv", "leaderboard.csv"])
+def test_a_row_of_a_table_has_its_runs(name: str) -> None:
+    row = named(f"{name}:a")
+    assert (row.origin, row.run_counts, row.means()) == (Origin.RESULTS, [2], {"gad": 50.0})
+    assert row.identity == named("a").identity
+    assert "'org/b quick lr=0.001 bf16'" in str(refused(name))
+
+
+def test_a_leaderboard_alone_has_means_and_no_runs() -> None:
+    row = named("alone/leaderboard.csv:a")
+    assert (row.origin, row.run_counts, row.means()) == (Origin.LEADERBOARD, [], {"gad": 50.0})
+    assert [one.run_counts for one in of_file(Path("leaderboard.csv"), alone=True)] == [[]] * 4
+
+
+def test_numbers_of_others_in_a_leaderboard_are_rows_without_runs() -> None:
+    for reference in ("leaderboard.csv:Theirs", "alone/leaderboard.csv:Theirs"):
+        row = named(reference)
+        assert (row.source, row.means(), row.run_counts) == ("us2026 (v1)", {"gad": 81.5}, [])
+    assert [row.model for row in of_file(Path("leaderboard.csv"))] == ["a", "org/b", "org/b", "Theirs"]
+
+
+def test_runs_beside_a_leaderboard_that_are_not_all_of_it_are_not_its_own(tmp_path: Path) -> None:
+    shutil.copy("leaderboard.csv", tmp_path / "leaderboard.csv")
+    head, *lines = Path("results.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "results.csv").write_text("".join([head, *(line for line in lines if ",a," not in line)]))
+    assert [row.run_counts for row in of_file(tmp_path / "leaderboard.csv")] == [[]] * 4
+
+
+def test_a_published_row_by_its_model_and_source() -> None:
+    row = named("published:PubMedBERT (gu2021)")
+    assert row in published.shipped()
+    assert (row.model, row.source) == ("PubMedBERT", "gu2021")
+    assert named("published:BioLinkBERT-base").source == "linkbert2022"
+    text = str(refused("published:PubMedBERT"))  # two papers print it
+    assert "(gu2021)" in text
+    assert "(linkbert2022)" in text
+    assert "'PubMedBERT'" in str(refused("published:PubMedBRT"))
+
+
+def test_what_is_not_there_is_told_with_what_is_near() -> None:
+    assert "'a'" in str(refused("aa"))
+    for reference in ("none.csv", "none.csv:a", "none/", "nowhere/runs/"):
+        assert isinstance(refused(reference), DataError)
+        assert reference.rstrip("/") in str(refused(reference))
+    assert "empty" in str(refused("empty"))
+    assert isinstance(refused("external.csv"), DataError)  # a table of another kind
+
+
+def test_a_model_with_the_name_of_a_file_or_folder_here_is_the_one_of_the_store(made: Path, tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    for model in ("other", "results.csv", "other:c"):
+        fill(store, model)
+    for model in ("other", "results.csv", "other:c"):
+        assert resolve(model, store.root).model == model
+
+
+def test_a_checkpoint_may_lie_where_its_row_is_asked_for(made: Path, tmp_path: Path) -> None:
+    (made / "a").mkdir()
+    (made / "a" / "config.json").write_text("{}")
+    assert named("a").model == "a"
+    shutil.rmtree(made / "a")
+
+
+def test_a_path_may_have_colons(tmp_path: Path) -> None:
+    folder = tmp_path / "at 10:30"
+    shutil.copytree("other", folder)
+    for reference in (str(folder), f"{folder}:c"):
+        assert named(reference).model == "c"
+
+
+def test_damage_is_told_and_the_row_is_read_without_it(tmp_path: Path) -> None:
+    shutil.copytree("runs", tmp_path / "runs")
+    path = next((tmp_path / "runs" / "a" / "gad").glob("*/predictions.parquet"))
+    path.write_bytes(b"cut")
+    told: list[str] = []
+    assert resolve("a", tmp_path / "runs", told.append).run_counts == [1]
+    assert len(told) == 1
+    assert str(path.parent) in told[0]
+
+
+def test_a_name_that_no_file_can_have_is_that_of_a_row(tmp_path: Path) -> None:
+    """The name of a row with long overrides has more letters than a file's may have."""
+    store = Store(tmp_path / "runs")
+    long = replace(fakes.CONFIGURATION, overrides={"head": "my_head.py:Head," + "x" * 300})
+    fill(store, "m", fakes.CONFIGURATION, long)
+    (row,) = (one for one in from_store.read(store) if "x" * 300 in one.name)
+    assert resolve(row.name, store.root) == row
+    for reference in (f"{row.name}y", "z" * 5_000, f"{store.root}:{row.name}y"):
+        with pytest.raises(UnknownName):
+            resolve(reference, store.root)
