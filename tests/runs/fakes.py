@@ -50,7 +50,7 @@ def write(
         write_json(aside / "spec.json", planned.content)
         write_predictions(aside / "predictions.parquet", columns)
         write_json(aside / "metrics.json", figures)
-        write_json(aside / "provenance.json", worker._provenance(job, content, seconds, facts))
+        write_json(aside / "provenance.json", worker._provenance(job, content, seconds, facts).content)
         worker._write_history(aside / "history.csv", HISTORY)
         (aside / "log.txt").write_text(f"trial {planned.hash}\n")
     return job.path

@@ -275,7 +275,7 @@ def test_a_split_without_units_is_refused_by_the_name_of_what_made_none(suite: P
 
     content = data.load(tasks.get("gad"), suite)
     with pytest.raises(DataError, match=r"test_worker\..*Nothing.* gad, dev"):
-        worker.units_of(Nothing(content.task), content, "dev")
+        worker.units_of(Nothing(content.task, formulations.bind(content.task).settings), content, "dev")
     units, key = worker.units_of(formulations.bind(content.task), content, "dev")
     assert [unit["id"] for unit in units] == list(gad(suite, "dev"))
     assert content.hash in key
@@ -298,4 +298,4 @@ def test_a_trial_names_its_folder_by_model_task_and_hash(job: Callable[..., Job]
     one = job(odd)
     assert execute(one).status == "done"
     assert one.path.relative_to(tmp_path / "runs").parts[1:] == ("gad", one.trial.hash)
-    assert Store(tmp_path / "runs").read(one.path).provenance["model"] == "org/model:x"
+    assert Store(tmp_path / "runs").read(one.path).provenance.model == "org/model:x"
