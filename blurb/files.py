@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one, and a full disk or a kill leaves nothing; and file hashes."""
+"""Atomic writing of files, and file hashes."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import contextlib
 import glob
 import hashlib
 import os
+import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from blurb.errors import DataError
 
 FORGOTTEN = 3600
-"""Seconds after which a file aside is taken for one that a killed process left."""
+"""Age in seconds from which a temporary file is assumed to be left from a killed process."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Aside and renamed, in a folder that is made if need be.
+    """Writes a file atomically: readers never see a part of it. Creates its folder if necessary.
 
-    :raises DataError: about the file asked for, if it cannot be written; then nothing is left
+    :raises DataError: if it cannot be written; then nothing is left behind
     """
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -37,6 +39,35 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         with contextlib.suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path to write a file to, which then replaces `path`; removed after an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield aside
+        aside.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder to fill, which is then renamed to `path` unless another process was faster."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        yield aside
+        try:
+            aside.rename(path)
+        except OSError:
+            if not path.is_dir():
+                raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def file_hash(path: Path) -> str:
