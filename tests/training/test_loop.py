@@ -366,7 +366,7 @@ def test_devices_and_precisions_that_are_not_there_are_refused() -> None:
             choose_device(device)
     with pytest.raises(SettingsError, match="fp16 needs a GPU"):
         choose_precision("fp16", cpu)
-    with pytest.raises(SettingsError, match="not 'int8'"):
+    with pytest.raises(SettingsError, match="got 'int8'"):
         choose_precision("int8", cpu)
 
 
