@@ -4,9 +4,9 @@
 
 A world is a test set of yes or no answers, scored by accuracy around 80. Most answers are alike in all runs of an
 encoder, the rest are the run's own, around a level of its own that varies with `run sd` points. False alarms: two sets
-of runs of one encoder, the share of worlds with p below 0.05; `units` randomises the test units alone, between one run
-of each, which is what papers often do. Power: the share that finds a true drop. Coverage: the share of 95 % intervals
-that hold the truth. `paired` is the time of 10,000 paired resamples.
+of runs of one encoder, the share of worlds with p below 0.05; `test examples alone` randomises these between one run
+of each, as papers often do. Power: the share that finds a true drop. Coverage: the share of 95 % intervals that contain
+the truth. `paired` is the time of 10,000 paired resamples.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=2_000)
     worlds = parser.parse_args().worlds
     random = np.random.default_rng(1)
-    print("| runs | run sd | false alarms: check | compare | test units alone | coverage | power: 1 point | 2 | 5 |")
+    print("| runs | run sd | false alarms: check | compare | test examples alone | coverage | power: 1 point | 2 | 5 |")
     print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for runs in (3, 5, 10):
         for run_sd in (0, 1, 2, 3):

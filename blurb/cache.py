@@ -1,4 +1,4 @@
-"""Where blurb keeps what it can make again: tokenised data, the demo suite, encoders made on the spot."""
+"""The cache folder, with files that blurb can recreate: tokenised data, vectors, the demo suite, scratch encoders."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ KINDS = {
     "features": "tokenised data",
     "vectors": "vectors of frozen encoders",
     "demo": "the synthetic suite",
-    "scratch": "encoders built on the spot",
-    "rates": "how fast encoders are on this machine",
-    "downloads": "releases that were fetched",
+    "scratch": "scratch encoders",
+    "rates": "measured speed of encoders on this machine",
+    "downloads": "downloaded releases",
 }
-"""Folders below `home()` and what they hold; all of it can be made or fetched again."""
+"""Folders below `home()` and their contents, all of which can be recreated or downloaded again."""
 
 
 def home() -> Path:
-    """`$BLURB_HOME`, else the user's cache folder."""
+    """The cache folder: `$BLURB_HOME`, or by default the user's cache folder."""
     import platformdirs
 
     return Path(os.environ.get("BLURB_HOME") or platformdirs.user_cache_dir("blurb-bench", appauthor=False))
@@ -28,9 +28,9 @@ def home() -> Path:
 
 @dataclass(frozen=True)
 class Usage:
-    """What one kind of the cache takes.
+    """The size of one kind of cache.
 
-    :param entries: files and folders directly below the folder of the kind
+    :param entries: number of files and folders directly in its folder
     :param size: bytes of all files
     """
 
@@ -40,16 +40,15 @@ class Usage:
 
 
 def usage() -> list[Usage]:
-    """Every kind with its entries and bytes; what another process removes meanwhile counts as gone."""
+    """The entries and bytes of every kind; files that another process removes meanwhile are ignored."""
     return [Usage(kind, len(list(_entries(kind))), sum(map(_size, _entries(kind)))) for kind in KINDS]
 
 
 def clear(kind: str) -> int:
-    """Removes all entries of a kind; returns the bytes that were freed.
+    """Removes all entries of a kind; returns the number of freed bytes.
 
-    Entry by entry, each renamed first: a process that looks for one finds it whole or not at all, and the folder stays
-    for those that write. A run that is reading its demo data or its scratch encoder at that moment fails; features are
-    read at once and safe.
+    Each entry is renamed first, so that other processes see it complete or not at all; the folder itself stays. A run
+    that is reading its demo data or its scratch encoder at that moment fails; reading features is safe.
     """
     freed = 0
     for entry in list(_entries(kind)):

@@ -1,4 +1,4 @@
-"""Errors that a user is meant to read: what happened, where, and what to do next."""
+"""Errors with messages for users: what happened, where, and what to do next."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class UnknownName(BlurbError, KeyError):
 
 
 class DataError(BlurbError):
-    """A data file that is missing or is not what its format says."""
+    """A data file that is missing or invalid."""
 
     def __init__(self, message: str, path: Path | None = None, line: int | None = None) -> None:
         where = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
@@ -36,28 +36,28 @@ class DataError(BlurbError):
 
 
 class ModelError(BlurbError):
-    """A model reference that cannot be turned into an encoder with its tokenizer."""
+    """A model reference that does not lead to a valid encoder and tokenizer."""
 
 
 class SettingsError(BlurbError):
-    """A protocol file or an override that makes no sense, or a combination that cannot work."""
+    """An invalid protocol file, option or combination of settings."""
 
 
 class TrainingError(BlurbError):
-    """Training that went wrong (a loss that is not a number, memory that does not suffice)."""
+    """Training that failed (the loss is not finite, out of memory)."""
 
 
 class StoreError(BlurbError):
-    """Results on disk that are damaged or were written in another schema version."""
+    """Results on disk that are damaged or have another schema version."""
 
 
 class DamageWarning(UserWarning):
-    """Something in a store is damaged and was left out; the rest is there. The command line exits with 1 or 2 then."""
+    """A damaged part of a store was left out. The command line then exits with 1 or 2."""
 
 
 Tell = Callable[[str], None]
 
 
 def tell_damage(text: str) -> None:
-    """Warns of damage: what, where, and what to do."""
+    """Warns about damage: what, where, and what to do."""
     warnings.warn(DamageWarning(text), stacklevel=2)

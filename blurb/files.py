@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one, and a full disk or a kill leaves nothing; and file hashes."""
+"""Atomic writing of files, and file hashes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ import glob
 import hashlib
 import json
 import os
+import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from blurb.errors import DataError, StoreError
 
 FORGOTTEN = 3600
-"""Seconds after which a file aside is taken for one that a killed process left."""
+"""Age in seconds from which a temporary file is assumed to be left from a killed process."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Aside and renamed, in a folder that is made if need be.
+    """Writes a file atomically: readers never see a part of it. Creates its folder if necessary.
 
-    :raises DataError: about the file asked for, if it cannot be written; then nothing is left
+    :raises DataError: if it cannot be written; then nothing is left behind
     """
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -42,19 +44,48 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, content: object) -> None:
-    """JSON, aside and renamed."""
+    """Writes a JSON file atomically."""
     write_whole(path, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object; StoreError if it cannot be read."""
+    """Reads a JSON object; StoreError if that fails."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end
         raise StoreError(f"{path} cannot be read: {error}.") from error
     if not isinstance(content, dict):
-        raise StoreError(f"{path} does not hold a JSON object.")
+        raise StoreError(f"{path} does not contain a JSON object.")
     return content
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path to write a file to, which then replaces `path`; removed after an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield aside
+        aside.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder to fill, which is then renamed to `path` unless another process was faster."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        yield aside
+        try:
+            aside.rename(path)
+        except OSError:
+            if not path.is_dir():
+                raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def file_hash(path: Path) -> str:

@@ -1,7 +1,7 @@
-"""A registry of named plug-ins: one file in a package is one entry, and entry points add more.
+"""A registry of named plug-ins: each module in a package is one entry, and entry points add more.
 
-Nothing is imported before it is asked for, and there is no list to edit: the file name is the name (`bc5_chem.py` is
-`bc5-chem`; names starting with `_` and sub-packages are helpers). Two plug-ins of one name are an error.
+Nothing is imported before it is needed, and there is no list to edit: the file name is the name (`bc5_chem.py` is
+`bc5-chem`; names starting with `_` and sub-packages are helpers). Two plug-ins with the same name are an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a plug-in is: `module:attribute`, and who brought it."""
+    """The location of a plug-in, `module:attribute`, and its distribution."""
 
     name: str
     target: str
@@ -35,9 +35,9 @@ class Entry:
 
 
 def load_object(target: str, kind: str) -> Any:
-    """The object that `package.module:Object` names; SettingsError if it cannot be imported.
+    """Imports the object `package.module:Object`; SettingsError if that fails.
 
-    :param kind: what it is, for the message
+    :param kind: kind of object, for the message
     """
     module_name, _, attribute = target.partition(":")
     try:
@@ -45,18 +45,18 @@ def load_object(target: str, kind: str) -> Any:
     except (ImportError, AttributeError, ValueError, TypeError) as error:  # the last two: `:x`, `.x:y`
         hint = ""
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in module_name:
-            hint = f" If it is not installed, name its file: ./{module_name.replace('.', '/')}.py:{attribute}"
-        raise SettingsError(f"The {kind} '{target}' cannot be imported: {error}.{hint}") from error
+            hint = f" If it is not installed, use its file: ./{module_name.replace('.', '/')}.py:{attribute}"
+        raise SettingsError(f"Cannot import the {kind} '{target}': {error}.{hint}") from error
 
 
 class Registry(Generic[T]):
-    """Lazy entries of one kind.
+    """Lazily loaded entries of one kind.
 
-    :param kind: what an entry is called in messages ("task", "head")
+    :param kind: word for an entry in messages ("task", "head")
     :param package: package whose modules are the built-in entries
     :param attribute: the name that each of those modules defines
-    :param group: entry-point group of the plug-ins of other distributions
-    :param separator: what stands in names for the `_` of file names
+    :param group: entry-point group for plug-ins of other distributions
+    :param separator: replaces the `_` of file names in names
     """
 
     def __init__(self, kind: str, package: str, attribute: str, group: str, separator: str = "-") -> None:
@@ -66,17 +66,17 @@ class Registry(Generic[T]):
         self.group = group
         self.separator = separator
         self.files: dict[str, Path] = {}
-        """Plug-ins that were given as files: `name.py:Object` -> where the file is."""
+        """Plug-ins loaded from files: `name.py:Object` -> path of the file."""
 
     @cached_property
     def entries(self) -> dict[str, Entry]:
-        """All entries by name; raises SettingsError if two of them share one."""
+        """All entries by name; raises SettingsError if two have the same name."""
         found: dict[str, Entry] = {}
         for entry in self._discover():
             if entry.name in found:
                 first = found[entry.name]
                 raise SettingsError(
-                    f"Two {self.kind}s are called '{entry.name}': {first.target} (from {first.source}) and "
+                    f"Two {self.kind}s have the name '{entry.name}': {first.target} (from {first.source}) and "
                     f"{entry.target} (from {entry.source}). Rename or uninstall one of them."
                 )
             found[entry.name] = entry
@@ -96,9 +96,9 @@ class Registry(Generic[T]):
         return sorted(self.entries)
 
     def get(self, name: str) -> T:
-        """The entry called `name`, or the object of `package.module:Object` or of a file, `folder/file.py:Object`.
+        """The entry with that name, or the object `package.module:Object` or `folder/file.py:Object`.
 
-        Raises UnknownName, with the closest name, if there is none.
+        Raises UnknownName, with the closest name, if it does not exist.
         """
         if _is_file(name):
             return self._load_file(name)
@@ -109,19 +109,19 @@ class Registry(Generic[T]):
         return self._load(self.entries[name].target)
 
     def short(self, name: str) -> str:
-        """The name that trials know a plug-in by: of one from a file without the folders, which are this machine's."""
+        """The name of a plug-in in trials; without folders if it is from a file, as they are specific to a machine."""
         if not _is_file(name):
             return name
         path, attribute = self._split(name)
         short = f"{path.name}:{attribute}"
         if self.files.setdefault(short, path) != path:
             raise SettingsError(
-                f"Two {self.kind}s are called '{short}': {self.files[short]} and {path}. Rename one of the files."
+                f"Two {self.kind}s have the name '{short}': {self.files[short]} and {path}. Rename one of the files."
             )
         return short
 
     def is_plugin(self, name: str) -> bool:
-        """Whether an entry is not one of blurb's own."""
+        """Whether an entry is not built in."""
         return ":" in name or self.entries[name].source != "blurb"
 
     def _split(self, name: str) -> tuple[Path, str]:
@@ -132,16 +132,16 @@ class Registry(Generic[T]):
         return cast(T, load_object(target, self.kind))
 
     def _load_file(self, name: str) -> T:
-        """The object of a file, which is run once a process; the folder it is in is not put on the path."""
+        """The object of a file, which runs once per process; its folder is not added to the path."""
         path, attribute = self._split(name)
         if not path.is_file():
-            raise SettingsError(f"The {self.kind} '{name}' cannot be loaded: there is no file {path}.")
+            raise SettingsError(f"Cannot load the {self.kind} '{name}': the file {path} does not exist.")
         module_name = f"blurb_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
         module = sys.modules.get(module_name)
         if module is None:
             spec = importlib.util.spec_from_file_location(module_name, path)
             if spec is None or spec.loader is None:
-                raise SettingsError(f"The {self.kind} '{name}' cannot be loaded: {path} is no Python file.")
+                raise SettingsError(f"Cannot load the {self.kind} '{name}': {path} is not a Python file.")
             module = importlib.util.module_from_spec(spec)
             sys.modules[module_name] = module  # before it is run: data classes look their module up
             try:
@@ -150,11 +150,11 @@ class Registry(Generic[T]):
                 del sys.modules[module_name]
                 raise SettingsError(f"{_place(error, path)}: {type(error).__name__}: {error}") from error
         if not hasattr(module, attribute):
-            raise SettingsError(f"The {self.kind} '{name}' cannot be loaded: {path} defines no {attribute}.")
+            raise SettingsError(f"Cannot load the {self.kind} '{name}': {path} does not define {attribute}.")
         return cast(T, getattr(module, attribute))
 
     def origin(self, name: str) -> str:
-        """File (and line, for a class or function) in which an entry is written."""
+        """The file (and line, for a class or function) that defines an entry."""
         value: Any = self.get(name)
         if inspect.isclass(value) or inspect.isfunction(value):
             return f"{inspect.getsourcefile(value)}:{inspect.getsourcelines(value)[1]}"
@@ -168,7 +168,7 @@ def _is_file(name: str) -> bool:
 
 
 def _place(error: Exception, path: Path) -> str:
-    """File and line of an error in a plug-in's file; of a mistake in its syntax, or where it was raised."""
+    """File and line of an error in a plug-in's file: of the syntax error, or where it was raised."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]

@@ -1,4 +1,4 @@
-"""How a difference, a p-value and a number of things are written, the same wherever people read them."""
+"""Uniform formatting of differences, p-values, counts and labels."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 
 def distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str]:
-    """Labels of which those that are alike get what tells them apart, one thing after the other.
+    """Makes equal labels distinct by adding extras, one after the other.
 
-    :param extras: for each label the same number of texts, in the order in which they are added; "" adds nothing
+    :param extras: for each label the same number of texts, in the order of addition; "" adds nothing
 
     >>> distinct(["m", "m", "n"], [("bf16", "1"), ("bf16", "2"), ("bf16", "3")])
     ['m 1', 'm 2', 'n']
@@ -26,7 +26,7 @@ def distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """A difference; one that is nothing in print has no sign.
+    """A difference with its sign; without sign if it rounds to 0.
 
     >>> signed(0.5), signed(-0.004), signed(-0.006)
     ('+0.50', '0.00', '-0.01')
@@ -36,14 +36,14 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def probability(p: float | None) -> str:
-    """A p-value; nothing where there is none."""
+    """A p-value; "" for None."""
     return "" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
 def plural(count: int, name: str) -> str:
-    """A number of things.
+    """A number with a noun in singular or plural.
 
-    >>> plural(1, "unit"), plural(2_000, "unit")
-    ('1 unit', '2,000 units')
+    >>> plural(1, "trial"), plural(2_000, "trial")
+    ('1 trial', '2,000 trials')
     """
     return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"

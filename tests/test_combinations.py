@@ -141,7 +141,7 @@ def test_the_rest_is_refused_with_a_reason_and_what_is_nothing_to_a_task_changes
     for combination in everything():
         part = concerns(task, combination)
         if part is None:
-            with pytest.raises(SettingsError, match=r"Possible|does not serve"):
+            with pytest.raises(SettingsError, match=r"Possible|does not support"):
                 planned(task, combination)
         else:
             assert trials.setdefault(planned(task, combination).trial.hash, part) == part

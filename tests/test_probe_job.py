@@ -77,11 +77,11 @@ def test_the_demo_has_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_it_refuses_comes_before_anything_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for arguments, message in (
-        (["--seeds", "3"], "3 seeds would be one number 3 times"),
-        (["--set", "lr=1e-4"], "lr does not concern a probe"),
-        (["--pooling", "mean"], "pooling does not concern a probe"),
-        (["--head", "bilstm"], "its head is linear or crf"),
-        (["--head", "crf"], "'crf' (--head) does not serve chemprot"),
+        (["--seeds", "3"], "3 seeds would give the same number 3 times"),
+        (["--set", "lr=1e-4"], "lr does not apply to a probe"),
+        (["--pooling", "mean"], "pooling does not apply to a probe"),
+        (["--head", "bilstm"], "the head must be linear or crf"),
+        (["--head", "crf"], "'crf' (--head) does not support chemprot"),
     ):
         result = blurb(*arguments)
         assert result.exit_code != 0

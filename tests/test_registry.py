@@ -60,7 +60,7 @@ def test_module_and_attribute_can_be_named_directly(plugins: Path) -> None:
 
 @pytest.mark.parametrize("name", ["no_such_module:X", "toys.kite:NO_SUCH", "broken"])
 def test_what_cannot_be_imported_is_an_error_that_names_it(plugins: Path, name: str) -> None:
-    with pytest.raises(SettingsError, match=r"toy '.*' cannot be imported"):
+    with pytest.raises(SettingsError, match=r"Cannot import the toy '.*'"):
         _toys().get(name)
 
 

@@ -17,11 +17,11 @@ READERS: dict[str, Callable[[str], Any]] = {
     "task file": tasks.get, "protocol": protocol.load, "rules": lambda name: rules.load(Path(name)),
 }  # fmt: skip
 BAD = {
-    "digits": (b"seeds = " + b"9" * 5_000, "not usable as TOML"),
+    "digits": (b"seeds = " + b"9" * 5_000, "invalid TOML"),
     "brackets": (b"seeds = " + b"[" * 100_000, "nested too deeply"),
     "no TOML": (b"a = 1\nb =\n", "line 2"),
-    "no UTF-8": (b"a = 1\nb = '\xff'\n", ":2: not UTF-8"),
-    "too large": (b"#" * (toml.MOST + 1), "larger than"),
+    "no UTF-8": (b"a = 1\nb = '\xff'\n", ":2: this line is not valid UTF-8"),
+    "too large": (b"#" * (toml.MOST + 1), "too large"),
 }
 
 
@@ -40,10 +40,13 @@ def test_what_is_no_toml_is_told(reader: str, case: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("reader", READERS)
 def test_no_file_and_a_folder_are_told(reader: str, tmp_path: Path) -> None:
-    for path, message in ((tmp_path / "none.toml", "there is no such|does not exist"), (tmp_path / "a.toml", "")):
+    for path, message in (
+        (tmp_path / "none.toml", "no such file|there is no such|does not exist"),
+        (tmp_path / "a.toml", ""),
+    ):
         if not message:
             path.mkdir()
-        with pytest.raises(SettingsError, match=message or "cannot be read|does not exist") as caught:
+        with pytest.raises(SettingsError, match=message or "cannot read|does not exist") as caught:
             READERS[reader](str(path))
         assert "Errno" not in str(caught.value)
 
@@ -58,7 +61,7 @@ def test_a_number_of_hundreds_of_digits_is_no_float(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     for reader, text in (("rules", "max_drop = "), ("protocol", "[all]\nlr = ")):
         path.write_text(text + "9" * 400)
-        with pytest.raises(SettingsError, match="must be a number, not 999"):
+        with pytest.raises(SettingsError, match="must be a number \\(got 999"):
             READERS[reader](str(path))
 
 

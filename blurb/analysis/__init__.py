@@ -1,1 +1,1 @@
-"""Studies on finished runs: kinds of mistakes, ablations."""
+"""Analyses of finished runs: kinds of mistakes, ablations."""

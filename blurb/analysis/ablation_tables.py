@@ -1,4 +1,4 @@
-"""`<axis>.csv` and `<axis>.md` of an ablation: our numbers beside the published ones (docs/ablations.md)."""
+"""`<axis>.csv` and `<axis>.md` of an ablation, with our numbers and the published ones (docs/ablations.md)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = ("schema", "axis", "model", "weights", "protocol", "overrides", "preci
 def lines(grid: Grid, results: Sequence[RowScores | None], datasets: Sequence[str]) -> list[dict[str, str]]:
     """A line per cell and dataset, in the order of the grid.
 
-    :param results: what the store has of each cell, None for nothing
+    :param results: the row of each cell in the store, None if missing
     """
     found = []
     for index, (cell, result) in enumerate(zip(grid.cells, results, strict=True)):
@@ -58,7 +58,7 @@ def lines(grid: Grid, results: Sequence[RowScores | None], datasets: Sequence[st
 
 
 def write(grid: Grid, found: list[dict[str, str]], folder: Path, caption: str) -> tuple[Path, Path]:
-    """Writes both files of an axis into a folder (made if need be); an earlier ablation of the axis is replaced."""
+    """Writes both files of an axis to a folder, which is created if necessary; replaces an earlier ablation."""
     folder.mkdir(parents=True, exist_ok=True)
     table, page = folder / f"{grid.axis}.csv", folder / f"{grid.axis}.md"
     schema.write(table, COLUMNS, found)
@@ -67,12 +67,12 @@ def write(grid: Grid, found: list[dict[str, str]], folder: Path, caption: str) -
 
 
 def titles() -> list[str]:
-    """The columns that people are shown."""
+    """The column headings of the readable table."""
     return [column.replace("_", " ") for column in SHOWN]
 
 
 def readable(line: Mapping[str, str]) -> list[str]:
-    """The cells of a line that people are shown: p as everywhere, where the file has four digits."""
+    """The cells of a line in the readable table, with rounded p-values (the CSV file has four digits)."""
     p = line.get("p", "")
     return [probability(float(p)) if column == "p" and p else line.get(column, "") for column in SHOWN]
 
@@ -87,6 +87,6 @@ def _markdown(grid: Grid, found: list[dict[str, str]], caption: str) -> str:
     source = f"Published: PubMedBERT in {grid.source}. " if any("published" in line for line in found) else ""
     return (
         f"# Ablation: {grid.axis}\n\n{caption}\n\n{table}\n\n"
-        f"{source}Differences are to the first cell; the verdict is Welch's t-test "
-        "over seeds at 5 %, which does not cover the choice of test units.\n"
+        f"{source}Differences are from the first cell; the verdict is Welch's t-test "
+        "over seeds at 5 %, without the choice of test examples.\n"
     )

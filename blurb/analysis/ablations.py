@@ -1,4 +1,4 @@
-"""The grids of Tables 12 to 14 of Gu et al., from `ablations.csv`: its order of rows is the order of the cells."""
+"""The grids of Tables 12 to 14 of Gu et al., from `ablations.csv`, whose rows have the order of the cells."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from importlib.resources import files
 
 AXES = ("head", "tagging", "relation", "pooling")
 POOLING_INPUT = "markers"
-"""The axis `pooling` is the part of Table 14 with this relation input, the only one that it gives three encodings."""
+"""The axis `pooling` is the part of Table 14 with this relation input, the only one with three poolings."""
 
 
 @dataclass(frozen=True)
 class Cell:
     """One configuration of a grid.
 
-    :param settings: what it fixes, by name of the setting
+    :param settings: settings of the cell, by name
     :param published: dataset -> score of the paper's PubMedBERT, times 100
     """
 
@@ -26,15 +26,15 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """As in the tables: `relation_input=markers pooling=cls`."""
+        """The cell as text: `relation_input=markers pooling=cls`."""
         return " ".join(f"{key}={value}" for key, value in self.settings.items())
 
 
 @dataclass(frozen=True)
 class Grid:
-    """One axis; the first cell is the default that the others are compared with.
+    """One axis; the first cell is the default, to which the others are compared.
 
-    :param source: the table that it is taken from
+    :param source: the published table
     """
 
     axis: str
@@ -43,11 +43,11 @@ class Grid:
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The datasets of the published table, in its order; none once it is without the published scores."""
+        """The datasets of the published table, in its order; none without published scores."""
         return tuple(self.cells[0].published)
 
     def unpublished(self) -> Grid:
-        """The same cells without the published scores, for data that they are not of."""
+        """The same cells without the published scores, for other data."""
         return replace(self, cells=tuple(replace(cell, published={}) for cell in self.cells))
 
 

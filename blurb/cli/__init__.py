@@ -1,4 +1,4 @@
-"""The command `blurb`: one file a command, each thin: parse, call, print."""
+"""The command `blurb`. One thin module per command: parse arguments, call the library, print."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blurb.cli import _exit
 
 
 class Commands(click.Group):
-    """The commands are the modules of this folder; they import what is heavy when they run."""
+    """Finds the commands among the modules of this folder; heavy imports wait until a command runs."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
@@ -33,9 +33,9 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="blurb")
 def cli() -> None:
-    """Fine-tune any encoder on the thirteen BLURB datasets and write its row of the leaderboard."""
+    """Fine-tune any encoder on the thirteen BLURB datasets and write its leaderboard row."""
 
 
 def main() -> None:
-    """Entry point; `blurb.cli._exit` has the exit codes."""
+    """Entry point; see `blurb.cli._exit` for the exit codes."""
     sys.exit(_exit.run(cli))

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
-    """Prints the trials that were planned and which of them are done.
+    """Prints the planned trials and which of them are done.
 
-    :param cells: names of the plans, where they are cells of one model
+    :param cells: names of the plans, if they are the cells of an ablation
     """
     from blurb.cli._output import show
     from blurb.wording import plural
@@ -45,9 +45,9 @@ def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:
             open_ = kind == "run" and plan.searched and job.source.kind == "encoder"
             rows.append((
                 kind, cell or job.source.name, job.trial.task, job.trial.seed,
-                *("by search" if open_ and key in plan.request.protocol.search else settings.get(key, "")
+                *("from search" if open_ and key in plan.request.protocol.search else settings.get(key, "")
                   for key in ("lr", "batch_size", "epochs", "max_length")),
-                "by search" if open_ else "done" if _is_done(store, job.path) else "to run",
+                "from search" if open_ else "done" if _is_done(store, job.path) else "to run",
                 "" if open_ else job.trial.hash,
             ))  # fmt: skip
     return rows

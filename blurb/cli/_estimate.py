@@ -1,4 +1,4 @@
-"""What is said before anything trains: time, memory and disk, and what a budget buys."""
+"""Estimates printed before training: time, memory and disk, and the protocol that fits a budget."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ COLUMNS = ("task", "trials", "time", "between", "memory", "disk")
 def announce(
     planned: Sequence[Planned], jobs: int, dry_run: bool, found: Estimate | None = None
 ) -> tuple[list[Planned], Estimate | None]:
-    """Says what the trials will take, on stderr or with a dry run on stdout; the plans with the times in them.
+    """Prints what the trials will take, on stderr (dry run: stdout), and returns the plans with predicted times.
 
-    An estimate is a service: whatever breaks it breaks the trial too, which then says so, or it is a mistake of the
-    estimate, and no reason not to train.
+    A failed estimate never stops the training: either the trial fails for the same reason and says so, or the estimate
+    is wrong.
 
-    :param found: what they were predicted to take, where a budget asked for that already
+    :param found: the estimate, if `--budget` needed it already
     """
     from blurb.runs import cost
 
     try:
         found = found or cost.estimate(planned, jobs)
     except Exception as error:  # noqa: BLE001
-        click.secho(f"No estimate: {_reason(error)}", fg="yellow", err=True)
+        click.secho(f"No estimate available: {_reason(error)}", fg="yellow", err=True)
         return list(planned), None
     if found.waiting or dry_run:  # otherwise the lines of the trials say at once that all are done
         show(found, planned[0].request.store, err=not dry_run)
@@ -43,7 +43,7 @@ def announce(
 
 
 def show(found: Estimate, store: Path, err: bool) -> None:
-    """The table by dataset, and the whole in a sentence."""
+    """Prints a table by dataset and the totals in one sentence."""
     from blurb.cli import _output
     from blurb.runs.cost.budget import duration, size
     from blurb.runs.cost.history import ENOUGH
@@ -75,11 +75,12 @@ def show(found: Estimate, store: Path, err: bool) -> None:
 def by_budget(
     text: str, tasks: Sequence[Task], jobs: int, prepare: Callable[[Rung, Sequence[Task]], Planned], err: bool
 ) -> tuple[list[Planned], Estimate]:
-    """The plan that the budget buys and what it is predicted to take, after saying so and what other rungs would take.
+    """Chooses the plan that fits the budget, and prints the predicted time of every rung.
 
-    A rung that the settings or the model do not go with is named and left out.
+    A rung that the settings or the model do not allow is listed as such and skipped.
 
     :param prepare: plans the trials of a rung
+    :returns: the plan and its estimate
     :raises SettingsError: if nothing fits, nothing can be predicted, or no rung can be run
     """
     from blurb.errors import BlurbError, SettingsError
@@ -97,7 +98,7 @@ def by_budget(
             ladder.append(rung)
         except SettingsError as error:
             refused = error
-            click.echo(f"  {rung.name:20} not with this: {_reason(error)}", err=err)
+            click.echo(f"  {rung.name:20} not possible: {_reason(error)}", err=err)
     if refused is not None and not plans:
         raise refused
     try:
@@ -105,24 +106,24 @@ def by_budget(
     except BlurbError:
         raise
     except Exception as error:  # an encoder that cannot be run, and nothing may be chosen blindly
-        raise SettingsError(f"--budget: the time cannot be predicted ({_reason(error)}); name a --protocol.") from error
+        raise SettingsError(f"--budget: cannot predict the time ({_reason(error)}); use --protocol instead.") from error
     choice = budget.choose(found, seconds, ladder)
     for rung, each in zip(ladder, found, strict=True):
         chosen = rung == ladder[choice.rung]
-        words = "chosen" if chosen and choice.whole else "chosen, in part" if chosen else ""
+        words = "chosen" if chosen and choice.whole else "chosen for some tasks" if chosen else ""
         click.echo(f"  {rung.name:20} {duration_of(each):>12}  {words}".rstrip(), err=err)
     rung = ladder[choice.rung]
     if choice.whole:
         click.echo(f"Budget {text}: {rung.name}.", err=err)
         return [plans[choice.rung]], found[choice.rung]
     left = [task.name for task in tasks if task.name not in choice.tasks]
-    click.echo(f"Budget {text}: {rung.name}, on {','.join(choice.tasks)}; no time for {','.join(left)}.", err=err)
+    click.echo(f"Budget {text}: {rung.name} on {','.join(choice.tasks)}; no time for {','.join(left)}.", err=err)
     inside = {task.name: task for task in tasks}
     return [prepare(rung, [inside[name] for name in choice.tasks])], found[choice.rung].of(choice.tasks)
 
 
 def duration_of(found: Estimate) -> str:
-    """The time of an estimate, which may be none."""
+    """The estimated time as text; "done" if nothing has to run."""
     from blurb.runs.cost.budget import duration
 
     return duration(found.seconds) if found.waiting else "done"
@@ -142,24 +143,26 @@ def _basis(found: Estimate) -> str:
     from blurb.wording import plural
 
     if found.history:
-        return f"From a calibration of this machine, corrected by {plural(found.history, 'finished trial')} or more."
-    return "From a calibration of this machine; no finished trial of this store tells yet how right it is."
+        return (
+            f"Based on a calibration of this machine, corrected with {plural(found.history, 'finished trial')} or more."
+        )
+    return "Based on a calibration of this machine; not yet checked against finished trials of this store."
 
 
 def _warnings(found: Estimate, store: Path) -> list[str]:
-    """What the machine lacks, as far as it says."""
+    """Memory or disk that the machine lacks, where the system reports it."""
     from blurb.runs.cost.budget import size
 
     said = []
     with contextlib.suppress(OSError, ValueError, AttributeError):  # not every system tells
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         if found.memory > there:
-            said.append(f"This machine has {size(there)} of memory; lower --jobs or the batch size.")
+            said.append(f"This machine has only {size(there)} of memory; reduce --jobs or the batch size.")
     with contextlib.suppress(OSError):
         place = next(folder for folder in (store.absolute(), *store.absolute().parents) if folder.exists())
         free = shutil.disk_usage(place).free
         if found.store + found.cache > free:
-            said.append(f"{place} has {size(free)} left on its disk.")
+            said.append(f"The disk of {place} has only {size(free)} free.")
     return said
 
 

@@ -1,8 +1,8 @@
 """Exit codes of every command, in one place (docs/ci.md).
 
-0: all is well. 1: a part of what was asked for is missing (trials failed, something in the store is damaged); of a
-gate: a regression, and nothing else. 2: nothing can be said (bad input, a gate that cannot judge, whatever nobody
-foresaw). 128 + the number of a signal: interrupted.
+0: success. 1: part of the result is missing (trials failed, the store is damaged); for a regression check: a
+regression, and nothing else. 2: no result (bad input, a check that cannot judge, an internal error). 128 + the number
+of a signal: interrupted.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ GOES_ON = "blurb.goes_on"
 
 
 class Terminated(BaseException):
-    """SIGTERM, as an exception: what is half-written is removed on the way out."""
+    """SIGTERM as an exception, so that half-written files are removed on the way out."""
 
 
 def gate() -> None:
-    """Says that this command is a gate: 1 is a regression, and all else that is not well is 2."""
+    """Marks this command as a regression check: exit code 1 means a regression, every other problem 2."""
     click.get_current_context().meta[GATE] = True
 
 
 def goes_on() -> None:
-    """Says that this command, typed again after an interrupt, goes on from where it was."""
+    """Marks this command as one that resumes when it is run again after an interrupt."""
     click.get_current_context().meta[GOES_ON] = True
 
 
@@ -59,7 +59,7 @@ def damage() -> Iterator[list[str]]:
 
 
 def invoked(context: click.Context, command: Callable[[], object]) -> object:
-    """Runs a command and lets its exit code say that something was damaged, or that nobody foresaw what happened."""
+    """Runs a command; damage in the store and internal errors set its exit code."""
     code, result = 0, None
     with damage() as told:
         try:
@@ -67,14 +67,14 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
         except SystemExit as error:
             code = error.code if isinstance(error.code, int) else 0 if error.code is None else UNKNOWN
         except (KeyboardInterrupt, Terminated):
-            again = " The same command goes on from here: finished trials are not run again."
+            again = " Run the same command again to resume: finished trials are not repeated."
             click.secho("Interrupted." + again * (GOES_ON in context.meta), fg="yellow", err=True)
             raise
         except (BlurbError, OSError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception:  # noqa: BLE001 - Python would exit with 1, which of a gate says that there is a regression
             traceback.print_exc()
-            click.secho("Error: this is a mistake of blurb's own; please report what stands above.", fg="red", err=True)
+            click.secho("Error: this is a bug in blurb; please report the traceback above.", fg="red", err=True)
             code = UNKNOWN
     if told:
         code = UNKNOWN if GATE in context.meta else max(code, PARTLY)
@@ -84,7 +84,7 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
 
 
 def run(command: click.Group) -> int:
-    """Runs the command line; every way in which it can end has its exit code here."""
+    """Runs the command line and returns its exit code, however it ends."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
         result = command.main(prog_name="blurb", standalone_mode=False)

@@ -1,4 +1,4 @@
-"""Tables for people, and the same as CSV or JSON."""
+"""Printed tables, as text, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FORMATS = click.Choice(["table", "csv", "json"])
 
 
 def console(width: int = 200, stderr: bool = False) -> Console:
-    """What every command prints rich text with: brackets and colons in the names of others are nothing but that.
+    """The console of every command. Rich markup is off: brackets and colons in names are printed as they are.
 
-    :param width: characters of a line in a pipe, where nothing is cut to a width that only rich has made up
+    :param width: characters per line if the output is no terminal
     """
     from rich.console import Console
 
@@ -38,8 +38,8 @@ def show(
     """Prints rows.
 
     :param form: "table", "csv" or "json" (a list of objects)
-    :param numbers: columns to align on the right in the table
-    :param stderr: where a table that goes before the results belongs
+    :param numbers: columns to align right in the table
+    :param stderr: print the table to stderr, as it comes before the results
     """
     if form != "table":
         click.echo(render(columns, rows, form), nl=False)

@@ -1,4 +1,4 @@
-"""Progress of many trials: bars on a terminal, a line a trial elsewhere."""
+"""Progress of many trials: bars on a terminal, otherwise one line per trial."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 
 class Meanwhile:
-    """Does something between trials, for whoever looks in on a long sweep: seldom enough to cost the sweep nothing.
+    """Repeats an action between trials (such as writing the tables), rarely enough to cost a long sweep nothing.
 
-    As a context manager it does it once more where an interrupt leaves something undone, if that is quick.
+    As a context manager it acts once more after an interrupt, if there is news and the action is quick.
 
-    :param act: BlurbError and OSError in it are passed over: it is done once more at the end, and told there
+    :param act: its BlurbError and OSError are ignored; the caller acts once more at the end and reports them there
     """
 
     EVERY = 5.0
-    """Seconds that pass between two times, at least."""
+    """Minimum seconds between two actions."""
     SHARE = 20
-    """And so many times what the last one took."""
+    """Minimum time between two actions, as a multiple of the duration of the last one."""
     QUICK = 2.0
-    """Seconds that it may take on the way out of an interrupt."""
+    """Maximum seconds for the action after an interrupt."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         self.act = act
@@ -78,13 +78,13 @@ class Meanwhile:
 
 
 class Display:
-    """Shows how far the trials are that run and when all will have ended, and what each finished trial scored.
+    """Shows the progress of the running trials, the remaining time, and the score of each finished trial.
 
-    On a terminal a line a running trial and one for the whole are drawn anew; elsewhere a line is printed a trial.
+    On a terminal it redraws one line per running trial and one for the total; otherwise it prints a line per trial.
 
-    :param planned: the trials, those of a search and those that make the rows
-    :param name: what tells a job from others of its model, dataset and seed; nothing where there are none
-    :param expected: what the trials are predicted to take; without it no time left is shown
+    :param planned: the trials, those of a search and those of the rows
+    :param name: distinguishes a job from others of its model, dataset and seed; "" if there are none
+    :param expected: the predicted times; without it no remaining time is shown
     """
 
     def __init__(
@@ -121,14 +121,14 @@ class Display:
             self.drawn.stop()
 
     def hear(self, job: Job, news: News) -> None:
-        """How far a trial is that runs."""
+        """Records the progress of a running trial."""
         with self.lock:
             self.running[job.path] = self._which(job), news
             if self.left is not None:
                 self.left.hear(self._key(job), news)
 
     def finished(self, outcome: Outcome) -> None:
-        """A trial ended."""
+        """Records that a trial ended."""
         with self.lock:
             self.count += 1
             self.running.pop(outcome.job.path, None)
@@ -147,7 +147,7 @@ class Display:
             self.drawn.console.print(text)
 
     def _key(self, job: Job) -> Hashable:
-        """What a trial is in the time left: after a search a trial has other settings than it was expected with."""
+        """The trial's key in the remaining time; not its hash, as a search changes the settings of later trials."""
         if job.path in self.searched:
             return job.path
         return job.source.name, self.name(job), job.trial.task, job.trial.seed
@@ -160,7 +160,7 @@ class Display:
         return "" if self.left is None else f"about {duration(self.left.left())} left"
 
     def _draw(self) -> Group:
-        """A line a running trial, cut to the terminal, then the whole."""
+        """One line per running trial, cut to the terminal's width, then the total."""
         lines = Table.grid(padding=(0, 1))
         lines.add_column()
         lines.add_column(no_wrap=True)  # on a narrow terminal the names give way
@@ -169,16 +169,16 @@ class Display:
         whole = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=max(1, self.total), completed=self._share(), width=20)
         gone = duration(time.monotonic() - self.started)
-        whole.add_row(f"{self.count} of {self.total} trials", bar, f"{gone} gone", self._left())
+        whole.add_row(f"{self.count} of {self.total} trials", bar, f"{gone} elapsed", self._left())
         return Group(lines, whole)
 
     def _share(self) -> float:
-        """Trials that ended, with the shares of those that run."""
+        """Number of finished trials plus the finished fractions of running ones."""
         return self.count + sum(news.done / news.total for _, news in list(self.running.values()) if news.total)
 
 
 def told(news: News) -> str:
-    """How far a trial is: the figures that there are.
+    """The progress of a trial as text.
 
     >>> told(News(done=40, total=80, epoch=1, epochs=3, loss=0.5, dev=0.731))
     'epoch 2 of 3, 50 %, loss 0.500, dev 73.1'

@@ -1,4 +1,4 @@
-"""What the commands that train have in common: options, and how they read their arguments."""
+"""Options and argument handling shared by the commands that train."""
 
 from __future__ import annotations
 
@@ -16,61 +16,65 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 DATA = (
-    click.option("--data", type=click.Path(path_type=Path), help="Folder in the BLURB layout (not for --suite demo)."),
+    click.option(
+        "--data", type=click.Path(path_type=Path), help="Data folder in BLURB's layout (not with --suite demo)."
+    ),
     click.option(
         "--suite",
         type=click.Choice(["blurb", "demo"]),
         default="blurb",
         show_default=True,
-        help="The real datasets, or a synthetic suite that is made on the spot.",
+        help="The real datasets, or synthetic ones that are generated as needed.",
     ),
     click.option(
         "--raw",
         type=click.Path(path_type=Path),
-        help="Folder of the original releases, for the inputs that need them (ChemProt and DDI without dummies; "
-        "not for --suite demo).",
+        help="Folder of the original releases; needed for ChemProt and DDI without entity dummies (not with --suite "
+        "demo).",
     ),
-    click.option("--protocol", help="Name or TOML file.  [default: standard; demo for --suite demo]"),
+    click.option("--protocol", help="Protocol name or TOML file.  [default: standard; with --suite demo: demo]"),
 )
 CASING = click.option(
     "--casing",
     type=click.Choice(["cased", "uncased"]),
-    help="Whether the tokenizer keeps capitals, for a checkpoint whose files are wrong about it.",
+    help="Overrides whether the tokenizer keeps upper case, if the checkpoint's files are wrong.",
 )
 MACHINE = (
-    click.option("--revision", help="Revision of a model on the Hub."),
-    click.option("--trust-remote-code", is_flag=True, help="Let code that comes with a checkpoint run."),
+    click.option("--revision", help="Revision of the model on the Hub."),
+    click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code."),
     CASING,
-    click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:N or mps."),
+    click.option("--device", default="auto", show_default=True, help="Device: auto, cpu, cuda, cuda:N or mps."),
     click.option(
         "--precision",
         type=click.Choice(["auto", "fp32", "bf16", "fp16"]),
         default="auto",
         show_default=True,
-        help="Of the encoder; auto is bf16 where the hardware has it.",
+        help="Precision of the encoder; auto is bf16 where the hardware supports it.",
     ),
-    click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Trials at a time."),
+    click.option(
+        "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of trials to run in parallel."
+    ),
 )
 
 
 def data_options(command: F) -> F:
-    """Adds the options on what is run: the data, and the protocol, which goes with the suite."""
+    """Adds the options about data and protocol."""
     for option in reversed(DATA):
         command = option(command)
     return command
 
 
 def machine_options(command: F) -> F:
-    """Adds the options on loading and running a model."""
+    """Adds the options about loading and running a model."""
     for option in reversed(MACHINE):
         command = option(command)
     return command
 
 
 def changes(overrides: tuple[str, ...], **given: str | None) -> tuple[dict[str, Any], dict[str, str]]:
-    """`--set KEY=VALUE` and its shorthands as typed settings, heads and poolings in their one spelling.
+    """Parses `--set KEY=VALUE` and its shorthands into typed settings, heads and poolings in canonical spelling.
 
-    Also the shorthand that a setting was given with: messages name what was typed.
+    :returns: the settings, and for each that came from a shorthand its option, so that messages can name it
     """
     from blurb import heads
     from blurb.heads._spec import canonical
@@ -92,7 +96,7 @@ def _pairs(overrides: tuple[str, ...]) -> dict[str, str]:
     for text in overrides:
         key, separator, value = text.partition("=")
         if not separator or not value:
-            raise SettingsError(f"--set wants KEY=VALUE, not '{text}'.")
+            raise SettingsError(f"--set must have the form KEY=VALUE (got '{text}').")
         found[key.strip()] = value.strip()
     return found
 
@@ -100,11 +104,11 @@ def _pairs(overrides: tuple[str, ...]) -> dict[str, str]:
 def folders(
     suite: str, data: Path | None, raw: Path | None, chosen: list[Task], has_suite: bool = True
 ) -> tuple[Path, Path | None]:
-    """Where the datasets and, if they are anywhere, the original releases are.
+    """The folders of the datasets and of the original releases (None if not given).
 
-    Tasks from files say themselves where their data are, and need no --data.
+    Task files name their own data files and need no --data.
 
-    :param has_suite: the command has the option --suite
+    :param has_suite: whether the command has the option --suite
     """
     from blurb.errors import SettingsError
 
@@ -112,30 +116,30 @@ def folders(
         from blurb.corpora import demo
 
         if data is not None:
-            raise SettingsError("--suite demo makes its own data; leave --data out.")
+            raise SettingsError("--suite demo generates its own data; remove --data.")
         if raw is not None:
-            raise SettingsError("--suite demo makes its own originals; leave --raw out.")
+            raise SettingsError("--suite demo generates its own originals; remove --raw.")
         if any(task.file for task in chosen):
-            raise SettingsError("--suite demo has tasks of its own; a task file goes without --suite.")
+            raise SettingsError("--suite demo has its own tasks; remove --suite to run a task file.")
         folder = demo.prepare()
         return folder, folder
     if data is None and all(task.file for task in chosen):
         return Path(chosen[0].file).parent, raw
     if data is None:
-        hint = " (or try --suite demo, which needs none)" if has_suite else ""
+        hint = " (or use --suite demo, which needs no data)" if has_suite else ""
         raise SettingsError(f"Give the folder of the datasets with --data{hint}.")
     return data, raw
 
 
 def load_protocol(protocol: str | None, suite: str) -> Protocol:
-    """The protocol that was named, else the suite's."""
+    """The named protocol, or by default that of the suite."""
     from blurb.protocols.protocol import load
 
     return load(protocol or ("demo" if suite == "demo" else "standard"))
 
 
 def check_files(chosen: list[Task], folder: Path) -> None:
-    """DataError that lists every dataset that is not there, before anything is trained."""
+    """Raises a DataError that lists every missing dataset, before anything is trained."""
     from blurb.data.splits import elsewhere, path_of
     from blurb.errors import DataError
     from blurb.tasks import SPLITS
@@ -151,13 +155,13 @@ def check_files(chosen: list[Task], folder: Path) -> None:
         there = ",".join(task.name for task in chosen if task.name not in missing)
         lost = "; ".join(f"{task} ({', '.join(paths)})" for task, paths in missing.items())
         hint = f" To run the others: --tasks {there}" if there else elsewhere(chosen, folder)
-        raise DataError(f"not there: {lost}.{hint}", folder)
+        raise DataError(f"missing files: {lost}.{hint}", folder)
 
 
 def check_writable(**places: Path) -> None:
-    """SettingsError if the folder that an option names could not be made or written; nothing stays behind.
+    """Raises a SettingsError if an option's folder cannot be created or written; leaves nothing behind.
 
-    :param places: folder by name of the option
+    :param places: folder by option name
     """
     from blurb.errors import SettingsError
 
@@ -167,22 +171,22 @@ def check_writable(**places: Path) -> None:
             with tempfile.TemporaryDirectory(dir=nearest):
                 pass
         except OSError as error:
-            raise SettingsError(f"--{option}: {folder} cannot be written: {error.strerror}.") from error
+            raise SettingsError(f"--{option}: cannot write to {folder}: {error.strerror}.") from error
 
 
 def source(
     reference: str, name: str | None, revision: str | None, remote_code: bool, folder: Path, casing: str | None = None
 ) -> Source:
-    """The model that was named; one that starts from scratch is built on the data."""
+    """Resolves a model reference; a model that starts from scratch gets a vocabulary from the data."""
     from blurb import names
     from blurb.errors import SettingsError
     from blurb.models import resolve, scratch
 
     if name is not None:
-        names.check(name, "The name of the model")
+        names.check(name, "The model name")
     if reference != reference.encode(errors="replace").decode():
         shown = reference.encode("ascii", "backslashreplace").decode()
-        raise SettingsError(f"The folder '{shown}' has bytes in its name that are not UTF-8; rename it.")
+        raise SettingsError(f"The folder name '{shown}' is not valid UTF-8; rename the folder.")
     if reference.startswith(scratch.PREFIX):
         return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
     return resolve(reference, name, revision, remote_code, casing)

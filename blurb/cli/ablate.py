@@ -1,4 +1,4 @@
-"""`blurb ablate`: the grid of an ablation table of Gu et al. for any encoder."""
+"""`blurb ablate`: repeat an ablation table of Gu et al. with any encoder."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
     "--axis",
     type=click.Choice(["head", "tagging", "relation", "pooling"]),
     required=True,
-    help="What varies: head (Table 12), tagging (13), relation (14: input x pooling), "
-    "pooling (the cells of Table 14 with entity markers).",
+    help="Setting to vary: head (Table 12), tagging (13), relation (14: input x pooling), "
+    "pooling (cells of Table 14 with entity markers).",
 )
 @data_options
-@click.option("--tasks", "selection", help="Names or types, separated by commas.  [default: those of the table]")
-@click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1..N instead of the protocol's.")
+@click.option("--tasks", "selection", help="Task names or types, comma-separated.  [default: those of the table]")
+@click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1 to N instead of the protocol's.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting in every cell.")
 @click.option(
-    "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of the trials."
+    "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder for the trials."
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default="ablations",
     show_default=True,
-    help="Folder of the tables.",
+    help="Folder for the tables.",
 )
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Also draw the cells: a .png, .svg or .pdf (needs the extra 'plots').",
+    help="Also plot the cells to a .png, .svg or .pdf (needs the extra 'plots').",
 )
-@click.option("--name", help="Name of the model in the tables.  [default: last part of MODEL]")
+@click.option("--name", help="Model name in the tables.  [default: last part of MODEL]")
 @machine_options
 @click.option("--dry-run", is_flag=True, help="List the trials of all cells and stop.")
 def command(
@@ -58,11 +58,11 @@ def command(
     name: str | None, revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int,
     dry_run: bool, casing: str | None,
 ) -> None:  # fmt: skip
-    """Run the grid of Table 12, 13 or 14 of Gu et al. for MODEL and set it beside the published one.
+    """Run Table 12, 13 or 14 of Gu et al. with MODEL and compare the result with the published table.
 
-    AXIS.csv and AXIS.md are written into --out: mean and sd over seeds of each cell and task, and whether the
-    difference to the first cell is significant. Trials that are in the store are not run again, so the same command
-    resumes, and with --plot it draws what is there. Exit codes as of run.
+    Writes AXIS.csv and AXIS.md into --out: mean and sd over seeds for each cell and task, and whether the difference
+    from the first cell is significant. Finished trials are not repeated: run the same command again to resume, or with
+    --plot to plot finished results. Exit codes are those of blurb run.
     """
     from blurb import tasks
     from blurb.analysis import ablation_tables, ablations
@@ -84,7 +84,7 @@ def command(
     common, _ = changes(overrides)
     for key in grid.cells[0].settings:
         if key in common:
-            raise SettingsError(f"--set {key}: the axis '{axis}' fixes it in every cell.")
+            raise SettingsError(f"--set {key}: the axis '{axis}' sets it in every cell; remove it.")
     if suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
     loaded = load_protocol(protocol, suite)
@@ -143,14 +143,14 @@ def command(
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]
     for outcome in failed:
         trial = outcome.job.trial
-        place = f"{cell(outcome.job)} on {trial.task}, seed {trial.seed}"
-        click.secho(f"Failed: {place}: {outcome.message}", fg="red", err=True)
+        failure = f"{cell(outcome.job)} on {trial.task}, seed {trial.seed}"
+        click.secho(f"Failed: {failure}: {outcome.message}", fg="red", err=True)
     if failed:
         raise SystemExit(PARTLY)
 
 
 def _check_axis(grid: Grid, chosen: list[Task]) -> None:
-    """SettingsError if what varies is nothing to a task; all of it that can be said without a model."""
+    """Raises a SettingsError if the axis does not apply to a task, as far as that shows without the model."""
     from blurb import formulations
     from blurb.errors import SettingsError
 
@@ -159,25 +159,27 @@ def _check_axis(grid: Grid, chosen: list[Task]) -> None:
         concerned = {"head", *formulation.own_settings, *(["pooling"] if formulation.pooled else [])}
         parts = {tuple(item for item in cell.settings.items() if item[0] in concerned) for cell in grid.cells}
         if len(parts) < len(grid.cells):
-            raise SettingsError(f"The axis '{grid.axis}' has cells that do not differ on {task.name}.")
+            raise SettingsError(
+                f"Some cells of axis '{grid.axis}' are identical on {task.name}; leave it out of --tasks."
+            )
 
 
 def _check_cells_differ(grid: Grid, finals: list[Sequence[Job]]) -> None:
-    """SettingsError if the axis is nothing to a task: its cells would be the same trials."""
+    """Raises a SettingsError if cells of the axis are the same trials on a task."""
     from blurb.errors import SettingsError
 
     for jobs in zip(*finals, strict=True):
         if len({job.trial.hash for job in jobs}) < len(jobs):
             first = jobs[0]
             raise SettingsError(
-                f"The axis '{grid.axis}' has cells that do not differ on {first.trial.task} with {first.source.name}."
+                f"Some cells of axis '{grid.axis}' are identical on {first.trial.task} with {first.source.name}."
             )
 
 
 def _write_tables(
     grid: Grid, requests: list[Request], out: Path, title: str, tell: Tell = tell_damage
 ) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
-    """The lines of the tables as the store has them now, and the files they are in."""
+    """Writes the tables from the current store; returns their lines and files."""
     from blurb.analysis import ablation_tables
 
     results = _results(requests, tell)
@@ -189,7 +191,7 @@ def _write_tables(
 
 
 def _results(requests: list[Request], tell: Tell = tell_damage) -> list[RowScores | None]:
-    """What the store has of each request."""
+    """The row of each request in the store, None if it has none."""
     from blurb.results import from_store
     from blurb.runs.store import Store
 

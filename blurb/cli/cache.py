@@ -1,4 +1,4 @@
-"""`blurb cache`: what blurb keeps on disk to save time."""
+"""`blurb cache`: show or clear the files that blurb keeps to save time."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from blurb.cli._output import FORMATS, show
 
 @click.group(name="cache")
 def command() -> None:
-    """Show or empty the cache: tokenised data, vectors, the demo suite, scratch encoders, downloads."""
+    """Show or clear the cache: tokenised data, vectors, demo suite, scratch encoders, downloads."""
 
 
 @command.command()
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def info(form: str) -> None:
-    """Show where the cache is and what it takes.
+    """Show the cache folder and its size.
 
-    It is the user's cache folder, or $BLURB_HOME. Results are never in it.
+    The folder is $BLURB_HOME or the user's cache folder. It never contains results.
     """
     from blurb import cache
 
@@ -32,11 +32,11 @@ def info(form: str) -> None:
 
 @command.command()
 @click.argument("kinds", nargs=-1)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def clear(kinds: tuple[str, ...], yes: bool) -> None:
-    """Empty the cache, or the KINDS named (see info). Everything in it can be made again.
+    """Delete the cache, or only the given KINDS (see info). blurb recreates what it needs.
 
-    Not while a run on the demo suite or a scratch encoder is going: it reads them from here.
+    Do not use this during a run on the demo suite or with a scratch encoder: it reads them from the cache.
     """
     from blurb import cache
     from blurb.errors import UnknownName

@@ -1,4 +1,4 @@
-"""`blurb check`: the gate of a continuous integration."""
+"""`blurb check`: the regression check for continuous integration."""
 
 from __future__ import annotations
 
@@ -19,23 +19,31 @@ if TYPE_CHECKING:
 
 @click.command(name="check")
 @click.argument("candidate")
-@click.option("--baseline", required=True, help="A row: MODEL, FOLDER[:ROW], FILE.csv[:ROW].")
-@click.option("--rules", type=click.Path(path_type=Path), help="TOML file.  [default: blurb-check.toml, if it is here]")
-@click.option("--split", type=click.Choice(["dev", "test"]), help="Instead of that of the rules.  [default: dev]")
-@click.option("--max-drop", type=click.FloatRange(min=0), help="Points that a dataset may fall, instead of the rules'.")
+@click.option("--baseline", required=True, help="Row to compare with: MODEL, FOLDER[:ROW] or FILE.csv[:ROW].")
+@click.option(
+    "--rules",
+    type=click.Path(path_type=Path),
+    help="TOML file of the rules.  [default: blurb-check.toml, if it exists]",
+)
+@click.option(
+    "--split", type=click.Choice(["dev", "test"]), help="Split to compare, overrides the rules.  [default: dev]"
+)
+@click.option("--max-drop", type=click.FloatRange(min=0), help="Points that a dataset may drop, overrides the rules.")
 @click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
-@click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML.")
-@click.option("--summary", type=click.Path(path_type=Path), help="Append Markdown.  [default: $GITHUB_STEP_SUMMARY]")
+@click.option("--junit", type=click.Path(path_type=Path), help="Write the result as JUnit XML.")
+@click.option(
+    "--summary", type=click.Path(path_type=Path), help="Append the result as Markdown.  [default: $GITHUB_STEP_SUMMARY]"
+)
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output format.")
 def command(
     candidate: str, baseline: str, rules: Path | None, split: str | None, max_drop: float | None, output: Path,
     junit: Path | None, summary: Path | None, form: str,
 ) -> None:  # fmt: skip
-    """Has CANDIDATE become worse than the baseline, by more than seeds explain?
+    """Check whether CANDIDATE is worse than the baseline by more than the seeds explain.
 
-    Both are rows: MODEL (or 'MODEL CONFIGURATION') of the store, FOLDER[:ROW] of another store, FILE.csv[:ROW].
-    Exit code 0: pass. 1: regression. 2: cannot judge (missing scores, incomplete seeds, other data or metrics, no
-    variance between runs and no max_drop, nothing to judge): never green because nothing ran. docs/ci.md has examples.
+    Both are rows: MODEL (or 'MODEL CONFIGURATION') in the store, FOLDER[:ROW] in another store, or FILE.csv[:ROW].
+    Exit code 0: pass. 1: regression. 2: cannot judge (scores or seeds missing, data or metrics differ, no variance
+    between runs and no max_drop, nothing to compare), so a check never passes because nothing ran. See docs/ci.md.
     """
     from blurb.results.references import resolve
 
@@ -47,7 +55,7 @@ def command(
 
 
 def read_rules(path: Path | None, split: str | None = None, max_drop: float | None = None) -> Rules:
-    """The rules of a file, by default that of the working folder if it is there, and what the options change."""
+    """Reads the rules (by default blurb-check.toml of the working folder, if it exists) and applies the options."""
     import dataclasses
 
     from blurb import regression
@@ -66,14 +74,14 @@ def answer(
     candidate: RowScores, baseline: RowScores, rules: Rules, junit: Path | None = None, summary: Path | None = None,
     form: str = "table",
 ) -> Outcome:  # fmt: skip
-    """Decides, and shows the answer in every form asked for."""
+    """Compares the rows, and prints and writes the result in the requested forms."""
     from blurb import regression
+    from blurb.files import write_whole
     from blurb.regression import render
 
     decision = regression.decide(candidate, baseline, rules)
     if junit:
-        junit.parent.mkdir(parents=True, exist_ok=True)
-        junit.write_bytes(render.junit(decision))
+        write_whole(junit, render.junit(decision))
     if summary is None and os.environ.get("GITHUB_STEP_SUMMARY"):
         summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
     if summary:
@@ -85,17 +93,17 @@ def answer(
         _show(decision)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in render.github(decision):
-            click.echo(line, err=form == "json")  # what reads the answer wants nothing behind it
+            click.echo(line, err=form == "json")  # stdout must stay valid JSON
     return decision.outcome
 
 
 def _show(decision: Decision) -> None:
-    """The score first, then the datasets, then the units that flipped."""
+    """Prints the score first, then the datasets, then the examples with more mistakes."""
     from blurb.regression import Outcome, render
     from blurb.results.comparison import PAIRED
     from blurb.wording import plural, signed
 
-    click.echo(f"{decision.candidate} against {decision.baseline}, {decision.rules.split}")
+    click.echo(f"{decision.candidate} compared with {decision.baseline}, {decision.rules.split}")
     rows = [render.cells(finding) for finding in decision.findings]
     show(render.COLUMNS, rows, "table", numbers=render.COLUMNS[1:6])
     if decision.paired:
@@ -103,10 +111,10 @@ def _show(decision: Decision) -> None:
     for finding in decision.findings:
         if not finding.worse and not finding.better:
             continue
-        worse = plural(len(finding.worse), "unit")
+        worse = plural(len(finding.worse), "example")
         click.echo(f"{finding.name}: {worse} with more mistakes, {len(finding.better):,} with fewer.")
         for unit, change in finding.worse[: render.SHOWN]:
             click.echo(f"  {unit}  {signed(change, 1)}")
     colour = {Outcome.PASS: "green", Outcome.REGRESSION: "red"}.get(decision.outcome, "yellow")
-    text = decision.outcome.words if decision.findings else f"{decision.outcome.words}: nothing was judged"
+    text = decision.outcome.words if decision.findings else f"{decision.outcome.words}: nothing to compare"
     click.secho(text, fg=colour, bold=True)

@@ -1,4 +1,4 @@
-"""`blurb compare`: rows side by side, and what differs by more than chance."""
+"""`blurb compare`: differences between rows, with intervals and significance."""
 
 from __future__ import annotations
 
@@ -14,30 +14,34 @@ if TYPE_CHECKING:
     from blurb.results.comparison import Line
 
 COLUMNS = ("dataset", "first", "other", "difference", "low", "high", "p", "could see", "runs", "verdict")
+TITLES = tuple("detectable" if column == "could see" else column for column in COLUMNS)
+"""Headings in the terminal; CSV and JSON keep their column names."""
 
 
 @click.command(name="compare")
 @click.argument("rows", nargs=-1, required=True)
 @click.option(
-    "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Of which the scores are."
+    "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Split to compare."
 )
 @click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
-@click.option("--level", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Level of the tests.")
-@click.option("--runs-only", is_flag=True, help="Leave the choice of the test units out of the errors.")
-@click.option("--max-drop", type=click.FloatRange(min=0), help="Also say which means fell by more points than this.")
+@click.option("--level", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Significance level.")
+@click.option("--runs-only", is_flag=True, help="Ignore the variance from the choice of test examples.")
+@click.option(
+    "--max-drop", type=click.FloatRange(min=0), help="Also report means that dropped by more points than this."
+)
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Also draw a forest plot: a .png, .svg or .pdf (needs the extra 'plots').")  # fmt: skip
+              help="Also write a forest plot: .png, .svg or .pdf (needs the extra 'plots').")  # fmt: skip
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def command(
     rows: tuple[str, ...], split: str, output: Path, level: float, runs_only: bool, max_drop: float | None,
     plot: Path | None, form: str,
 ) -> None:  # fmt: skip
-    """Compare the first row with each other one: MODEL, FOLDER[:ROW], FILE.csv[:ROW] or published:MODEL.
+    """Compare the first row with each of the others: MODEL, FOLDER[:ROW], FILE.csv[:ROW] or published:MODEL.
 
-    The null hypothesis is that both are one encoder, fine-tuned with other seeds. p is two-sided and corrected over the
-    datasets (Holm); low and high are the 95 % interval of the difference over runs and test units; 'could see' is the
-    true difference that would be found four times in five. A published number has no runs: it is never judged, but by
-    --max-drop.
+    The null hypothesis is that both are the same encoder, fine-tuned with different seeds. p is two-sided and corrected
+    over the datasets (Holm); low and high are the 95 % interval of the difference over runs and test examples;
+    'detectable' ('could see' in csv and json) is the true difference that is found with a probability of 80 %. A
+    published number has no runs, so it gets no verdict except from --max-drop.
     """
     from blurb.errors import SettingsError
     from blurb.plots import forest
@@ -45,7 +49,7 @@ def command(
     from blurb.results.references import resolve
 
     if len(rows) < 2:
-        raise SettingsError("Give at least two rows.")
+        raise SettingsError("Name at least two rows to compare.")
     if plot is not None:
         forest.check(plot)
     first, *others = [resolve(row, output) for row in rows]
@@ -59,7 +63,7 @@ def command(
     if form == "table":
         for name in found:
             click.echo(f"{name} minus {first.name}, {split}")
-            show(COLUMNS, [row[2:] for row in table if row[1] == name], form, numbers=COLUMNS[1:9])
+            show(TITLES, [row[2:] for row in table if row[1] == name], form, numbers=TITLES[1:9])
             if comparison.has_paired(found[name]):
                 click.echo(comparison.PAIRED)
     else:
@@ -78,7 +82,9 @@ def _cells(line: Line, level: float, max_drop: float | None) -> tuple[str, ...]:
     low, high = line.comparison.interval or (None, None)
     verdict = line.verdict(level) + (" (paired)" if line.comparison.paired else "")
     if max_drop is not None and line.difference is not None:
-        verdict += f"; fell by more than {max_drop:g}" if -line.difference > max_drop else f"; within {max_drop:g}"
+        verdict += (
+            f"; dropped by more than {max_drop:g}" if -line.difference > max_drop else f"; drop within {max_drop:g}"
+        )
     return (
         line.name, number(line.before), number(line.after), number(line.difference, signed), number(low, signed),
         number(high, signed), probability(line.p), number(line.comparison.detectable), "/".join(map(str, line.runs)),

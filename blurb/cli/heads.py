@@ -1,4 +1,4 @@
-"""`blurb heads`: what can stand above an encoder."""
+"""`blurb heads`: the available heads and poolings."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from blurb.cli._output import FORMATS, show
 @click.command(name="heads")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def command(form: str) -> None:
-    """List heads and poolings with their options, defaults and the file and line they come from.
+    """List heads and poolings with their options, defaults, and the file and line that define them.
 
-    Options are written behind the name: --head bilstm,hidden=128,layers=2. A word pooling says which sub-tokens stand
-    for a word of NER and PICO: --set word_pooling=mean
+    Options follow the name: --head bilstm,hidden=128,layers=2. A word pooling chooses the sub-tokens that represent a
+    word in NER and PICO: --set word_pooling=mean
     """
     from blurb import heads
     from blurb.errors import SettingsError

@@ -1,4 +1,4 @@
-"""`blurb rescore`: metrics again from stored predictions."""
+"""`blurb rescore`: recompute the metrics from stored predictions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import click
 )
 @click.option(
     "--leaderboard", type=click.Path(path_type=Path), default="leaderboard.csv", show_default=True,
-    help="Table to rebuild; the runs are written beside it: results.csv, or NAME-results.csv for NAME.csv.",
+    help="Table to rebuild; its runs go into results.csv in the same folder, or NAME-results.csv for NAME.csv.",
 )  # fmt: skip
 def command(output: Path, leaderboard: Path) -> None:
-    """Compute all metrics again from the stored predictions, without training, and rebuild the tables."""
+    """Recompute all metrics from the stored predictions, without training, and rebuild the tables."""
     from blurb.errors import StoreError
     from blurb.results import tables
     from blurb.runs.rescore import rescore
@@ -25,12 +25,12 @@ def command(output: Path, leaderboard: Path) -> None:
 
     store = Store(output)
     if not store.trial_folders():
-        raise StoreError(f"There are no trials in {output}.")
+        raise StoreError(f"No trials in {output}; check --output.")
     tables.check(store, leaderboard, tell=lambda text: None)  # damage is told below, where it is not repaired
     scored, changed = rescore(store)
     tables.rebuild(store, leaderboard)
     left = len(store.trial_folders()) - scored
     click.echo(
-        f"{plural(scored, 'trial')} scored again, {changed} changed{f', {left} left out' * bool(left)}; "
-        f"{leaderboard} is rebuilt."
+        f"{plural(scored, 'trial')} rescored, {changed} changed{f', {left} left out' * bool(left)}; "
+        f"rebuilt {leaderboard}."
     )

@@ -1,4 +1,4 @@
-"""`blurb run`: the main job."""
+"""`blurb run`: fine-tune models on BLURB and write their leaderboard rows."""
 
 from __future__ import annotations
 
@@ -23,43 +23,49 @@ if TYPE_CHECKING:
 @click.command(name="run")
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...")
 @data_options
-@click.option("--tasks", "selection", default="all", show_default=True, help="Names or types, separated by commas.")
-@click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1..N instead of the protocol's.")
-@click.option("--head", help="Head, as in crf or bilstm,hidden=128 (see blurb heads); shorthand for --set head=...")
-@click.option("--pooling", help="Featurizer of sequence tasks; shorthand for --set pooling=...")
-@click.option("--tagging", help="Tagging scheme of NER and PICO; shorthand for --set tagging=NAME.")
+@click.option(
+    "--tasks", "selection", default="all", show_default=True, help="Task names, types or files, comma-separated."
+)
+@click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1 to N instead of the protocol's.")
+@click.option("--head", help="Head, such as crf or bilstm,hidden=128 (see blurb heads); short for --set head=...")
+@click.option("--pooling", help="Pooling of sequence tasks (see blurb heads); short for --set pooling=...")
+@click.option("--tagging", help="Tagging scheme of NER and PICO; short for --set tagging=NAME.")
 @click.option(
     "--relation-input",
     metavar="NAME",
-    help="Entities of relation tasks: dummify, dummy-tokens, original, markers or typed-markers.",
+    help="How relation inputs show the entities: dummify, dummy-tokens, original, markers or typed-markers.",
 )
-@click.option("--dummy-tokens", is_flag=True, help="Shorthand for --relation-input dummy-tokens.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the protocol.")
+@click.option("--dummy-tokens", is_flag=True, help="Short for --relation-input dummy-tokens.")
 @click.option(
-    "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of the trials."
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the protocol; repeatable."
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder for the trials."
 )
 @click.option(
     "--leaderboard",
     type=click.Path(path_type=Path),
     default="leaderboard.csv",
     show_default=True,
-    help="Table to write; results.csv (of another name than the default: NAME-results.csv) is written beside it.",
+    help="Table to write; its runs go into results.csv in the same folder, or NAME-results.csv for NAME.csv.",
 )
-@click.option("--name", help="Name of the row (one model only).  [default: last part of MODEL]")
+@click.option("--name", help="Name of the row, if there is one MODEL.  [default: last part of MODEL]")
 @machine_options
 @click.option(
     "--track", type=click.Choice(["tensorboard", "wandb", "mlflow", "trackio"]),
-    help="Show loss, learning rate and figures of every trial in an experiment tracker.",
+    help="Log loss, learning rate and scores of every trial to an experiment tracker.",
 )  # fmt: skip
-@click.option("--check", "baseline", metavar="ROW", help="Then check the row against a baseline, as blurb check does.")
-@click.option("--rules", type=click.Path(path_type=Path), help="Rules of that check.  [default: blurb-check.toml]")
-@click.option("--engine", default="local", show_default=True, help="What runs the trials.")
+@click.option(
+    "--check", "baseline", metavar="ROW", help="Then compare the row with this baseline, as blurb check does."
+)
+@click.option("--rules", type=click.Path(path_type=Path), help="Rules for --check.  [default: blurb-check.toml]")
+@click.option("--engine", default="local", show_default=True, help="How to run the trials.")
 @click.option(
     "--budget",
     metavar="TIME",
-    help="As 10m or 2h: run the dearest protocol that is predicted to fit, not --protocol.",
+    help="Time limit such as 10m or 2h: run the largest protocol predicted to fit, instead of --protocol.",
 )
-@click.option("--dry-run", is_flag=True, help="List the trials, say what they will take, and stop.")
+@click.option("--dry-run", is_flag=True, help="List the trials with their estimated cost, and stop.")
 def command(
     models: tuple[str, ...], data: Path | None, selection: str, suite: str, protocol: str | None, seeds: int | None,
     head: str | None, pooling: str | None, tagging: str | None, overrides: tuple[str, ...], output: Path,
@@ -67,11 +73,11 @@ def command(
     revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int, engine: str, dry_run: bool,
     budget: str | None, track: str | None, baseline: str | None, rules: Path | None, casing: str | None,
 ) -> None:  # fmt: skip
-    """Fine-tune MODEL... on the tasks and write the rows of the leaderboard.
+    """Fine-tune MODEL... on the tasks and write their leaderboard rows.
 
-    MODEL is a folder with a checkpoint, a Hub id (org/model or org/model@revision), a preset (pubmedbert, biolinkbert,
-    ...), scratch:tiny or baseline:majority. Trials that are done are not run again, so the same command resumes.
-    Exit code: 0 all trials done, 1 some failed, 2 the command cannot start; with --check that of blurb check, 2
+    MODEL is a checkpoint folder, a Hub id (org/model or org/model@revision), a preset (pubmedbert, biolinkbert, ...),
+    scratch:tiny or baseline:majority. Finished trials are not repeated: run the same command again to resume.
+    Exit code: 0 all trials done, 1 some failed, 2 the command cannot start; with --check that of blurb check, or 2
     if a trial failed; 130 and 143 interrupted (docs/ci.md).
     """
     from blurb import tasks
@@ -96,12 +102,14 @@ def command(
     if budget is not None:
         for option, given in (("--protocol", protocol), ("--seeds", seeds)):
             if given is not None:
-                raise SettingsError(f"--budget chooses the protocol and its seeds; leave {option} out, or --budget.")
+                raise SettingsError(f"--budget chooses the protocol and its seeds; remove {option} or --budget.")
         seconds_of(budget)
     loaded = load_protocol(protocol, suite)
     if dummy_tokens:
         if relation_input not in (None, "dummify", "dummy-tokens"):
-            raise SettingsError(f"--dummy-tokens is for dummies; not for --relation-input {relation_input}.")
+            raise SettingsError(
+                f"--dummy-tokens cannot be combined with --relation-input {relation_input}; remove one."
+            )
         relation_input = "dummy-tokens"
     changed, options = changes(overrides, head=head, pooling=pooling, tagging=tagging, relation_input=relation_input)
     if dummy_tokens:
@@ -109,12 +117,12 @@ def command(
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
     if name and len(models) > 1:
-        raise SettingsError("--name is for one model.")
+        raise SettingsError("--name needs exactly one MODEL.")
     check_writable(output=output, leaderboard=leaderboard.parent)
     tables.check(Store(output), leaderboard, _unheard)
     if rules and not baseline:
-        raise SettingsError("--rules is for --check: name the row to check against.")
-    limits = read_rules(rules) if baseline else None  # now: a slip of the pen costs no training
+        raise SettingsError("--rules needs --check with the row to compare with.")
+    limits = read_rules(rules) if baseline else None  # before training, so that a typo costs nothing
     if limits is not None and limits.required is None:
         limits = dataclasses.replace(limits, required=tuple(task.name for task in chosen))
     if baseline and limits:
@@ -173,11 +181,11 @@ def command(
 
 
 def _unheard(text: str) -> None:
-    """Damage that this run may mend: it is told at the end, where it is still there."""
+    """Ignores damage that this run may repair; what is left is reported at the end."""
 
 
 def _asked(request: Request, rows: list[RowScores]) -> list[RowScores]:
-    """The rows of a request among all of the store."""
+    """The requested rows among all rows of the store."""
     wanted = [request.row_key(source) for source in request.sources]
     return [row for row in rows if row.key in wanted]
 

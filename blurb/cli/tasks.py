@@ -1,4 +1,4 @@
-"""`blurb tasks`: what is measured."""
+"""`blurb tasks`: the tasks and their declarations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blurb.cli._output import FORMATS, show
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 @click.pass_context
 def command(context: click.Context, form: str) -> None:
-    """List the tasks, show one, or write the file of a new one."""
+    """List the tasks, show one, or create a task file."""
     if context.invoked_subcommand:
         return
     from blurb import tasks
@@ -33,30 +33,30 @@ def command(context: click.Context, form: str) -> None:
 @click.argument("name")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def show_task(name: str, form: str) -> None:
-    """Show everything that is declared about one task, its citation included. NAME may be a task file."""
+    """Show the full declaration of a task, including its citation. NAME may be a task file."""
     from blurb import tasks
 
     task = tasks.get(name)
     fields = {**asdict(task), "declared_in": tasks.origin(name)}
     if form == "json":
         show(list(fields), [list(fields.values())], form)
-    else:  # what a declaration leaves out is nothing to read
+    else:  # fields that are not set are left out
         show(("field", "value"), [(field, text) for field, value in fields.items() if (text := _text(value))], form)
 
 
 @command.command()
 @click.argument("name")
-@click.option("--type", "kind", required=True, help="ner, pico, relation, similarity, document or qa.")
+@click.option("--type", "kind", required=True, help="Task type: ner, pico, relation, similarity, document or qa.")
 @click.option("--train", type=click.Path(path_type=Path), required=True, help="File of the train split.")
 @click.option("--dev", type=click.Path(path_type=Path), required=True, help="File of the dev split.")
 @click.option("--test", type=click.Path(path_type=Path), required=True, help="File of the test split.")
-@click.option("--format", "form", help="conll, tsv or jsonl.  [default: by the ending of the train file]")
+@click.option("--format", "form", help="File format: conll, tsv or jsonl.  [default: by the suffix of the train file]")
 @click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: NAME.toml]")
 def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | None, out: Path | None) -> None:
-    """Write the task file of a corpus of your own: CoNLL, TSV or JSON lines.
+    """Create the task file of your own corpus in CoNLL, TSV or JSON Lines.
 
-    The labels are taken from the train file where it can be read as it is; all else is a template with comments. Run
-    it with: blurb run MODEL --tasks ./NAME.toml
+    The labels come from the train file if it can be read; the rest is a template with comments. Run it with: blurb run
+    MODEL --tasks ./NAME.toml
     """
     from blurb import tasks
     from blurb.data.readers import task_file
@@ -69,30 +69,32 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     _file.check_format(kind, form)
     target = out or Path(f"{name}.toml")
     if target.suffix != tasks.SUFFIX:
-        raise SettingsError(f"{target}: a task file ends in {tasks.SUFFIX}.")
+        raise SettingsError(f"{target}: the name of a task file must end in {tasks.SUFFIX}.")
     if target.exists():
-        raise SettingsError(f"{target} is there already; remove it first, or give another --out.")
+        raise SettingsError(f"{target} exists already; remove it or choose another --out.")
     paths = dict(zip(tasks.SPLITS, (train, dev, test), strict=True))
     if lost := [f"--{split} {path}" for split, path in paths.items() if not path.is_file()]:
-        raise SettingsError(f"There is no file at {', '.join(lost)}; nothing was written.")
+        raise SettingsError(f"File not found: {', '.join(lost)}. Nothing was written.")
     files = {split: _from(target, path) for split, path in paths.items()}
     labels = task_file.guess_labels(train, kind, form)
     target.write_text(_template.text(name, kind, form, files, labels), encoding="utf-8")
-    click.echo(f"{target} is written.")
+    click.echo(f"Wrote {target}.")
     try:
         task = tasks.get(str(target))
         rows = {split: sum(1 for _ in task_file.read(Path(task.files[split]), task, split)) for split in tasks.SPLITS}
     except BlurbError as error:
-        click.secho(f"It needs your hand before it can be used: {error}", fg="yellow", err=True)
+        click.secho(f"Edit the file before you use it: {error}", fg="yellow", err=True)
         return
     if task.labels == (task_file.UNNAMED,):
-        click.echo(f"The tags name no type of entity, so it is called {task_file.UNNAMED}; edit labels to change that.")
-    click.echo(f"Labels: {', '.join(task.labels) or 'none'}. Rows: {', '.join(f'{s} {n:,}' for s, n in rows.items())}.")
+        click.echo(f"The tags name no entity type, so it is called {task_file.UNNAMED}; to change this, edit 'labels'.")
+    click.echo(
+        f"Labels: {', '.join(task.labels) or 'none'}. Examples: {', '.join(f'{s} {n:,}' for s, n in rows.items())}."
+    )
     click.echo(f"Next: blurb run MODEL --tasks {target if target.is_absolute() else f'./{target}'}")
 
 
 def _from(target: Path, path: Path) -> str:
-    """A path as seen from the task file, so that both can be moved together."""
+    """A path relative to the task file, so that both can be moved together."""
     import os
 
     return Path(os.path.relpath(path, target.resolve().parent)).as_posix()

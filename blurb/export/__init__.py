@@ -1,1 +1,1 @@
-"""Finished rows for others: submission, model cards, LaTeX, Markdown."""
+"""Exports of finished rows: submission, model cards, LaTeX, Markdown."""

@@ -1,6 +1,6 @@
-"""How features become predictions. A head is a file here, an entry point in `blurb.heads`, or `package:Class`.
+"""Heads turn features into predictions. A head is a module here, an entry point in `blurb.heads`, or `package:Class`.
 
-`from blurb.heads import Head, Problem, Pooling` is what the author of one needs.
+To write one, use `from blurb.heads import Head, Problem, Pooling`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CONTRACTS = {"Head": "blurb.heads._base", "Problem": "blurb.heads._base", "Pool
 
 
 def __getattr__(name: str) -> Any:
-    """The contracts, when they are asked for: they import torch, which a list of names does not need."""
+    """Imports the base classes lazily: they need torch, which listing the names does not."""
     if name not in _CONTRACTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_CONTRACTS[name]), name)

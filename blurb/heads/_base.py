@@ -1,4 +1,4 @@
-"""What every head does: features in, a loss in training, predictions afterwards."""
+"""The interface of heads: from features to a loss in training, and to predictions afterwards."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Kind = Literal["tokens", "single", "multi", "regression"]
 
 @dataclass(frozen=True)
 class Problem:
-    """What a head has to predict.
+    """The prediction problem of a head.
 
-    :param kind: "tokens": a tag a word; "single": one class; "multi": any of the classes; "regression": a number
+    :param kind: "tokens": a tag per word; "single": one class; "multi": any of the classes; "regression": a number
     :param labels: tags or classes in the order of the outputs; one name for regression
-    :param scheme: tagging scheme of the labels (`blurb.inputs.tagging`); None if they are no tags of one
+    :param scheme: tagging scheme of the labels (`blurb.inputs.tagging`); None if the labels have none
     """
 
     kind: Kind
@@ -31,24 +31,24 @@ class Problem:
 
     @property
     def rules(self) -> Rules | None:
-        """Which tag may stand where; None where everything may."""
+        """Which tag is allowed at which position; None if all are."""
         return None if self.scheme is None else rules(self.labels, self.scheme)
 
 
 class Head(nn.Module, ABC):
-    """Base of the heads, which work in float32 outside autocast.
+    """Base class of heads, which work in float32 outside autocast.
 
     Shapes: token problems have features (batch, words, size), targets (batch, words) and a mask (batch, words); the
-    others have features (batch, size), targets (batch,) or, for several labels, (batch, labels), and mask None. A head
-    that `reads_sequence` gets all sub-tokens of these, (batch, pieces, size), and their mask (batch, pieces).
+    others have features (batch, size), targets (batch,) or, for several labels, (batch, labels), and mask None. For
+    these a head with `reads_sequence` gets all sub-tokens, (batch, pieces, size), and their mask (batch, pieces).
 
-    Parameters of the constructor after `dropout`, all with defaults, are options: `--head name,option=value`.
+    Constructor parameters after `dropout`, all with defaults, are options: `--head name,option=value`.
     """
 
     kinds: tuple[Kind, ...] = ("tokens", "single", "multi", "regression")
-    """The problems that a head can serve."""
+    """The kinds of problems that a head supports."""
     reads_sequence = False
-    """Takes all sub-tokens of an input where there are no words; the pooling is then out of use."""
+    """Whether the head reads all sub-tokens of sequence tasks, which then need no pooling."""
 
     def __init__(self, size: int, problem: Problem, dropout: float) -> None:
         super().__init__()
@@ -69,8 +69,8 @@ class Head(nn.Module, ABC):
         """
 
     def terms(self, targets: Tensor, mask: Tensor | None) -> int:
-        """How many terms `loss` adds up: words for token problems, else inputs (times labels for several labels).
+        """Number of terms in `loss`: words for token problems, else inputs (times labels for several labels).
 
-        The loop divides by it, so that micro-batches add up to the loss of the whole batch.
+        The training loop divides by it, so that micro-batches sum to the loss of the whole batch.
         """
         return targets.numel() if mask is None else int(mask.sum())

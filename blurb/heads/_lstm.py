@@ -1,4 +1,4 @@
-"""The recurrent layer that the BiLSTM heads share."""
+"""The recurrent layer shared by the BiLSTM heads."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from blurb.errors import SettingsError
 
 
 class BiLstm(nn.Module):
-    """Bidirectional LSTM over sequences of their own lengths; it never sees padding.
+    """Bidirectional LSTM over sequences of different lengths, without reading padding.
 
-    :param size: of the inputs
-    :param hidden: units of each direction
-    :param layers: stacked
-    :param dropout: between the layers
+    :param size: size of the inputs
+    :param hidden: hidden units per direction
+    :param layers: number of stacked layers
+    :param dropout: dropout between the layers
     """
 
     def __init__(self, size: int, hidden: int, layers: int, dropout: float) -> None:
         super().__init__()
         if hidden < 1 or layers < 1:
-            raise SettingsError(f"A BiLSTM wants size and layers of at least 1, not {hidden} and {layers}.")
+            raise SettingsError(
+                f"A BiLSTM needs 'hidden' and 'layers' of at least 1 (got hidden={hidden}, layers={layers})."
+            )
         self.size = 2 * hidden
         self.lstm = nn.LSTM(
             size, hidden, layers, batch_first=True, bidirectional=True, dropout=dropout if layers > 1 else 0.0
         )
 
     def forward(self, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Both directions side by side at every place, and at the end of their reading.
+        """Outputs of both directions at every position, and their final states.
 
-        :param features: (batch, places, size)
-        :param mask: (batch, places), padding on the right
-        :returns: (batch, places, 2 * hidden), 0 in the padding; (batch, 2 * hidden), the last layer's final states
+        :param features: (batch, positions, size)
+        :param mask: (batch, positions), padding on the right
+        :returns: (batch, positions, 2 * hidden), 0 in the padding; (batch, 2 * hidden), the last layer's final states
         """
         lengths = mask.sum(1).clamp(min=1).cpu()  # nothing at all is read as one padded place
         packed = pack_padded_sequence(features, lengths, batch_first=True, enforce_sorted=False)

@@ -1,6 +1,6 @@
-"""Plug-ins with options as one setting: `bilstm,size=256,layers=2`.
+"""Plug-ins with options in a single setting: `bilstm,hidden=256,layers=2`.
 
-The options of a head or pooling are the parameters with defaults that its own constructor adds.
+The options of a head or pooling are the parameters with defaults that its constructor adds.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ WORDS = {"true": True, "false": False}
 
 
 def options(plugin: type) -> dict[str, Any]:
-    """Name and default of every option of a class; SettingsError if a default is no number, bool or text."""
+    """Name and default of every option of a class; SettingsError if a default is not a number, bool or string."""
     found = {}
     for parameter in inspect.signature(plugin).parameters.values():
         if parameter.default is not parameter.empty:
             if not isinstance(parameter.default, bool | int | float | str):
                 raise SettingsError(
-                    f"{plugin.__qualname__}: the default of '{parameter.name}' must be a number, bool or text."
+                    f"{plugin.__qualname__}: the default of '{parameter.name}' must be a number, bool or string."
                 )
             found[parameter.name] = parameter.default
     return found
 
 
 def parse(registry: Registry[Any], text: str) -> tuple[Any, dict[str, Any]]:
-    """The class that `name,key=value,...` names, and the options that differ from their defaults.
+    """Parses `name,key=value,...` into the class and the options that differ from their defaults.
 
-    :raises UnknownName: no such plug-in or option
-    :raises SettingsError: a value of another type than the option's default, an option twice or without a value
+    :raises UnknownName: if there is no such plug-in or option
+    :raises SettingsError: if a value does not have the type of the default, or an option is repeated or has no value
     """
     name, *pairs = text.split(",")
     plugin = registry.get(name.strip())
@@ -44,7 +44,9 @@ def parse(registry: Registry[Any], text: str) -> tuple[Any, dict[str, Any]]:
     for pair in pairs:
         key, separator, value = (part.strip() for part in pair.partition("="))
         if not separator or not value or key in chosen:
-            raise SettingsError(f"{registry.kind} '{text}': options are written once each, as key=value, not '{pair}'.")
+            raise SettingsError(
+                f"{registry.kind} '{text}': each option must be given once, as key=value (got '{pair}')."
+            )
         if key not in defaults:
             raise UnknownName(f"option of the {registry.kind} '{name}'", key, defaults)
         chosen[key] = _typed(value, defaults[key], f"{registry.kind} '{text}': {key}")
@@ -52,13 +54,13 @@ def parse(registry: Registry[Any], text: str) -> tuple[Any, dict[str, Any]]:
 
 
 def canonical(registry: Registry[Any], text: str) -> str:
-    """The one way to write it: options sorted, defaults left out. Equal heads so have equal trials."""
+    """Canonical spelling: options sorted, defaults omitted, so that two spellings of a head give the same trial."""
     _, chosen = parse(registry, text)
     return ",".join([registry.short(text.split(",")[0].strip()), *written(chosen)])
 
 
 def resolved(registry: Registry[Any], text: str) -> dict[str, Any]:
-    """Every option of a plug-in with the value that it has: those that were given over the defaults."""
+    """The value of every option of a plug-in, given or default."""
     plugin, chosen = parse(registry, text)
     return {**options(plugin), **chosen}
 
@@ -74,4 +76,4 @@ def _typed(text: str, default: Any, where: str) -> Any:
         return WORDS[text.lower()] if isinstance(default, bool) else type(default)(text)
     except (ValueError, KeyError):
         kind = {bool: "true or false", int: "a whole number", float: "a number"}[type(default)]
-        raise SettingsError(f"{where} must be {kind}, not '{text}'.") from None
+        raise SettingsError(f"{where} must be {kind} (got '{text}').") from None

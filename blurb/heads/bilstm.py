@@ -10,10 +10,10 @@ from blurb.heads.linear import Linear
 
 
 class BiLSTM(Head):
-    """Words of token problems, sub-tokens of the others; for these the final states of both directions are classified.
+    """Reads the words of token problems; for others all sub-tokens, and classifies the final states of both directions.
 
-    :param hidden: units of each direction
-    :param layers: stacked, with `dropout` between them
+    :param hidden: hidden units per direction
+    :param layers: number of stacked layers, with `dropout` between them
     """
 
     reads_sequence = True
@@ -24,7 +24,7 @@ class BiLSTM(Head):
         self.linear = Linear(self.lstm.size, problem, dropout)
 
     def forward(self, features: Tensor, mask: Tensor | None) -> Tensor:
-        """(batch, places, size) to (batch, words, 2 * hidden) for token problems, (batch, 2 * hidden) for others."""
+        """(batch, positions, size) to (batch, words, 2 * hidden) for token problems, (batch, 2 * hidden) for others."""
         assert mask is not None
         places, finals = self.lstm(self.dropout(features), mask)
         found: Tensor = places if self.problem.kind == "tokens" else finals

@@ -1,4 +1,4 @@
-"""`bilstm-crf`: the chain above the BiLSTM (Huang et al., 2015)."""
+"""`bilstm-crf`: a CRF on top of a BiLSTM (Huang et al., 2015)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from blurb.heads.crf import Crf
 class BiLstmCrf(Head):
     """A BiLSTM whose outputs are the features of a CRF.
 
-    :param hidden: units of each direction
-    :param layers: stacked, with `dropout` between them
-    :param constrained: training obeys the tagging scheme as well; decoding always does
+    :param hidden: hidden units per direction
+    :param layers: number of stacked layers, with `dropout` between them
+    :param constrained: whether training enforces the tagging scheme; decoding always does
     """
 
     kinds = ("tokens",)

@@ -1,4 +1,4 @@
-"""`crf`: a linear chain over the tags of a sentence (Lafferty et al., 2001) above the linear layer."""
+"""`crf`: a linear-chain CRF over the tags of a sentence (Lafferty et al., 2001) on top of a linear layer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from blurb.heads.linear import Linear
 
 
 class Crf(Head):
-    """Decoding obeys the tagging scheme of the problem.
+    """A linear-chain CRF; decoding enforces the tagging scheme.
 
-    :param constrained: training obeys it as well
+    :param constrained: whether training enforces it, too
     """
 
     kinds = ("tokens",)
@@ -29,7 +29,7 @@ class Crf(Head):
         return scores
 
     def loss(self, features: Tensor, targets: Tensor, mask: Tensor | None) -> Tensor:
-        """Negative log-likelihood; divided by the words (`terms`), an emission weighs what it does in `linear`."""
+        """Negative log-likelihood; divided by the words (`terms`), emissions weigh the same as in `linear`."""
         assert mask is not None
         found = self.chain.log_likelihood(self(features, mask), targets.masked_fill(~mask, 0), _with_a_word(mask))
         return -found.masked_fill(~mask[:, 0], 0).sum()
@@ -44,8 +44,8 @@ class Crf(Head):
 
 
 def _with_a_word(mask: Tensor) -> Tensor:
-    """The mask, but that a sentence without words is read as one word: a chain wants some, and choosing rows would make
-    a GPU wait. Nobody sees what it reads there."""
+    """The mask, with one word in sentences without words: a chain needs a word, and selecting rows would make a GPU
+    wait. The result for that word is never used."""
     return torch.cat([torch.ones_like(mask[:, :1]), mask[:, 1:]], 1)
 
 

@@ -12,7 +12,7 @@ PADDING = -100
 
 
 class Linear(Head):
-    """One score a label from each feature vector; cross-entropy, binary cross-entropy or squared error."""
+    """One score per label from each feature vector; cross-entropy, binary cross-entropy or squared error."""
 
     def __init__(self, size: int, problem: Problem, dropout: float) -> None:
         super().__init__(size, problem, dropout)

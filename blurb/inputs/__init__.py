@@ -1,1 +1,1 @@
-"""How an example becomes token ids: alignment of words and sub-tokens, pairs, windows, tagging schemes."""
+"""From examples to token ids: alignment of words and sub-tokens, pairs, windows, tagging schemes."""

@@ -1,44 +1,44 @@
-"""Features on disk, shared by all trials with the same data, tokenizer, transform and length."""
+"""A cache of features on disk, shared by all trials with the same data, tokenizer, transform and length."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from blurb.cache import home
+from blurb.files import replacing
 from blurb.inputs.features import Features, Ints
 
 VERSION = 6
-"""Raised by hand whenever a transform gives other ids for the same input."""
+"""Raised by hand when a change gives other ids for the same input."""
 
 
 def features_key(units: str, tokenizer: str, max_length: int) -> dict[str, object]:
-    """What identifies the features of a split.
+    """The key of a split's features.
 
-    :param units: what identifies its units (data hash, split, options)
+    :param units: key of its examples (data hash, split, options)
     :param tokenizer: hash of the tokenizer
     """
     return {"units": units, "tokenizer": tokenizer, "max_length": max_length}
 
 
 def stored_lengths(key: Mapping[str, object]) -> tuple[Ints, Ints] | None:
-    """Sub-tokens of each row and the unit that it belongs to, without reading the ids; None if they are not kept."""
+    """Number of sub-tokens and example of each row, without reading the ids; None if they are not cached."""
     with contextlib.suppress(Exception), np.load(_path(key)) as arrays:  # damaged in whatever way: as if not there
         return np.diff(arrays["ids.offsets"]), arrays["unit"]
     return None
 
 
 def cached(key: Mapping[str, object], build: Callable[[], Features]) -> Features:
-    """The features of `key`, from disk if they are there, else built and kept.
+    """The features of `key`, read from the cache or else built and cached.
 
-    Files are written aside and renamed, so several processes may ask at once. A cache that cannot be written or read
-    costs time, never the run.
+    Files are written atomically, so several processes may use the cache at once. A cache that cannot be written or
+    read never fails a run.
     """
     path = _path(key)
     with contextlib.suppress(
@@ -46,11 +46,8 @@ def cached(key: Mapping[str, object], build: Callable[[], Features]) -> Features
     ):  # not there, or damaged: numpy and zipfile then raise whatever they come across
         return Features.read(path)
     features = build()
-    with contextlib.suppress(Exception):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_suffix(f".{os.getpid()}.tmp")
+    with contextlib.suppress(Exception), replacing(path) as aside:
         features.save(aside)
-        aside.replace(path)
     return features
 
 

@@ -1,4 +1,4 @@
-"""Token ids of many inputs as ragged arrays: small, quick to pad, and easy to keep on disk."""
+"""Token ids of many inputs as ragged arrays: small, fast to pad, and easy to store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Ragged:
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[int] | Ints]) -> Ragged:
-        """From rows of integers."""
+        """Builds an array from rows of integers."""
         listed: list[Ints] = [np.asarray(row, dtype=np.int64) for row in rows]
         offsets = np.zeros(len(listed) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in listed], out=offsets[1:])
@@ -45,25 +45,25 @@ class Ragged:
         return np.diff(self.offsets)
 
     def take(self, rows: Iterable[int]) -> Ragged:
-        """The rows given, in that order."""
+        """The given rows, in that order."""
         return Ragged.of([self[int(row)] for row in rows])
 
 
 @dataclass(frozen=True)
 class Features:
-    """What the encoder reads. A unit (sentence, pair, question) has one row, or several if it was cut into windows.
+    """Inputs of the encoder. An example (sentence, pair, question) has one row, or several if it was cut into windows.
 
-    :param ids: sub-token ids with special tokens, a row an input
-    :param types: segment ids of the same shape, or None if the tokenizer makes none
-    :param unit: (rows,) the unit that a row belongs to
-    :param words: token tasks: the words of the unit that this row predicts, in order; each word of a unit that has any
-        sub-token is in exactly one row
-    :param positions: token tasks: where the first sub-token of each of these words is in `ids`
-    :param ends: token tasks: the place after the last sub-token of each of these words
-    :param entities: relation and similarity tasks: (rows, 2, 2) first place and place after the last in `ids` of head
-        and tail, or of the two texts
-    :param truncated: units of which some text was cut off
-    :param windowed: units that were too long and cut into windows, or to a window around their entities
+    :param ids: sub-token ids with special tokens, one row per input
+    :param types: segment ids of the same shape, or None if the tokenizer has none
+    :param unit: (rows,) index of the example of each row
+    :param words: token tasks: the words of the example that this row predicts, in order; each word that has sub-tokens
+        is in exactly one row
+    :param positions: token tasks: index in `ids` of the first sub-token of each of these words
+    :param ends: token tasks: index after the last sub-token of each of these words
+    :param entities: relation and similarity tasks: (rows, 2, 2) start and end (exclusive) in `ids` of head and tail,
+        or of the two texts
+    :param truncated: number of examples that lost some text
+    :param windowed: number of examples that were cut into windows, or to a window around their entities
     """
 
     ids: Ragged
@@ -80,7 +80,7 @@ class Features:
         return len(self.ids)
 
     def of_units(self, units: Sequence[int]) -> Features:
-        """The rows of some units only, renumbered from 0 in the order given; the counts stay those of the whole."""
+        """The rows of the given examples, renumbered from 0 in that order; `truncated` and `windowed` do not change."""
         number = {int(unit): new for new, unit in enumerate(units)}
         rows = [row for row, unit in enumerate(self.unit) if int(unit) in number]
         rows.sort(key=lambda row: number[int(self.unit[row])])
@@ -116,7 +116,7 @@ class Features:
 
     @classmethod
     def read(cls, path: Path) -> Features:
-        """Reads what `save` wrote; the errors that numpy and zipfile raise, or ValueError, if it is damaged."""
+        """Reads a file of `save`; a damaged file raises ValueError or any error of numpy and zipfile."""
         with np.load(path) as arrays:
             ragged = {
                 name: Ragged(arrays[f"{name}.values"].astype(np.int64), arrays[f"{name}.offsets"])

@@ -1,4 +1,4 @@
-"""How an encoder reads the inputs of a split: how long they are, and what a limit does to them."""
+"""Tokenized inputs of a split: their lengths, and the effect of the maximum length."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from blurb.inputs.features import Features
 
 @dataclass(frozen=True)
 class Reading:
-    """The inputs of a split as training makes them, before and after the limit.
+    """The inputs of a split as in training, before and after truncation.
 
-    :param whole: features of all inputs with nothing cut off, a row an input
-    :param limit: sub-tokens of the longest input, special tokens included
-    :param long: the inputs that exceed it
-    :param cut: features of these as the encoder gets them
-    :param special: special tokens before and after a single text
+    :param whole: features of all inputs without truncation, one row per input
+    :param limit: maximum sub-tokens of an input, including special tokens
+    :param long: indices of the inputs that exceed it
+    :param cut: features of these inputs as the encoder gets them
+    :param special: numbers of special tokens before and after a single text
     """
 
     whole: Features
@@ -31,14 +31,14 @@ class Reading:
 
     @property
     def room(self) -> int:
-        """Sub-tokens of a single text that fit."""
+        """Maximum sub-tokens of a single text."""
         return self.limit - sum(self.special)
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """(inputs,) sub-tokens before anything is cut, special tokens included."""
+        """(inputs,) number of sub-tokens before truncation, including special tokens."""
         return self.whole.ids.lengths
 
 
 Read = Callable[[Any, Sequence[Any]], Reading]
-"""From a task and the rows of a split; `blurb.models.reading` makes one of a checkpoint."""
+"""A function from a task and the rows of a split; `blurb.models.reading` makes one from a checkpoint."""

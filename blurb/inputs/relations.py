@@ -1,4 +1,4 @@
-"""How the two entities of a relation stand in the text: as they are, as dummies, or between markers.
+"""Shows the two entities of a relation in the text: unchanged, as dummies, or between markers.
 
 The same sentence, `aspirin inhibits COX-1 strongly`, with the chemical and the gene as the pair in question:
 
@@ -6,7 +6,7 @@ The same sentence, `aspirin inhibits COX-1 strongly`, with the chemical and the 
 |---|---|
 | `original` | aspirin inhibits COX-1 strongly |
 | `dummify` | @CHEMICAL$ inhibits @GENE$ strongly |
-| `dummy-tokens` | the same; `@CHEMICAL$` and `@GENE$` are tokens of their own |
+| `dummy-tokens` | the same, with `@CHEMICAL$` and `@GENE$` as single tokens |
 | `markers` | [E1] aspirin [/E1] inhibits [E2] COX-1 [/E2] strongly |
 | `typed-markers` | [CHEMICAL] aspirin [/CHEMICAL] inhibits [GENE] COX-1 [/GENE] strongly |
 
@@ -24,12 +24,12 @@ STRATEGIES = ("dummify", "dummy-tokens", "original", "markers", "typed-markers")
 DUMMIES = STRATEGIES[:2]
 MARKERS = STRATEGIES[3:]
 SHORT = {"CHEMICAL": "CHEM"}
-"""In the dummy of two overlapping entities: `@CHEM-GENE$`."""
+"""Short types in the dummy of two overlapping entities: `@CHEM-GENE$`."""
 Span = tuple[int, int]
 
 
 class Marked(NamedTuple):
-    """A text and where its two entities are, markers included; both spans are equal where one dummy stands for both."""
+    """A text and the spans of its two entities, including markers; one dummy for both gives equal spans."""
 
     text: str
     head: Span
@@ -37,7 +37,7 @@ class Marked(NamedTuple):
 
 
 def is_dummified(row: Mapping[str, Any]) -> bool:
-    """Whether the text of a row holds dummies in the place of its entities, as BLURB's files do.
+    """Whether the text of a row has dummies instead of its entities, as in BLURB's files.
 
     >>> is_dummified({"text": "@GENE$ and @DISEASE$", "head": {"start": 0, "end": 6}, "tail": {"start": 11, "end": 20}})
     True
@@ -47,10 +47,10 @@ def is_dummified(row: Mapping[str, Any]) -> bool:
 
 
 def mark(row: Mapping[str, Any], strategy: str) -> Marked:
-    """The text of a row with its entities as the strategy wants them.
+    """Applies a strategy to the entities in the text of a row.
 
     :param row: an example of a relation task (see `blurb.data.schema`), original or dummified
-    :raises SettingsError: if the strategy needs the names of entities that the row has lost
+    :raises SettingsError: if the strategy needs entity names, but the row has dummies
     """
     text = row["text"]
     head, tail = ((row[role]["start"], row[role]["end"]) for role in ("head", "tail"))
@@ -58,7 +58,7 @@ def mark(row: Mapping[str, Any], strategy: str) -> Marked:
     dummies = is_dummified(row)
     match strategy:
         case "original" if dummies:
-            raise SettingsError("the entities are dummies already, so there is no original text.")
+            raise SettingsError("the text has dummies instead of the entity names; use the original release (--raw).")
         case "original":
             return Marked(text, head, tail)
         case "dummify" | "dummy-tokens":
@@ -67,20 +67,20 @@ def mark(row: Mapping[str, Any], strategy: str) -> Marked:
             return insert(text, head, tail, ("E1", "E2"))
         case "typed-markers":
             return insert(text, head, tail, types)
-    raise SettingsError(f"the relation input is one of {', '.join(STRATEGIES)}, not '{strategy}'.")
+    raise SettingsError(f"relation_input must be one of {', '.join(STRATEGIES)} (got '{strategy}').")
 
 
 def dummified(row: Mapping[str, Any]) -> dict[str, Any]:
-    """An original row as BLURB publishes it: dummies in the text, their spans and names for the entities."""
+    """An original row in BLURB's form: dummies in the text, and as spans and names of the entities."""
     text, *spans = mark(row, "dummify")
     head, tail = ({"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in spans)
     return {**row, "text": text, "head": head, "tail": tail}
 
 
 def dummify(text: str, head: Span, tail: Span, types: Sequence[str]) -> Marked:
-    """Dummies in the place of the two entities, by the rule of BLURB's kit (docs/benchmark.md, "Dummies").
+    """Replaces the two entities by dummies, by the rule of BLURB's kit (docs/benchmark.md, "Dummies").
 
-    Entities that overlap become one dummy over both; entities that only touch do not overlap.
+    Overlapping entities become a single dummy; entities that only touch do not overlap.
 
     >>> dummify("aspirin inhibits COX-1", (0, 7), (17, 22), ("CHEMICAL", "GENE"))
     Marked(text='@CHEMICAL$ inhibits @GENE$', head=(0, 10), tail=(20, 26))
@@ -101,7 +101,7 @@ def dummify(text: str, head: Span, tail: Span, types: Sequence[str]) -> Marked:
 
 
 def insert(text: str, head: Span, tail: Span, names: Sequence[str]) -> Marked:
-    """`[NAME]` before and `[/NAME]` after each entity; overlapping entities get nested markers around their own spans.
+    """Inserts `[NAME]` before and `[/NAME]` after each entity; overlapping entities get nested markers.
 
     >>> insert("aspirin inhibits COX-1", (0, 7), (17, 22), ("E1", "E2"))
     Marked(text='[E1] aspirin [/E1] inhibits [E2] COX-1 [/E2]', head=(0, 18), tail=(28, 44))
@@ -132,7 +132,7 @@ def insert(text: str, head: Span, tail: Span, names: Sequence[str]) -> Marked:
 
 
 def special_tokens(rows: Iterable[Mapping[str, Any]], strategy: str) -> list[str]:
-    """What a strategy adds to the tokenizer, in an order that does not depend on that of the rows.
+    """The tokens that a strategy adds to the tokenizer, in an order that does not depend on the order of the rows.
 
     >>> row = {"text": "AB", "head": {"start": 0, "end": 1, "type": "X"}, "tail": {"start": 1, "end": 2, "type": "Y"}}
     >>> special_tokens([row], "typed-markers"), special_tokens([row], "dummy-tokens"), special_tokens([row], "dummify")

@@ -1,12 +1,13 @@
-"""Spans, and the tags that schemes write for them. Examples carry the tags of their files: BIO (NER), `I-` (PICO).
+"""Converts between entity spans and tags. Examples have the tags of their files: BIO (NER), `I-` (PICO).
 
     words    the   BRCA1   gene   of   p53
     IO       O     I       I      O    I
     BIO      O     B       I      O    B
     BIOUL    O     B       L      O    U
 
-All schemes are read alike: a word belongs to the entity of the word before if it continues (I, L) something unfinished
-(B, I) of the same type; any other word but O begins an entity. `blurb.metrics.entity_f1` reads so, too.
+All schemes are read by the same rule: a word belongs to the entity of the previous word if it continues (I, L) an
+unfinished entity (B, I) of the same type; any other word except O begins an entity. `blurb.metrics.entity_f1` uses the
+same rule.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Span(NamedTuple):
 
 
 class Scheme(NamedTuple):
-    """The prefix that each word of an entity gets. All else follows from it."""
+    """The prefixes of the words of an entity, which define the scheme."""
 
     first: str
     inside: str
@@ -45,11 +46,11 @@ SCHEMES = {
 }
 ALIASES = {"bilou": "bioul", "iobes": "bioul"}
 OTHER_LETTERS = {"E": "L", "S": "U"}
-"""How IOBES calls the prefixes of BIOUL; they are read, never written."""
+"""The prefixes of IOBES for those of BIOUL; they are read but never written."""
 
 
 class Rules(NamedTuple):
-    """Which tags a scheme allows where, for K tags in the order in which they were given."""
+    """Which tags a scheme allows at which position, for K tags in the given order."""
 
     starts: NDArray[np.bool_]  # (K,) may be the first tag of a sentence
     transitions: NDArray[np.bool_]  # (K, K) the second tag may follow the first
@@ -57,7 +58,7 @@ class Rules(NamedTuple):
 
 
 def scheme_name(name: str) -> str:
-    """The name under which a scheme stands in the table; UnknownName if there is none.
+    """The canonical name of a scheme; UnknownName if it does not exist.
 
     >>> scheme_name("BILOU")
     'bioul'
@@ -69,13 +70,13 @@ def scheme_name(name: str) -> str:
 
 
 def spans(tags: Sequence[str], scheme: str = "bio") -> list[Span]:
-    """The entities of a tag sequence, legal or not. What is read where a scheme forbids the sequence:
+    """The entities of a tag sequence, even if the scheme does not allow it:
 
-    - IO: nothing is forbidden; a run of one type is an entity, so adjacent entities of one type are one.
-    - BIO: an I after O or after another type begins an entity, as a B would.
-    - BIOUL: likewise an I or L that has nothing to continue; and an entity without its L ends where nothing continues.
+    - IO: every sequence is allowed; a run of one type is an entity, so adjacent entities of one type are merged.
+    - BIO: an I after O or after another type begins an entity, like a B.
+    - BIOUL: the same for an I or L that continues nothing; an entity without L ends where it is not continued.
 
-    No word is lost: every tag but O belongs to an entity.
+    No word is lost: every tag except O belongs to an entity.
 
     >>> spans(["I-PAR", "I-PAR", "O", "B-INT", "B-INT", "I-INT"])
     [Span(start=0, end=2, type='PAR'), Span(start=3, end=4, type='INT'), Span(start=4, end=6, type='INT')]
@@ -83,7 +84,7 @@ def spans(tags: Sequence[str], scheme: str = "bio") -> list[Span]:
     [Span(start=0, end=1, type='PAR'), Span(start=1, end=2, type='PAR'), Span(start=3, end=4, type='INT'),
      Span(start=4, end=5, type='INT'), Span(start=5, end=7, type='INT')]
 
-    :raises ValueError: at a tag that the scheme does not have
+    :raises ValueError: for a tag that the scheme does not have
     """
     name = scheme_name(scheme)
     found: list[Span] = []
@@ -109,14 +110,16 @@ def tags(spans: Sequence[Span], length: int, scheme: str) -> list[str]:
     written = ["O"] * length
     for start, end, kind in spans:
         if not 0 <= start < end <= length or any(tag != "O" for tag in written[start:end]):
-            raise ValueError(f"words {start} to {end} are not free for an entity in a sentence of {length} words.")
+            raise ValueError(
+                f"entity at words {start} to {end} overlaps another one or exceeds the sentence of {length} words."
+            )
         run = [prefixes.first, *[prefixes.inside] * (end - start - 2), prefixes.last]
         written[start:end] = [_tag(prefix, kind) for prefix in (run if end - start > 1 else [prefixes.single])]
     return written
 
 
 def convert(sequence: Sequence[str], source: str, target: str) -> list[str]:
-    """A tag sequence in another scheme, by way of its spans; into its own scheme, it comes back repaired.
+    """Converts a tag sequence to another scheme, by way of its spans; converting to the same scheme repairs it.
 
     >>> convert(["I-PAR", "B-PAR", "I-PAR", "O"], "bio", "bioul")
     ['U-PAR', 'B-PAR', 'L-PAR', 'O']
@@ -162,7 +165,7 @@ def rules(labels: Sequence[str], scheme: str) -> Rules:
 
 
 class _Word(NamedTuple):
-    """What a tag says of its word."""
+    """The meaning of a tag."""
 
     type: str
     begins: bool  # it can be the first word of an entity
@@ -189,7 +192,7 @@ def _read(tag: str, scheme: str) -> _Word:
 
 
 def _joins(before: _Word, word: _Word) -> bool:
-    """Whether two neighbours are of one entity."""
+    """Whether two adjacent words belong to the same entity."""
     return before.unfinished and word.continues and before.type == word.type
 
 

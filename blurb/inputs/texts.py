@@ -15,7 +15,7 @@ Span = tuple[int, int]
 
 
 def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, max_length: int) -> Features:
-    """Features of single texts, cut at the end where they are too long."""
+    """Features of single texts, truncated at the end if too long."""
     frame = tokenizer.frame
     room = _room(max_length, frame.prefix, frame.suffix)
     pieces = [piece.ids for piece in tokenizer.pieces(texts)]
@@ -32,10 +32,10 @@ def encode_pairs(
 ) -> Features:
     """Features of pairs of texts.
 
-    :param shorten: "second" keeps the first text whole (a question) and cuts the second (its context), as long as the
-        first leaves room for it; "longer" is the Hub's `longest_first`: whichever is longer is cut, down to halves, of
-        which the longer text has the odd sub-token (the second of two that are equally long)
-    :param places: note where the two texts are, as `Features.entities`
+    :param shorten: "second" truncates only the second text (the context of a question), as long as the first leaves
+        room for it; "longer" is the Hub's `longest_first`: the longer text is truncated, down to equal halves, where
+        the originally longer text (the second if tied) keeps the odd sub-token
+    :param places: record the spans of the two texts as `Features.entities`
     """
     frame = tokenizer.frame
     room = _room(max_length, frame.prefix, frame.middle, frame.pair_suffix)
@@ -65,14 +65,14 @@ def encode_pairs(
 
 
 def _span(start: int, size: int) -> Span:
-    """Where a text is; one sub-token beside it if it is empty."""
+    """The span of a text; an empty text gets the sub-token next to it."""
     return start, start + max(1, size)
 
 
 def encode_relations(
     texts: Sequence[str], heads: Sequence[Span], tails: Sequence[Span], tokenizer: Tokenizer, max_length: int
 ) -> Features:
-    """Features of texts with two entities; a text that is too long is cut so that both entities stay.
+    """Features of texts with two entities; long texts are truncated around the entities, which are kept.
 
     :param heads, tails: character spans of the entities, end exclusive, markers included
     """
@@ -96,16 +96,16 @@ def encode_relations(
 
 
 def _places(pieces: Sequence[int], kept: Sequence[int], prefix: int) -> Span:
-    """Where an entity is in a row of the kept pieces; the whole row if the tokenizer or the window left none of it."""
+    """The span of an entity among the kept pieces; the whole row if none of its pieces is left."""
     inside = set(pieces)
     found = [place + prefix for place, piece in enumerate(kept) if piece in inside]
     return (found[0], found[-1] + 1) if found else (0, max(1, prefix + len(kept)))
 
 
 def around(spans: Sequence[Span], size: int, room: int) -> list[range]:
-    """The pieces to keep, `room` of `size`, so that the spans stay: one stretch centred on all, else one around each.
+    """The `room` of `size` pieces to keep: one range centred on all spans if they fit, else one range around each.
 
-    :param spans: piece spans in order of their start; none means that the start of the text is kept
+    :param spans: piece spans sorted by start; without spans the start of the text is kept
     """
     if not spans:
         return [range(room)]

@@ -1,7 +1,7 @@
-"""One face for every tokenizer: sub-tokens with their place in the text, and the frame of special tokens.
+"""A uniform interface to all tokenizers: sub-tokens with offsets, and the special tokens around them.
 
-Everything is found out by trying the tokenizer, never from its class or the model's type: WordPiece, byte-level BPE,
-SentencePiece and tokenizers without a fast version go the same way.
+Everything is determined by testing the tokenizer, never from its class or the model's type, so WordPiece, byte-level
+BPE, SentencePiece and tokenizers without a fast version are treated alike.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.errors import ModelError
+from blurb.files import file_hash
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Pieces:
     """Sub-tokens of one text, without special tokens.
 
     :param ids: (pieces,)
-    :param starts: first character of each piece that is not a blank; equal to its end for a piece of blanks alone
+    :param starts: first non-blank character of each piece; equal to its end if the piece has only blanks
     :param ends: character after each piece (code points of the text)
     """
 
@@ -38,9 +39,9 @@ class Pieces:
 class Frame:
     """Special tokens around one text (`prefix A suffix`) or two (`prefix A middle B pair_suffix`), with segment ids.
 
-    :param types: segment ids of (prefix, A, middle, B, suffix) in a pair, or None if the tokenizer makes none
-    :param single_suffix_types: segment ids of `suffix` (XLNet's classification token has one of its own)
-    :param cls: place of the classification token: 0 from the start, -1 from the end, None if there is no such token
+    :param types: segment ids of (prefix, A, middle, B, suffix) in a pair, or None if the tokenizer has none
+    :param single_suffix_types: segment ids of `suffix` (XLNet's classification token has its own)
+    :param cls: index of the classification token: 0 (first), -1 (last), or None if there is none
     """
 
     prefix: tuple[int, ...]
@@ -75,16 +76,16 @@ class Frame:
 
 
 class Tokenizer:
-    """A Hugging Face tokenizer behind the little that a transform needs.
+    """A Hugging Face tokenizer with the interface that the transforms need.
 
-    :param inner: what `AutoTokenizer.from_pretrained` returned
+    :param inner: result of `AutoTokenizer.from_pretrained`
     """
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
 
     def extended(self, tokens: Sequence[str]) -> Tokenizer:
-        """A tokenizer that also knows these special tokens, which it neither splits nor lower-cases."""
+        """A tokenizer with additional special tokens, which are neither split nor lower-cased."""
         if not tokens:
             return self
         from tokenizers import AddedToken
@@ -95,18 +96,18 @@ class Tokenizer:
         if set(known.values()) & {inner.get_vocab()[token] for token in tokens if token not in known}:
             raise ModelError(  # the next id is the number of entries, whatever ids there are
                 f"The ids of the tokenizer {self.inner.name_or_path} have gaps, so a new token such as {tokens[0]} "
-                "would share the id of another; number its vocabulary without gaps."
+                "would get the id of another token; renumber its vocabulary without gaps."
             )
         return Tokenizer(inner)
 
     @cached_property
     def pad_id(self) -> int:
-        """Id to pad with; masked out, so 0 serves where the tokenizer has none."""
+        """Padding id; 0 if the tokenizer has none, as padding is masked anyway."""
         return 0 if self.inner.pad_token_id is None else int(self.inner.pad_token_id)
 
     @cached_property
     def size(self) -> int:
-        """Rows that embeddings need: the highest id and one, as ids may have gaps."""
+        """Required number of embeddings: the highest id plus one, as ids may have gaps."""
         return max(len(self.inner), 1 + max(self.inner.get_vocab().values(), default=-1))
 
     def pieces(self, texts: Sequence[str]) -> list[Pieces]:
@@ -132,11 +133,11 @@ class Tokenizer:
 
     @cached_property
     def _blanks(self) -> frozenset[int]:
-        """Ids of the pieces that stand for blanks alone (SentencePiece's `▁`)."""
+        """Ids of the pieces that represent only blanks (SentencePiece's `▁`)."""
         return frozenset(index for token, index in self.inner.get_vocab().items() if token and not token.strip("▁"))
 
     def _pieces_by_word(self, text: str) -> Pieces:
-        """For tokenizers that cannot tell offsets: every sub-token gets the span of its blank-separated word."""
+        """For tokenizers without offsets: every sub-token gets the span of its blank-separated word."""
         result = Pieces([], [], [])
         for word in re.finditer(r"\S+", text):
             ids = self.inner.convert_tokens_to_ids(self.inner.tokenize(word.group()))
@@ -147,7 +148,7 @@ class Tokenizer:
 
     @cached_property
     def frame(self) -> Frame:
-        """The special tokens, read off two probes."""
+        """The special tokens, determined from two test inputs."""
         plain = [self.inner(text, add_special_tokens=False)["input_ids"] for text in ("a", "b")]
         one, both = self.inner("a"), self.inner("a", "b")
         single = list(one["input_ids"])
@@ -157,8 +158,8 @@ class Tokenizer:
             second = _find(plain[1], pair, start + len(plain[0]))
         except ValueError:
             raise ModelError(
-                f"The tokenizer {type(self.inner).__name__} does not put a text unchanged between its special tokens "
-                f"(probe: {single}, pair: {pair}); blurb cannot build inputs with it."
+                f"The tokenizer {type(self.inner).__name__} changes a text when it adds special tokens "
+                f"(single: {single}, pair: {pair}), so blurb cannot use it; choose another checkpoint."
             ) from None
         end, last = start + len(plain[0]), second + len(plain[1])
         prefix, suffix = tuple(single[:start]), tuple(single[end:])
@@ -178,7 +179,7 @@ class Tokenizer:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of all that decides the ids; two folders with the same tokenizer have the same hash."""
+        """SHA-256 of everything that decides the ids; the same tokenizer in two folders has the same hash."""
         if getattr(self.inner, "is_fast", False):
             state = json.loads(self.inner.backend_tokenizer.to_str())
             # Length limits and padding belong to the caller; some checkpoints store them in the file.
@@ -190,13 +191,13 @@ class Tokenizer:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _slow_state(self) -> dict[str, Any]:
-        """What decides the ids of a tokenizer without a fast version besides its vocabulary: merges and switches."""
+        """What decides the ids of a slow tokenizer besides its vocabulary: merges and switches."""
         with tempfile.TemporaryDirectory() as folder:
             try:
                 files = self.inner.save_vocabulary(folder)
             except NotImplementedError:
                 files = ()
-            digests = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
+            digests = [file_hash(Path(file)) for file in files]
         origin = ("is_local", "local_files_only")  # where it came from changes nothing
         switches = {
             name: value
@@ -207,20 +208,20 @@ class Tokenizer:
 
     @cached_property
     def lower_cases(self) -> bool:
-        """Whether capitals make no difference to it."""
+        """Whether it ignores upper case."""
         return bool(self.inner.tokenize("Aspirin DNA") == self.inner.tokenize("aspirin dna"))
 
     @cached_property
     def capitals(self) -> tuple[int, int]:
-        """Entries of the vocabulary with capitals, and all; special tokens do not count."""
+        """Numbers of vocabulary entries with upper case and in total, without special tokens."""
         special = set(self.inner.all_special_tokens)
         entries = [token for token in self.inner.get_vocab() if token not in special]
         return sum(token != token.lower() for token in entries), len(entries)
 
     def lowers_a_cased_vocabulary(self) -> bool:
-        """True if many vocabulary entries have capitals which this tokenizer can never produce.
+        """Whether many vocabulary entries have upper case, which this tokenizer can never produce.
 
-        The usual cause is a cased checkpoint whose `do_lower_case` was lost: every capitalised word is read as another.
+        The usual cause is a cased checkpoint that lost its `do_lower_case`: capitalised words then get wrong ids.
         """
         if not self.lower_cases:
             return False

@@ -1,4 +1,4 @@
-"""Sentences of words as encoder inputs: the sub-tokens of each word, and windows for sentences that are too long."""
+"""Sentences of words as encoder inputs: the sub-tokens of each word, and windows for long sentences."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Pieces, Tokenizer
 
 POOLINGS = ("first", "mean", "last")
-"""Which sub-tokens stand for a word: its first (as Gu et al. do), the mean of all, its last."""
+"""Which sub-tokens represent a word: the first (as in Gu et al.), the mean of all, or the last."""
 
 
 def word_pieces(words: Sequence[str], pieces: Pieces) -> list[tuple[int, int]]:
-    """For each word its first piece and the place after its last, or (-1, -1) if the tokenizer left nothing of it.
+    """Start and end (exclusive) of each word's pieces, or (-1, -1) if the word has no pieces.
 
     The pieces are those of the words joined by single blanks. The first piece of a word is the first that begins inside
-    it; where a piece began earlier and runs into the word, that one is.
+    it, or one that begins earlier and extends into it.
     """
     starts, place = [], 0
     for word in words:
@@ -53,8 +53,8 @@ def windows(size: int, room: int) -> list[tuple[int, int, int, int]]:
 def encode_words(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, max_length: int) -> Features:
     """Features of sentences given as words.
 
-    Every word that has a sub-token is in exactly one row; words that the tokenizer drops are in none, and whoever
-    assembles predictions fills `O` for them, so that all gold labels are scored.
+    Every word that has a sub-token is in exactly one row; words that the tokenizer drops are in none and are predicted
+    as `O`, so that all gold labels are scored.
     """
     frame = tokenizer.frame
     room = max(1, max_length - len(frame.prefix) - len(frame.suffix))

@@ -1,1 +1,1 @@
-"""What people look at: the ranking, the terminal's tables, the page."""
+"""Presentation of results: the ranking, the tables in the terminal, the HTML page."""

@@ -1,4 +1,4 @@
-"""The leaderboard for people: rows with intervals, and ranks that do not pretend to more than the intervals show."""
+"""Ranks rows with intervals; ranks are ranges where the intervals overlap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blurb.statistics import bootstrap
 
 SCORE = "score"
 RESAMPLES = 2_000
-"""Enough for the two digits that a table shows."""
+"""Number of resamples; enough for the digits shown in a table."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Entry:
     """One row.
 
     :param name: model, and configuration or source
-    :param values: dataset, task type and `score` -> mean, as far as they are there
-    :param intervals: likewise, 95 %; only of rows with predictions
+    :param values: dataset, task type and `score` -> mean, if available
+    :param intervals: the same, 95 % intervals; only for rows with predictions
     :param runs: numbers of runs of the datasets
     :param note: what to know before comparing it
-    :param capped: scored on a part of the units: shown, and never ranked
-    :param probe: of a frozen encoder: ranked among its like
+    :param capped: only some of the examples were scored: shown but never ranked
+    :param probe: a frozen encoder, ranked among probes only
     """
 
     name: str
@@ -39,10 +39,10 @@ class Entry:
 
 
 def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> Entry:
-    """A row, with intervals over runs and test examples where there are predictions.
+    """The entry of a row, with intervals over runs and test examples if there are predictions.
 
-    :param resampled: with these intervals
-    :param without: dataset -> ids of test examples to leave out; the values are then those of the rest
+    :param resampled: whether to compute these intervals
+    :param without: dataset -> ids of test examples to leave out of the scores
     """
     spreads: dict[str, bootstrap.Spread] = {}
     values = row.blurb_means()
@@ -67,7 +67,7 @@ def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collect
 
 
 def select(rows: Sequence[RowScores], model: str = "*", protocol: str = "*", head: str = "*") -> list[RowScores]:
-    """Rows whose model, protocol (with or without its version) and some head fit the patterns (`*` and `?`)."""
+    """Rows whose model, protocol (with or without version) and at least one head match the patterns (`*` and `?`)."""
 
     def heads(row: RowScores) -> set[str]:
         return {run.settings.get("head", "") for one in row.datasets.values() for run in one.runs.values()}
@@ -86,10 +86,10 @@ def _versions(protocol: str) -> tuple[str, str]:
 
 
 def ranked(entries: Sequence[Entry], column: str) -> list[tuple[str, Entry]]:
-    """Entries from the best down, with their ranks: `2-4` where intervals do not separate it from its neighbours.
+    """Entries with their ranks, best first: `2-4` if intervals do not separate an entry from its neighbours.
 
-    A row is surely behind another only if its interval ends where the other's begins. A number without an interval
-    counts as exact, as nothing is known of it. Probes come last, ranked among themselves (`probe 1`).
+    A row ranks behind another only if its interval ends below the other's. A number without an interval counts as
+    exact, as its uncertainty is unknown. Probes come last, ranked among themselves (`probe 1`).
     """
     probes = [entry for entry in entries if entry.probe]
     if probes and len(probes) < len(entries):

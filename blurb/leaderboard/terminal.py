@@ -1,6 +1,6 @@
-"""What `blurb run` prints at its end: each dataset, the six means, and the score or what is missing.
+"""The final output of `blurb run`: each dataset, the six means, and the score or what is missing.
 
-Names and titles are those of others: they go into `Text`, which does not take brackets for markup.
+Names and titles come from users, so they go into `Text`, which does not interpret brackets as markup.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ SHORT = {name: tasks.types.get(name).short for name in TYPES}
 
 
 def render(row: RowScores) -> RenderableType:
-    """The datasets of one row, its score or what is missing, and what to know about it."""
+    """The datasets of one row, its score or what is missing, and notes."""
     parts: list[RenderableType] = [_datasets(row), _score(row)]
     if row.note:
         parts.append(Text(f"Note: {row.note}.", style="yellow"))
     if row.data not in ("synthetic", "verified"):
-        parts.append(Text(f"Data not verified as BLURB's: {row.data}.", style="yellow"))
+        parts.append(Text(f"The data is not verified as BLURB's: {row.data}.", style="yellow"))
     return Group(*parts)
 
 
 def comparison(rows: Sequence[RowScores]) -> RenderableType:
-    """The six means and the score of these rows, with the published rows below (source, and runs a dataset)."""
+    """The six means and the score of these rows, followed by published rows (source, and runs per dataset)."""
     table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("row")
     for heading in (*SHORT.values(), "score", "runs"):
@@ -76,7 +76,7 @@ def _datasets(row: RowScores) -> Table:
 
 
 def mean_and_sd(values: list[float]) -> str:
-    """`74.92 ± 0.31`; one run has no deviation."""
+    """`74.92 ± 0.31`; a single run has no deviation."""
     mean = f"{statistics.fmean(values):.2f}"
     return f"{mean} ± {statistics.stdev(values):.2f}" if len(values) > 1 else mean
 

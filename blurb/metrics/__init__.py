@@ -4,11 +4,11 @@
     >>> metrics.get("accuracy")(["yes", "no"], ["yes", "yes"])
     {'accuracy': 0.5}
 
-All values are fractions (times 100 is for the tables), and never NaN: what is undefined is 0.0. The same functions as
-`evaluate.Metric` are in `blurb.metrics.hf`, which is not imported here because `evaluate` loads torch.
+All values are fractions (tables multiply them by 100) and never NaN: undefined values are 0.0. `blurb.metrics.hf` has
+the same functions as `evaluate.Metric`; it is not imported here because `evaluate` loads torch.
 
-A metric is one file in `functions/`, or an entry point in the group `blurb.metrics`, that declares a `Metric`: the
-function, the same as a function of sums (`blurb.metrics.counts`), and what tables, `evaluate` and the Hub call it.
+A metric is one module in `functions/`, or an entry point in the group `blurb.metrics`, that declares a `Metric`: the
+function, its form as a function of sums (`blurb.metrics.counts`), and its names in tables, `evaluate` and the Hub.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
     "token_macro_f1",
 ]
 
-VERSION = 1  # raised by hand when a value changes for the same predictions: stored scores are then computed anew
+VERSION = 1  # raised by hand when a value changes for the same predictions: stored scores are then recomputed
 
 _registry: Registry[Metric] = Registry("metric", "blurb.metrics.functions", "METRIC", "blurb.metrics", separator="_")
 
@@ -50,8 +50,8 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Metric:
-    """The metric of that name; raises `blurb.errors.UnknownName` with the closest name if there is none."""
+    """The metric of that name; raises `blurb.errors.UnknownName` with the closest name if it does not exist."""
     metric = _registry.get(name)
     if not isinstance(metric, Metric):
-        raise SettingsError(f"The metric {name} is a {type(metric).__name__}, not a blurb.metrics.Metric.")
+        raise SettingsError(f"The metric {name} must be a blurb.metrics.Metric (got {type(metric).__name__}).")
     return metric

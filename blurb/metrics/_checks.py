@@ -1,4 +1,4 @@
-"""What every metric asks of its input before it counts anything: pairs that line up, labels that make sense."""
+"""Checks of the input of every metric: matching lengths, valid labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_pairs(gold: Sequence[object], predicted: Sequence[object], unit: str) 
 def check_sentences(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> NDArray[np.intp]:
     """Raises ValueError unless gold and predicted line up word by word; returns the words per sentence, (sentences,).
 
-    A flat list of tags is refused: `["B", "I", "O"]` would otherwise pass for three sentences of one word.
+    A flat list of tags is rejected, as `["B", "I", "O"]` would otherwise count as three sentences of one word.
     """
     check_pairs(gold, predicted, "sentence")
     for side, sentences in (("gold", gold), ("predicted", predicted)):
@@ -36,18 +36,18 @@ def check_sentences(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[
         index = unequal[0]
         raise ValueError(
             f"Sentence {index} (counting from 0) has {gold_lengths[index]} gold tags and {predicted_lengths[index]} "
-            "predicted tags. Give every word a tag on both sides; fill what the model did not see with 'O'."
+            "predicted tags. Pass one tag per word on both sides; use 'O' for words that the model did not see."
         )
     return gold_lengths
 
 
 def check_labels(labels: Sequence[str]) -> None:
-    """Raises ValueError unless `labels` are names, at least one, none twice: each weighs the same in a mean."""
+    """Raises ValueError unless `labels` are distinct names, at least one."""
     if isinstance(labels, str) or len(labels) == 0 or len(set(labels)) != len(labels):
         raise ValueError(f"labels is {labels!r}. Pass a sequence of label names, at least one and none twice.")
 
 
 def label_arrays(gold: Sequence[str], predicted: Sequence[str]) -> tuple[NDArray[np.str_], NDArray[np.str_]]:
-    """Both sides as (units,); raises ValueError unless they line up."""
-    check_pairs(gold, predicted, "unit")
+    """Both sides as (examples,); raises ValueError unless they have the same length."""
+    check_pairs(gold, predicted, "example")
     return np.array(gold, dtype=np.str_), np.array(predicted, dtype=np.str_)

@@ -1,4 +1,4 @@
-"""What a metric declares, once: scoring, tables, bootstrap, `evaluate` and the Hub's formats all ask it."""
+"""The declaration of a metric, used for scoring, tables, bootstrap, `evaluate` and the formats of the Hub."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.float64]
-"""(units, summands)."""
+"""(examples, summands)."""
 Scores = NDArray[np.float64]
 
 
@@ -20,29 +20,29 @@ def _as_they_are(first: Counts, second: Counts) -> Counts:
 
 @dataclass(frozen=True)
 class Metric:
-    """A function of gold and predictions, the same as a function of sums over units, and what others call it."""
+    """A metric as a function of gold and predictions, and as a function of sums over examples; with its names."""
 
     function: Callable[..., dict[str, float]]
-    """`function(gold, predicted, **options)`: its figures, the one that counts first; never NaN."""
+    """`function(gold, predicted, **options)`: its values, the main one first; never NaN."""
     main: str
-    """The figure that counts: the first."""
+    """Name of the main value, which is the first."""
     hub: str
-    """What the Hugging Face Hub calls that figure."""
+    """Name of the main value on the Hugging Face Hub."""
     counts: Callable[..., NDArray[Any]]
-    """`counts(gold, predicted, **options)`: the summands of each unit, (units, summands)."""
+    """`counts(gold, predicted, **options)`: the summands of each example, (examples, summands)."""
     score: Callable[[Counts], Scores]
-    """The figure that counts, of sums of summands: (..., summands) to (...)."""
+    """The main value from sums of summands: (..., summands) to (...)."""
     mistakes: Callable[[Counts], Scores]
-    """How much is wrong in each unit, (units, summands) to (units,), 0 where all is right."""
+    """Mistakes in each example, (examples, summands) to (examples,), 0 if it is correct."""
     aligned: Callable[[Counts, Counts], Counts] = _as_they_are
-    """The counts of a second run on the same units, as summands that may be mixed with those of the first."""
+    """The counts of a second run on the same examples, made exchangeable with those of the first."""
     dtype: str = "string"
-    """What an answer is made of, as a `datasets.Value`."""
+    """Type of an answer, as a `datasets.Value`."""
     sequence: bool = False
-    """Whether an answer has several of them: a tag a word, the labels of a document."""
+    """Whether an answer is a sequence of them: a tag per word, the labels of a document."""
     tallies: frozenset[str] = frozenset()
-    """Figures that are no fractions: tables do not multiply them by 100."""
+    """Values that are counts, which tables do not multiply by 100."""
 
     def __call__(self, gold: Any, predicted: Any, **options: Any) -> dict[str, float]:
-        """The figures, as `function` gives them."""
+        """The values of `function`."""
         return self.function(gold, predicted, **options)

@@ -1,4 +1,4 @@
-"""Precision, recall and F1 from counts. An undefined ratio is 0, as seqeval and scikit-learn have it by default."""
+"""Precision, recall and F1 from counts. An undefined ratio is 0, the default of seqeval and scikit-learn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def ratio(part: float, whole: float) -> float:
 
 
 class Ratios(NamedTuple):
-    """Fractions in [0, 1]. The order is that of the metrics' dictionaries: what is reported comes first."""
+    """Fractions in [0, 1], in the order of the metrics' dictionaries: the main value first."""
 
     f1: float
     precision: float
@@ -27,7 +27,7 @@ class Ratios(NamedTuple):
 
 
 def ratios(true_positives: float, predicted: float, gold: float) -> Ratios:
-    """From the items that are right, the items predicted and the items in the gold.
+    """The ratios for given numbers of correct, predicted and gold items.
 
     >>> ratios(true_positives=2, predicted=4, gold=2)
     Ratios(f1=0.6666666666666666, precision=0.5, recall=1.0)
@@ -41,12 +41,12 @@ def ratios(true_positives: float, predicted: float, gold: float) -> Ratios:
 
 
 def f1(sums: Counts) -> Scores:
-    """2 tp / (predicted + gold): (..., 3) to (...), 0.0 where there is nothing."""
+    """2 tp / (predicted + gold): (..., 3) to (...), 0.0 if both are 0."""
     both = sums[..., 1] + sums[..., 2]
     return np.divide(2 * sums[..., 0], both, out=np.zeros_like(both), where=both > 0)
 
 
 def wrong(counts: Counts) -> Scores:
-    """(predicted - tp) + (gold - tp), over all labels: (units, 3 * labels) to (units,)."""
+    """(predicted - tp) + (gold - tp), over all labels: (examples, 3 * labels) to (examples,)."""
     each = counts.reshape(len(counts), -1, 3)
     return np.asarray((each[..., 1] + each[..., 2] - 2 * each[..., 0]).sum(-1))

@@ -1,4 +1,4 @@
-"""Tag sequences as arrays. Reading takes longer than all else that the entity metric does: no loops over words here."""
+"""Tag sequences as arrays. Reading them is the slowest part of the entity metric, so there are no loops over words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIRST_TYPED = 128  # numbers below are the letters of tags without a type
 
 
 class Tags(NamedTuple):
-    """The tags of all words in a row, as numbers, and what each number stands for."""
+    """The concatenated tags of all words as numbers, and the tag of each number."""
 
     numbers: NDArray[np.unsignedinteger]  # (words,)
     prefixes: str  # (tags,)
@@ -29,13 +29,13 @@ class Tags(NamedTuple):
 
 
 class TagTable(dict[str, str]):
-    """Maps a tag to a character, the code point of which is its number: the letter itself if the tag has no type.
+    """Maps a tag to a character whose code point is its number: the letter itself if the tag has no type.
 
-    Characters, because a string of them is the quickest way from many Python strings to an array of numbers.
+    A string of characters is the fastest way from many Python strings to an array of numbers.
     """
 
     def __init__(self, prefixes: str) -> None:
-        """`prefixes`: the letters that a tag may begin with."""
+        """`prefixes`: the letters with which a tag may begin."""
         super().__init__({prefix: prefix for prefix in prefixes})
         self.allowed = prefixes
         self.prefixes = [chr(number) for number in range(FIRST_TYPED)]  # by number of the tag
@@ -53,10 +53,10 @@ class TagTable(dict[str, str]):
 
     def not_a_tag(self, tag: str) -> ValueError:
         expected = ", ".join(self.allowed)
-        return ValueError(f"{tag!r} is not a tag here: expected one of {expected}, alone or followed by '-TYPE'.")
+        return ValueError(f"{tag!r} is not a valid tag: expected one of {expected}, alone or followed by '-TYPE'.")
 
     def with_type(self, letters: str, name: str) -> str:
-        """The characters of tags whose letters, but O, are all followed by `name`."""
+        """The characters of tags in which all letters except O are followed by `name`."""
         typed = {letter: self[letter + name] for letter in self.allowed if letter != "O"}
         if max(typed.values()) > chr(255):  # more types than a corpus has
             return letters.translate({ord(letter): tag for letter, tag in typed.items()})
@@ -64,7 +64,7 @@ class TagTable(dict[str, str]):
         return letters.encode().translate(table).decode("latin-1")
 
     def read(self, sentences: Sequence[Sequence[str]]) -> Tags:
-        """Raises ValueError at a tag with another prefix than those allowed."""
+        """The tags of sentences; raises ValueError for a tag with an invalid prefix."""
         letters, name = join_letters(sentences)
         if letters is None:
             text = "".join(map(self.__getitem__, chain.from_iterable(sentences)))
@@ -81,9 +81,9 @@ class TagTable(dict[str, str]):
 
 
 def join_letters(sentences: Sequence[Sequence[str]]) -> tuple[str | None, str]:
-    """The first letters of all tags as one text, and what follows each of them but O: nothing, or `-` and the one type.
+    """The first letters of all tags as one string, and the common suffix of all except O: "" or `-TYPE`.
 
-    None and "" if the tags are of several types, or of one and of none.
+    None and "" if the tags have several types, or some have a type and some do not.
 
     >>> join_letters([["B", "I"], ["O"]])
     ('BIO', '')
@@ -105,9 +105,9 @@ def join_letters(sentences: Sequence[Sequence[str]]) -> tuple[str | None, str]:
 
 
 def _without(text: str, name: str) -> tuple[str, int]:
-    """`text.replace(name, "")`, and how often it was there.
+    """`text.replace(name, "")`, and the number of replacements.
 
-    By deleting the characters of the name where that is the same, as it is quicker.
+    Deletes the characters of the name instead if that gives the same result, as it is faster.
     """
     named = text.count(name)
     if text.isascii():

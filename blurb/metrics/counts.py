@@ -1,8 +1,8 @@
-"""Metrics as sums over test units: what is needed to score any resample of a test set without scoring it anew.
+"""Metrics as functions of sums over examples, to score many resamples of a test set quickly.
 
-Every metric of BLURB is a function of sums: of true positives, predictions and gold for F1, of right answers for
-accuracy, of moments for Pearson's r. `unit_counts` gives the summands of each unit, `score_of` the metric of any sums
-of them, in one array operation for many resamples.
+Every metric of BLURB is a function of sums: of true positives, predictions and gold for F1, of correct answers for
+accuracy, of moments for Pearson's r. `unit_counts` gives the summands of each example, `score_of` the metric of any
+sums of them, in one array operation for many resamples.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ __all__ = ["Counts", "Scores", "score_of", "unit_counts"]
 
 
 def unit_counts(metric: str, gold: Sequence[Any], predicted: Sequence[Any], options: Mapping[str, Any]) -> Counts:
-    """The summands of each unit, (units, summands).
+    """The summands of each example, (examples, summands).
 
-    :param metric: a name that `blurb.metrics.get` knows; the figure is its main one
+    :param metric: a metric of `blurb.metrics.get`, for its main value
     :param options: its keyword arguments
 
     >>> unit_counts("binary_f1", ["1", "0", "1"], ["1", "1", "0"], {"positive": "1"}).tolist()
@@ -31,7 +31,7 @@ def unit_counts(metric: str, gold: Sequence[Any], predicted: Sequence[Any], opti
 
 
 def score_of(metric: str, sums: Counts) -> Scores:
-    """The metric of sums of summands: (..., summands) to (...), fractions; what is undefined is 0.0.
+    """The metric from sums of summands: (..., summands) to (...), as fractions; undefined values are 0.0.
 
     >>> counts = unit_counts("binary_f1", ["1", "0", "1"], ["1", "1", "0"], {"positive": "1"})
     >>> float(score_of("binary_f1", counts.sum(0)))

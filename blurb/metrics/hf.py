@@ -1,10 +1,10 @@
-"""The metrics of `blurb.metrics` as `evaluate.Metric` objects, for code that speaks Hugging Face `evaluate`.
+"""The metrics of `blurb.metrics` as `evaluate.Metric` objects, for use with Hugging Face `evaluate`.
 
     from blurb.metrics import hf
     metric = hf.load("entity_f1", strict=True)
     metric.compute(references=[["B", "I", "O"]], predictions=[["B", "I", "O"]])
 
-Import this module only when asked for: `evaluate` imports torch, and takes seconds. Nothing is fetched from the Hub.
+Import this module only if needed: `evaluate` imports torch, which takes seconds. Nothing is downloaded from the Hub.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from blurb.metrics import get
 
 
 class FunctionMetric(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
-    """An `evaluate.Metric` around a metric of ours with its options bound."""
+    """A metric of blurb with bound options, as an `evaluate.Metric`."""
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
         self.ours, self.options = get(name), options
@@ -44,9 +44,9 @@ class FunctionMetric(evaluate.Metric):  # type: ignore[misc]  # evaluate has no 
 
 
 def load(name: str, **options: Any) -> evaluate.Metric:
-    """The metric of that name (see `blurb.metrics.get`) with its options bound, as `evaluate.load` would return it.
+    """The metric of that name (see `blurb.metrics.get`) with bound options, as from `evaluate.load`.
 
     Options are the keyword arguments of the function: `strict`, `labels`, `negative`, `positive`, `low`, `high`.
-    Raises `blurb.errors.UnknownName` for a name that is none.
+    Raises `blurb.errors.UnknownName` for an unknown name.
     """
     return FunctionMetric(name, options)

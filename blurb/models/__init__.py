@@ -1,4 +1,4 @@
-"""From a model reference to a learner: `fit(train, dev, ...)`, then `predict(units)`."""
+"""From a model reference to a learner with `fit(train, dev, ...)` and `predict(units)`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Learner", "Source", "Units", "learner", "resolve"]
 def learner(source: Source, formulation: Formulation, device: str, precision: str, kind: str = "") -> Learner:
     """The learner of a source, bound to a task.
 
-    :param kind: "probe" leaves an encoder as it is; "" fine-tunes it
+    :param kind: "probe" freezes the encoder; "" fine-tunes it
     """
     if source.kind == "baseline":
         from blurb.models.baseline import BASELINES

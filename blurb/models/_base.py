@@ -1,4 +1,4 @@
-"""What a model is to the rest of the program: something that learns from units and predicts units."""
+"""The interface of all models: learn from examples, predict examples."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from blurb.training.tracking import Tracking
 Progress = Callable[[int, int], None]
 History = list[dict[str, Any]]
 DEV_SAMPLE = 2
-"""Apart from the draw of the training units, which begins with the seed alone."""
+"""Separates this random stream from the sampling of the training examples, which starts from the seed alone."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a split, or a drawn subset of them.
+    """The examples of a split, or a random subset of them.
 
-    :param rows: all units
-    :param key: what identifies `rows` (data hash, split, options): the key of cached features
-    :param chosen: indices of the units to use, in order; None for all
-    :param name: of the split, for the provenance
+    :param rows: all examples
+    :param key: identifies `rows` (data hash, split, options) in the cache of features
+    :param chosen: indices of the examples to use, in order; None for all
+    :param name: name of the split, for the provenance
     """
 
     rows: Sequence[Row]
@@ -36,14 +36,14 @@ class Units:
 
     @classmethod
     def draw(cls, rows: Sequence[Row], key: str, most: int, seed: int, name: str = "units") -> Units:
-        """At most `most` units drawn by the seed, in their order; all of them for 0."""
+        """At most `most` random examples in their original order; all for 0."""
         if not most or len(rows) <= most:
             return cls(rows, key, name=name)
         picked = np.random.default_rng(seed).choice(len(rows), size=most, replace=False)
         return cls(rows, key, sorted(int(i) for i in picked), name)
 
     def sample(self, most: int, seed: int, whole: bool = False) -> Units:
-        """`most` of the units in use, drawn by the seed, or `whole` documents until there are enough; 0 gives all."""
+        """`most` random examples of those in use, or `whole` documents until there are enough; all for 0."""
         if not most or len(self.used) <= most:
             return self
         random = np.random.default_rng((seed, DEV_SAMPLE))
@@ -62,15 +62,15 @@ class Units:
 
     @property
     def used(self) -> Sequence[Row]:
-        """The units to use."""
+        """The examples to use."""
         return self.rows if self.chosen is None else [self.rows[i] for i in self.chosen]
 
 
 class Learner(ABC):
     """A model bound to one task: `fit` once, then `predict`.
 
-    :ivar facts: what the provenance should tell of the training and the inputs
-    :ivar tracking: to be told of every epoch; a learner without epochs has nothing to tell
+    :ivar facts: facts about training and inputs, for the provenance
+    :ivar tracking: receives the results of every epoch, if the learner has epochs
     """
 
     def __init__(self, formulation: Formulation) -> None:
@@ -80,8 +80,8 @@ class Learner(ABC):
 
     @abstractmethod
     def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
-        """Learns under the settings of the formulation, choosing on `dev` where there is a choice; a row an epoch."""
+        """Learns from `train` and selects on `dev`; returns one row per epoch."""
 
     @abstractmethod
     def predict(self, units: Units) -> Output:
-        """Predictions by name for `units.used`, and their scores."""
+        """Predictions for `units.used` by name, and their scores."""

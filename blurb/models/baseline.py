@@ -1,4 +1,4 @@
-"""Baselines that read nothing: what a score has to be compared with."""
+"""Trivial baselines that ignore the input, as a lower bound for scores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blurb.models._base import History, Learner, Progress, Units
 
 
 class Majority(Learner):
-    """Always the most frequent answer of the training data (the mean for similarity)."""
+    """Always predicts the most frequent answer of the training data (for similarity the mean)."""
 
     answer: Any
 
@@ -26,7 +26,7 @@ class Majority(Learner):
 
 
 class Constant(Majority):
-    """The one answer that scores best on the training data when it is always given: the best trivial predictor."""
+    """Always predicts the constant answer that scores best on the training data."""
 
     def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
         rows = train.used

@@ -1,4 +1,4 @@
-"""Whether a tokenizer keeps capitals: what its files say, unless that throws a part of its vocabulary away."""
+"""Decides whether a tokenizer keeps upper case: as its files say, unless that makes part of its vocabulary useless."""
 
 from __future__ import annotations
 
@@ -12,33 +12,36 @@ CASINGS = ("cased", "uncased")
 
 
 def settle(tokenizer: Tokenizer, casing: str, folder: str, reload: Callable[..., Any]) -> Tokenizer:
-    """The tokenizer as it is, or loaded anew so that it keeps capitals.
+    """The tokenizer as it is, or reloaded so that it keeps upper case.
 
-    :param casing: "cased", "uncased", or "" for what its files say
-    :param reload: loads what the tokenizer stands for with further options of `from_pretrained`
-    :raises ModelError: if the files lower-case a cased vocabulary and nobody said what is meant, or if what was said
-        cannot be
+    :param casing: "cased", "uncased", or "" to follow its files
+    :param reload: reloads the tokenizer with further options of `from_pretrained`
+    :raises ModelError: if the files lower-case a cased vocabulary and `casing` is "", or if `casing` contradicts them
     """
     if not tokenizer.lower_cases:
         if casing == "uncased":
-            raise ModelError(f"{folder}: its tokenizer keeps capitals, so casing is not 'uncased'; leave --casing out.")
+            raise ModelError(
+                f"{folder}: --casing uncased is not possible, as the tokenizer keeps upper case; remove --casing."
+            )
         return tokenizer
     capitals, entries = tokenizer.capitals
     if casing == "cased":
         if not tokenizer.lowers_a_cased_vocabulary():
-            raise ModelError(f"{folder}: its vocabulary is uncased, so casing is not 'cased'; leave --casing out.")
+            raise ModelError(
+                f"{folder}: --casing cased is not possible, as the vocabulary is lower case; remove --casing."
+            )
         # Accents follow: BERT's normaliser strips them where it lower-cases, unless the files say otherwise.
         cased = Tokenizer(reload(do_lower_case=False))
         if cased.lower_cases:
             raise ModelError(
-                f"{folder}: its tokenizer lower-cases whatever do_lower_case says; take lower-casing out of the "
-                "normalizer in its tokenizer.json."
+                f"{folder}: the tokenizer lower-cases text despite do_lower_case; remove lower-casing from the "
+                "normalizer in tokenizer.json."
             )
         return cased
     if not casing and tokenizer.lowers_a_cased_vocabulary():
         raise ModelError(
-            f"{folder}: its tokenizer lower-cases every text, but {capitals:,} of the {entries:,} entries of its "
-            "vocabulary have capitals and would never be used. Say which was meant: --casing cased keeps capitals, "
-            "--casing uncased lower-cases as its files say."
+            f"{folder}: the tokenizer lower-cases all text, but {capitals:,} of the {entries:,} entries of its "
+            "vocabulary have upper case and would never be used. Choose --casing cased to keep upper case, or "
+            "--casing uncased to lower-case as its files say."
         )
     return tokenizer

@@ -1,8 +1,8 @@
-"""Reads the files of a checkpoint, which strangers wrote, before a library builds anything from them.
+"""Checks the (untrusted) files of a checkpoint before a library builds anything from them.
 
-What is wrong is told while trials are planned, as a ModelError that names the file. Bounds are far above what any
-encoder has; they keep a number that somebody mistyped from taking all memory or an hour. What the checks here do not
-foresee, and the libraries do not like, `blamed` turns into the same kind of error.
+Problems are reported while trials are planned, as a ModelError that names the file. The bounds are far above those of
+any real encoder; they keep a mistyped number from taking all memory or an hour. Errors of the libraries that these
+checks do not foresee become a ModelError in `blamed`.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ BOUNDS = {
     10_000_000: ("vocab_size", "max_position_embeddings", "n_positions"),
 }  # fmt: skip
 MOST = {name: most for most, names in BOUNDS.items() for name in names}
-"""The largest value of the fields of a configuration that are counts or sizes."""
+"""Maximum of configuration fields that are counts or sizes."""
 LEAST = {
     "type_vocab_size": 0, "num_experts": 0, "num_local_experts": 0, "decoder_layers": 0, "num_decoder_layers": 0,
     "max_position_embeddings": -1, "n_positions": -1,
 }  # fmt: skip
-"""The smallest value where it is not 1: there are encoders without segments, experts or a table of positions."""
+"""Minimum if it is not 1: some encoders have no segments, experts or position table."""
 TYPES = ("float32", "float16", "bfloat16", "float64", "float", "half", "double", "auto")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention")
 MOST_ID = 10_000_000
-"""Tokenizers take memory for the highest id."""
+"""Tokenizers allocate memory up to the highest id."""
 TOKENIZER_JSON = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -52,7 +52,7 @@ TOKENIZER_JSON = (
 
 @contextlib.contextmanager
 def blamed(folder: Path | str, what: str) -> Iterator[None]:
-    """Whatever a library raises over a checkpoint becomes a ModelError: the folder, what failed, and why."""
+    """Turns any error of a library into a ModelError that says which folder failed, where and why."""
     try:
         yield
     except BlurbError:
@@ -61,12 +61,12 @@ def blamed(folder: Path | str, what: str) -> Iterator[None]:
         # transformers, tokenizers and torch raise anything; what a panic in Rust becomes is not even an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        hint = "fetch the checkpoint again, or save it anew with save_pretrained"
+        hint = "download the checkpoint again, or save it again with save_pretrained"
         raise ModelError(f"{folder}: {what}: {reason(error)}; {hint}.") from error
 
 
 def reason(error: BaseException) -> str:
-    """What an error says, in one line; with its kind where the words alone say nothing ("'vocab'")."""
+    """The message of an error in one line, with its type if the message alone is unclear ("'vocab'")."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
@@ -76,26 +76,26 @@ def reason(error: BaseException) -> str:
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
-    """The object in a file of a checkpoint.
+    """The JSON object in a file of a checkpoint.
 
-    :raises ModelError: if it is no JSON, or something else than an object
+    :raises ModelError: if the file is not valid JSON or not an object
     """
     try:
         content = json.loads((folder / name).read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelError(f"{folder}: {name} cannot be read: {error.strerror}.") from None
+        raise ModelError(f"{folder}: cannot read {name}: {error.strerror}.") from None
     except json.JSONDecodeError as error:
         raise ModelError(f"{folder}: {name} is not a valid JSON file: line {error.lineno}: {error.msg}.") from None
     except (ValueError, RecursionError) as error:  # no UTF-8, a number of 5,000 digits, 100,000 brackets
         why = "it is nested too deeply" if isinstance(error, RecursionError) else reason(error)
         raise ModelError(f"{folder}: {name} is not a valid JSON file: {why}.") from None
     if not isinstance(content, dict):
-        raise ModelError(f"{folder}: {name} must hold a JSON object, not a {type(content).__name__}.")
+        raise ModelError(f"{folder}: {name} must contain a JSON object (got {type(content).__name__}).")
     return content
 
 
 def check_config(folder: Path) -> None:
-    """ModelError if config.json asks for what cannot be built, or for what blurb does not do."""
+    """Raises a ModelError if config.json describes an impossible encoder, or one that blurb does not support."""
     for found in _fields(read_json(folder, "config.json")):
         fault = _fault(*found)
         if fault:
@@ -103,7 +103,7 @@ def check_config(folder: Path) -> None:
 
 
 def _fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """All fields of a configuration and of those within it (an encoder's in an encoder-decoder's)."""
+    """All fields of a configuration, including nested ones (the encoder's in an encoder-decoder's)."""
     for name, value in config.items():
         yield name, value
         if isinstance(value, dict) and "model_type" in value:
@@ -111,7 +111,7 @@ def _fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _fault(name: str, value: Any) -> str:
-    """What is wrong with a field, or nothing. Absent fields (null) have their default, or transformers refuses them."""
+    """What is wrong with a field, or "". Missing fields (null) get their default, or transformers rejects them."""
     if value is None:
         return ""
     if name in MOST:
@@ -123,9 +123,9 @@ def _fault(name: str, value: Any) -> str:
     if name in ("dtype", "torch_dtype") and (not isinstance(value, str) or value.removeprefix("torch.") not in TYPES):
         return f"{name} must be one of {', '.join(TYPES[:4])} (got {_short(value)})"
     if name in ("attn_implementation", "_attn_implementation") and value not in ATTENTION:
-        return f"{name} must be one of {', '.join(ATTENTION)} (got {_short(value)}); blurb loads no other code for it"
+        return f"{name} must be one of {', '.join(ATTENTION)} (got {_short(value)}); others are not supported"
     if name == "quantization_config":
-        return "the weights are quantised (quantization_config), and blurb trains in float32; save them dequantised"
+        return "the weights are quantised (quantization_config), but blurb trains float32; dequantise them"
     return ""
 
 
@@ -135,7 +135,7 @@ def _short(value: Any) -> str:
 
 
 def check_tokenizer(folder: Path) -> None:
-    """ModelError if a file of the tokenizer is no JSON object, or has ids that no tokenizer can hold."""
+    """Raises a ModelError if a file of the tokenizer is not a JSON object or has invalid token ids."""
     for name in TOKENIZER_JSON:
         if (folder / name).is_file():
             with _of_tokenizer(folder):
@@ -148,7 +148,7 @@ def _of_tokenizer(folder: Path) -> Iterator[None]:
         yield
     except ModelError as error:
         said = str(error).removeprefix(f"{folder}: ")
-        raise ModelError(f"{folder}: the tokenizer cannot be loaded: {said}") from None
+        raise ModelError(f"{folder}: cannot load the tokenizer: {said}") from None
 
 
 def _check_ids(folder: Path, name: str, content: Mapping[str, Any]) -> None:
@@ -161,7 +161,7 @@ def _check_ids(folder: Path, name: str, content: Mapping[str, Any]) -> None:
 
 
 def _ids(name: str, content: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
-    """Every token and id that a file of a tokenizer tells; what has another form is left to the tokenizer."""
+    """All tokens and ids in a file of a tokenizer; other formats are left to the tokenizer."""
     if name in ("vocab.json", "added_tokens.json"):
         yield from content.items()
     if name == "tokenizer.json":

@@ -27,9 +27,9 @@ from blurb.training.stability import prepare
 
 
 def check(source: Source, formulation: Formulation, where: Where = unsaid) -> None:
-    """SettingsError if head, pooling, task and tokenizer cannot work together; costs no training.
+    """Raises a SettingsError if head, pooling, task and tokenizer do not work together, before any training.
 
-    :param where: where the settings come from, for the message
+    :param where: origin of the settings, for the message
     """
     settings = formulation.settings
     head, _ = parse(heads, settings.head)
@@ -37,50 +37,52 @@ def check(source: Source, formulation: Formulation, where: Where = unsaid) -> No
     if not issubclass(head, Head):
         raise SettingsError(f"{settings.head} is not a subclass of blurb.heads.Head.")
     if formulation.kind not in head.kinds:
-        raise SettingsError(f"The head {named} does not serve {formulation.task.name} ({formulation.kind}).")
+        raise SettingsError(
+            f"The head {named} does not support {formulation.task.name} ({formulation.kind}); see blurb heads."
+        )
     if settings.head_init == "linear" and head is not heads.get("linear"):
         raise SettingsError(
-            f"The head_init {shown(settings, 'head_init', where)} fits the head 'linear' and no other, not {named}. "
-            "Let that head start at random: --set head_init=random"
+            f"The head_init {shown(settings, 'head_init', where)} supports only the head 'linear', not {named}. "
+            "Use a random start: --set head_init=random"
         )
     if formulation.pooled and not head.reads_sequence:
         reason = _unfit(parse(poolings, settings.pooling)[0], formulation, source)
         if reason:
             fit = [name for name in poolings.names() if not _unfit(poolings.get(name), formulation, source)]
             raise SettingsError(
-                f"The pooling {shown(settings, 'pooling', where)} cannot work on {formulation.task.name} with "
-                f"{source.name}: {reason}. Possible for pooling: {' or '.join(fit)}."
+                f"The pooling {shown(settings, 'pooling', where)} does not work on {formulation.task.name} with "
+                f"{source.name}: {reason}. Possible values: {', '.join(fit)}."
             )
 
 
 def _unfit(pooling: type[Pooling], formulation: Formulation, source: Source) -> str:
-    """Why a pooling cannot serve, or nothing."""
+    """Why a pooling does not work, or ""."""
     if pooling.needs_cls:
         place = tokenizer_of(source).frame.cls
         if place is None:
             return "its tokenizer adds no classification token"
         if place == 0 and is_causal(source.location, source.remote_code):
-            return "it is a causal decoder, whose first sub-token, the classification token, sees nothing of the text"
+            return "it is a causal decoder, whose first sub-token, the classification token, cannot attend to the text"
     if pooling.needs_entities and not formulation.has_entities:
-        return "its inputs have no two entities"
+        return "its inputs do not have two entities"
     if pooling.needs_pair and not formulation.has_pair:
-        return "its inputs are no pairs of texts to compare"
+        return "its inputs are not pairs of texts"
     if pooling.needs_markers and not formulation.has_markers:
         return "its inputs have no markers (relation_input markers or typed-markers)"
     return ""
 
 
 class EncoderLearner(Learner):
-    """Encoder, featurizer and head, fine-tuned jointly.
+    """Encoder, featurizer and head, fine-tuned together.
 
     :param device: `auto` or a torch device
-    :param precision: as resolved, never `auto`
+    :param precision: resolved precision, never `auto`
     """
 
     trainer: Trainer
     limit: int
     known: tuple[Units, Output] | None = None
-    """What the chosen weights say of the units that they were chosen on: dev is not predicted once more."""
+    """Predictions of the chosen weights on the dev examples, so that dev is not predicted twice."""
 
     def __init__(self, source: Source, formulation: Formulation, device: str, precision: Precision) -> None:
         super().__init__(formulation)
@@ -156,7 +158,7 @@ class EncoderLearner(Learner):
         return self.features[known]
 
     def _network(self) -> tuple[Network, int | None]:
-        """A fresh network, and the most sub-tokens that fit its encoder."""
+        """A new network, and the maximum number of sub-tokens of its encoder."""
         settings = self.formulation.settings
         encoder, trained_pooler = encoder_of(self.source)
         most = capacity(encoder)

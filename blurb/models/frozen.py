@@ -20,22 +20,22 @@ from blurb.training.batches import Batch
 from blurb.training.loop import asked
 
 LAYERS = ("last", "middle")
-"""The order in which they are tried: of equals on dev, the last layer is taken."""
+"""In the order in which they are tried: if they tie on dev, the last layer wins."""
 DEPTH = 2 / 3
-"""Where the middle one is: below the top, which pretraining bends to its own objective, and above the layers of word
-forms; syntax and mentions are read best there (Tenney et al., arXiv 1905.05950). docs/decisions.md has figures."""
+"""Position of the middle layer: below the top layers, which are specialised in the pretraining objective, and above
+those of word forms; syntax and mentions are encoded best there (Tenney et al., arXiv 1905.05950; docs/decisions.md)."""
 LARGEST = 65_504.0
-"""Of float16, in which vectors are kept: its rounding is below that of bf16, in which they are computed."""
+"""Largest float16, the type of cached vectors: it rounds less than bf16, in which they are computed."""
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 class Frozen:
-    """An encoder that is only read.
+    """A frozen encoder.
 
     :param encoder: a transformers model in float32
-    :param cls: place of the classification token (0, -1), None where there is none: the first sub-token stands for it
+    :param cls: position of the classification token (0, -1); None uses the first sub-token instead
     :param word_pooling: one of `blurb.inputs.words.POOLINGS`
-    :raises ModelError: if it hands out no hidden states; after the first batch
+    :raises ModelError: after the first batch, if the encoder returns no hidden states
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class Frozen:
         self.word_pooling = word_pooling
 
     def fill(self, features: Features, names: Sequence[str], into: Sequence[Half]) -> None:
-        """The vectors of all inputs, by layer.
+        """Computes the vectors of all inputs, by layer.
 
-        :param names: which vectors of an input, side by side: first, mean, max, head, tail; or word, a row a word
+        :param names: the vectors of an input to concatenate (first, mean, max, head, tail), or word for a row per word
         :param into: for each of `LAYERS` (inputs, vectors * size), or (words, size) in the order of the inputs
         """
         starts = features.words.offsets if features.words is not None else np.arange(len(features) + 1)
@@ -72,20 +72,20 @@ class Frozen:
         states = getattr(output, "hidden_states", None)
         if not states or len(states) < 2:
             raise ModelError(
-                f"This encoder ({type(self.encoder).__name__}) hands out no hidden states of its layers, which a probe "
-                "reads; fine-tune it with another protocol, such as --protocol quick."
+                f"This encoder ({type(self.encoder).__name__}) does not return the hidden states of its layers, which "
+                "a probe needs; fine-tune it with another protocol, such as --protocol quick."
             )
         layers = {"last": output.last_hidden_state, "middle": states[middle(len(states) - 1)]}
         if layers["middle"].shape != layers["last"].shape:
             raise ModelError(
                 f"The layers of this encoder ({type(self.encoder).__name__}) differ in length or size "
-                f"({tuple(layers['middle'].shape[1:])} and {tuple(layers['last'].shape[1:])}), and a probe reads both; "
+                f"({tuple(layers['middle'].shape[1:])} and {tuple(layers['last'].shape[1:])}), but a probe needs both; "
                 "fine-tune it with another protocol, such as --protocol quick."
             )
         return [self._read(layers[name].float(), batch, names) for name in LAYERS]
 
     def _read(self, hidden: Tensor, batch: Batch, names: Sequence[str]) -> Tensor:
-        """Vectors from one layer, (batch, pieces, size)."""
+        """The vectors of one layer from its hidden states (batch, pieces, size)."""
         if batch.positions is not None and batch.ends is not None and batch.word_mask is not None:
             return word_vectors(hidden, batch.positions, batch.ends, self.word_pooling)[batch.word_mask]
         inside = batch.mask.unsqueeze(-1).bool()  # (batch, pieces, 1)
@@ -106,7 +106,7 @@ class Frozen:
 
 
 def middle(layers: int) -> int:
-    """Which of the hidden states 0 (embeddings) to `layers` is the middle one.
+    """Index of the middle one of the hidden states 0 (embeddings) to `layers`.
 
     >>> [middle(layers) for layers in (1, 2, 6, 12, 24)]
     [1, 1, 4, 8, 16]
@@ -115,7 +115,7 @@ def middle(layers: int) -> int:
 
 
 def fingerprint(features: Features) -> str:
-    """A hash of all that an encoder reads of inputs: two tasks over the same texts share their vectors."""
+    """A hash of everything that an encoder reads, so that tasks on the same texts share their vectors."""
     digest = hashlib.sha256()
     parts: Mapping[str, Ragged | npt.NDArray[np.int64] | None] = {
         **{name: getattr(features, name) for name in RAGGED if name != "words"}, "entities": features.entities,

@@ -1,4 +1,4 @@
-"""Loading encoders and tokenizers with transformers, judging by behaviour and not by model type."""
+"""Loads encoders and tokenizers with transformers; decisions rest on behaviour, not on the model type."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from blurb.models.weights import weight_files
 if TYPE_CHECKING:
     from blurb.models.source import Source
 
-NO_ENCODER = "its config.json describes no encoder of texts"
+NO_ENCODER = "its config.json does not describe a text encoder"
 STRANGE = "ꙮ"
-"""A letter that hardly any vocabulary has."""
+"""A letter that is missing in most vocabularies."""
 
 
 @lru_cache(maxsize=4)
 def load_tokenizer(folder: str, remote_code: bool = False, casing: str = "") -> Tokenizer:
     """The tokenizer of a checkpoint.
 
-    :param casing: "cased" or "uncased" where its files are wrong about it, see `blurb.models.casing`
+    :param casing: "cased" or "uncased" to override its files, see `blurb.models.casing`
     """
     from transformers import AutoTokenizer
 
     load = partial(AutoTokenizer.from_pretrained, folder, trust_remote_code=remote_code)
-    with blamed(folder, "the tokenizer cannot be loaded"):
+    with blamed(folder, "cannot load the tokenizer"):
         inner = load()
         if len(inner) <= len(set(inner.all_special_ids)):
-            raise ModelError(f"{folder}: the tokenizer has an empty vocabulary; its vocabulary file is missing.")
+            raise ModelError(f"{folder}: the vocabulary of the tokenizer is empty; add its vocabulary file.")
         tokenizer = settle(Tokenizer(inner), casing, folder, load)
-        tokenizer.pieces([STRANGE])  # fails now, and not in a trial, where nothing stands for what is unknown
+        tokenizer.pieces([STRANGE])  # fails now, and not in a trial, if there is no unknown token
         tokenizer.hash  # noqa: B018 - and so does all that it is asked later
     return tokenizer
 
 
 def tokenizer_of(source: Source) -> Tokenizer:
-    """The tokenizer of a model that was resolved."""
+    """The tokenizer of a resolved model."""
     return load_tokenizer(source.location, source.remote_code, source.casing)
 
 
 def encoder_of(source: Source) -> tuple[Any, bool]:
-    """`load_encoder` of a model that was resolved, as a copy that is the caller's own.
+    """`load_encoder` of a resolved model, as a copy for the caller.
 
-    The trials of a process follow one another, and a copy takes a third of the time. What draws weights while it is
-    loaded is loaded every time: the draws are the trial's.
+    Copying takes a third of the time of loading. Encoders that draw random weights while loading are loaded every
+    time, as these weights depend on the seed of the trial.
     """
     if source.weights in _kept:
         encoder, trained_pooler = _kept[source.weights]
@@ -66,13 +66,13 @@ def encoder_of(source: Source) -> tuple[Any, bool]:
 
 
 _kept: dict[str, tuple[Any, bool]] = {}
-"""The encoder that was loaded last, by the hash of its weights."""
+"""The last loaded encoder, by the hash of its weights."""
 
 
 def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
     """The encoder in float32, and whether it has a pooler with trained weights.
 
-    Of encoder-decoders only the encoder is loaded. Weights of heads in the checkpoint are left out.
+    Only the encoder of an encoder-decoder is loaded. Weights of heads in the checkpoint are ignored.
     """
     from transformers import AutoModel, AutoModelForTextEncoding
     from transformers.utils import logging as transformers_logging
@@ -85,7 +85,7 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
     before = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity_error()  # the checkpoint's other heads are rightly unused
     try:
-        with blamed(folder, "the weights cannot be loaded"):
+        with blamed(folder, "cannot load the weights"):
             model, info = loader.from_pretrained(
                 folder,
                 config=config,
@@ -102,9 +102,9 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
     lost = sorted(key for key in missing if not key.startswith("pooler."))
     if lost:
         raise ModelError(
-            f"{folder}: {len(lost)} weights of the encoder are not in the checkpoint or have another size "
+            f"{folder}: {len(lost)} weights of the encoder are missing in the checkpoint or have another size "
             f"({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}); "
-            "the configuration and the weights do not belong together."
+            "config.json and the weights do not match."
         )
     if config.is_encoder_decoder and loader is AutoModel:
         model = model.get_encoder()
@@ -113,7 +113,7 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
 
 
 def _check_finite(folder: str, model: Any) -> None:
-    """ModelError if a weight is no number: training would fail, and blame the learning rate."""
+    """Raises a ModelError if a weight is not finite: training would fail with a message about the learning rate."""
     import torch
 
     for name, parameter in model.named_parameters():
@@ -121,12 +121,12 @@ def _check_finite(folder: str, model: Any) -> None:
         if bad:
             raise ModelError(
                 f"{folder}: {bad:,} of the {parameter.numel():,} values of {name} are NaN or infinite; the checkpoint "
-                "is damaged, or its pretraining diverged: take an earlier one."
+                "is damaged or its pretraining diverged; use an earlier one."
             )
 
 
 def capacity(encoder: Any) -> int | None:
-    """The most sub-tokens that fit an encoder, None if positions are relative and nothing limits them."""
+    """The maximum number of sub-tokens of an encoder; None if relative positions set no limit."""
     table = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
     if table is not None and hasattr(table, "num_embeddings"):
         padding = table.padding_idx  # RoBERTa counts positions from padding_idx + 1
@@ -137,9 +137,9 @@ def capacity(encoder: Any) -> int | None:
 
 @lru_cache(maxsize=16)
 def is_causal(folder: str, remote_code: bool = False) -> bool:
-    """Whether the first place of an encoder sees nothing but itself, as in a decoder.
+    """Whether the first position of an encoder attends only to itself, as in a decoder.
 
-    Told by the attention where it says so, else by trying: whether the first vector stays when all else changes.
+    The attention modules say so; otherwise a test: does the first vector stay the same when all other tokens change?
     """
     import torch
 
@@ -164,28 +164,28 @@ def describe(folder: Path, remote_code: bool, casing: str = "") -> tuple[str, in
     rows = model.get_input_embeddings().num_embeddings
     if tokenizer.size > rows:
         entries = len(tokenizer.inner)
-        has = f"{entries} entries" if entries > rows else f"an entry with the id {tokenizer.size - 1}"
+        has = f"{entries} entries" if entries > rows else f"an entry with id {tokenizer.size - 1}"
         raise ModelError(
-            f"{folder}: the tokenizer has {has} but the encoder embeds {rows}; they do not belong together."
+            f"{folder}: the tokenizer has {has}, but the encoder has only {rows} embeddings; they do not match."
         )
     parameters = sum(parameter.numel() for parameter in model.parameters())
     size = sum(path.stat().st_size for path in weight_files(folder))
     if parameters > size:  # a parameter takes a byte at least
         raise ModelError(
             f"{folder}: config.json describes an encoder of {parameters:,} parameters, but the weights are {size:,} "
-            "bytes; the configuration and the weights do not belong together."
+            "bytes; config.json and the weights do not match."
         )
     return tokenizer.hash, parameters
 
 
 def outline(folder: str, remote_code: bool = False) -> Any:
-    """The encoder of a checkpoint without its weights, as a module on torch's `meta` device: sizes, and no memory."""
+    """The encoder of a checkpoint without weights: a module on torch's `meta` device, which takes no memory."""
     quiet()
     return _skeleton(folder, _config(folder, remote_code), remote_code)
 
 
 def _skeleton(folder: Path | str, config: Any, remote_code: bool) -> Any:
-    """The encoder without weights; it takes no memory."""
+    """The encoder without weights, which takes no memory."""
     import torch
     from transformers import AutoModel
 
@@ -206,7 +206,7 @@ def _config(folder: Path | str, remote_code: bool) -> Any:
 
 
 def quiet() -> None:
-    """No progress bars of transformers: blurb shows its own."""
+    """Turns off the progress bars of transformers; blurb shows its own."""
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.disable_progress_bar()

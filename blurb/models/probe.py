@@ -1,6 +1,6 @@
-"""The learner that leaves the encoder as it is: a linear model on its vectors, one deterministic fit.
+"""The learner with a frozen encoder: one deterministic fit of a linear model on its vectors.
 
-It says how much of a task lies open in a checkpoint. It does not say how good the encoder will be once it is fine-tuned
+It measures how much of a task a linear model can read from a checkpoint, not how good the encoder is after fine-tuning
 (docs/protocols.md).
 """
 
@@ -35,36 +35,38 @@ log = logging.getLogger(__name__)
 
 HEADS = ("linear", "crf")
 STRENGTHS = (3000.0, 600.0, 120.0, 25.0, 5.0, 1.0)
-"""Of the penalty on standardised features (scikit-learn's `1 / C`, a ridge's `alpha`), from strong to weak, so that
-each fit begins with the one before; once one is worse than the one before, weaker ones are not tried."""
+"""Strengths of the penalty on standardised features (scikit-learn's `1 / C`, a ridge's `alpha`), from strong to weak:
+each fit starts from the previous one, and once a fit is worse than that, weaker ones are skipped."""
 SHIFTS = (0.0, 0.4, 0.8, 1.2, 1.6, 2.0)
-"""By how much the bias may lean to the rarer answers (1.2: a label from a probability of 0.23 on): a likelihood is not
-an F1, least of all where one answer in thirty is positive (HoC)."""
+"""Candidate shifts of the bias towards rarer answers (1.2: a label needs a probability of 0.23 only): the best
+likelihood is not the best F1, least of all if one answer in thirty is positive (HoC)."""
 FEW = 200
-"""Below so many things that dev scores (units; of HoC documents) layer and strength are chosen by cross-validation
-within train: the standard error of an accuracy of 70 % is above 3 points there, more than lies between the choices."""
+"""With fewer scored items in dev (examples; for HoC documents), layer and strength are chosen by cross-validation in
+train: the standard error of an accuracy of 70 % is then above 3 points, more than the choices differ."""
 FOLDS = 5
 
 
 def check(formulation: Formulation, where: Where = unsaid) -> None:
-    """SettingsError if a head is no linear model, or does not serve the task.
+    """Raises a SettingsError if the head is not a linear model or does not support the task.
 
-    :param where: where the settings come from, for the message
+    :param where: origin of the settings, for the message
     """
     settings = formulation.settings
     head, _ = parse(heads, settings.head)
     named = shown(settings, "head", where)
     if all(head is not heads.get(name) for name in HEADS):
         raise SettingsError(
-            f"A probe fits linear models: its head is {' or '.join(HEADS)} (NER and PICO), not {named}."
+            f"A probe fits linear models only: the head must be {' or '.join(HEADS)} (NER and PICO), not {named}."
         )
     if formulation.kind not in head.kinds:
-        raise SettingsError(f"The head {named} does not serve {formulation.task.name} ({formulation.kind}).")
+        raise SettingsError(
+            f"The head {named} does not support {formulation.task.name} ({formulation.kind}); see blurb heads."
+        )
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What was fitted in the end, on the vectors of one layer."""
+    """The chosen model, fitted on the vectors of one layer."""
 
     layer: int
     mean: Tensor
@@ -75,9 +77,9 @@ class Chosen:
 
 @dataclass(frozen=True)
 class _Judged:
-    """The units that layer and strength are chosen on.
+    """The examples on which layer and strength are chosen.
 
-    :param fold: (rows,) where these are the training units, and each is scored by a fit on the other folds
+    :param fold: (rows,) if these are the training examples, each scored by a fit on the other folds
     """
 
     units: Sequence[Any]
@@ -87,7 +89,7 @@ class _Judged:
 
 @dataclass(frozen=True)
 class _Split:
-    """Rows that are known with their answers, rows that are asked, and the places of these."""
+    """Rows to fit on with their answers, rows to predict, and the indices of the latter."""
 
     known: Design
     answers: Tensor
@@ -96,10 +98,10 @@ class _Split:
 
 
 class ProbeLearner(Learner):
-    """A frozen encoder and a linear model; seeds draw subsets of units and nothing else.
+    """A frozen encoder and a linear model. The seed only affects random subsets of examples.
 
-    :param device: `auto` or a torch device: of the forward pass, the fit is on the CPU
-    :param precision: as resolved, never `auto`
+    :param device: `auto` or a torch device for the forward pass; the fit runs on the CPU
+    :param precision: resolved precision, never `auto`
     """
 
     chosen: Chosen
@@ -133,7 +135,7 @@ class ProbeLearner(Learner):
         return history
 
     def _path(self, layer: int, read: Read, targets: Tensor, judged: _Judged, progress: Progress) -> History:
-        """Fits on one layer, from the strongest penalty on; keeps the best of all layers so far in `chosen`."""
+        """Fits on one layer, starting with the strongest penalty; keeps the best fit of all layers in `chosen`."""
         name = LAYERS[layer]
         mean, sd = moments(self._joined(read, layer))
         design = self._design(read, layer, mean, sd)
@@ -145,7 +147,9 @@ class ProbeLearner(Learner):
         for number, strength in enumerate(STRENGTHS, 1):
             fit = self._solve(design, targets, strength, fit)
             if not np.isfinite(fit.loss):
-                raise TrainingError(f"The fit on the {name} layer has no finite loss: its vectors are no numbers.")
+                raise TrainingError(
+                    f"The fit on the {name} layer has no finite loss; the encoder's vectors are NaN or infinite."
+                )
             scores = torch.zeros(len(judged.read.units), len(self.problem.labels))
             for place, split in enumerate(splits):
                 used = (
@@ -171,21 +175,21 @@ class ProbeLearner(Learner):
         return self._output(units.used, read, self.chosen.fit.scores(design), self.chosen.chain)
 
     def _scored(self, units: Units) -> int:
-        """How many things the score is over: units, or their documents."""
+        """Number of scored items: examples, or their documents."""
         if not self.formulation.by_document:
             return len(units.used)
         names = [unit.get("doc_id") for unit in units.used]
         return len({name for name in names if name is not None}) + names.count(None)
 
     def _joined(self, read: Read, layer: int) -> Tensor:
-        """What the linear model reads, before standardisation, (rows, size), float32."""
+        """The features of the linear model before standardisation, (rows, size), float32."""
         return torch.from_numpy(self.formulation.joined([array.astype(np.float32) for array in read.layers[layer]]))
 
     def _design(self, read: Read, layer: int, mean: Tensor, sd: Tensor) -> Design:
         return Design((self._joined(read, layer) - mean) / sd, read.neighbours())
 
     def _targets(self, units: Units, read: Read) -> Tensor:
-        """(rows,), or (rows, labels)."""
+        """The targets, (rows,) or (rows, labels)."""
         targets = self.formulation.targets(units.used)
         features = read.features
         if isinstance(targets, Ragged):
@@ -201,7 +205,7 @@ class ProbeLearner(Learner):
     def _splits(
         self, design: Design, targets: Tensor, judged: _Judged, layer: int, mean: Tensor, sd: Tensor
     ) -> list[_Split]:
-        """What is fitted and what is asked: train and dev, or each fold with the others."""
+        """Pairs of rows to fit and rows to predict: train and dev, or the other folds and each fold."""
         if judged.fold is None:
             other = self._design(judged.read, layer, mean, sd)
             return [_Split(design, targets, other, torch.arange(len(other)))]
@@ -212,7 +216,7 @@ class ProbeLearner(Learner):
         return found
 
     def _shift(self, judged: _Judged, scores: Tensor, rarer: Tensor) -> tuple[float, float]:
-        """By how much the bias should lean to the rarer answers, and the score then; the least of equals."""
+        """The best shift of the bias towards rarer answers, and its score; the smallest shift if tied."""
         shifts = SHIFTS if rarer.any() else SHIFTS[:1]
         found = {shift: self._score(judged, scores + shift * rarer) for shift in shifts}
         shift = max(found, key=lambda one: found[one])
@@ -237,7 +241,7 @@ class ProbeLearner(Learner):
         return self.formulation.output(units, read.features, list(one), list(two))
 
     def _chain(self, read: Read, targets: Tensor) -> None:
-        """A linear chain above the chosen fit, whose scores stay as they are."""
+        """Fits a linear chain on top of the chosen fit, whose scores stay fixed."""
         chosen = self.chosen
         scores = chosen.fit.scores(self._design(read, chosen.layer, chosen.mean, chosen.sd))
         constrained = bool(parse(heads, self.formulation.settings.head)[1].get("constrained", False))
@@ -248,7 +252,7 @@ class ProbeLearner(Learner):
 def _rarer(targets: Tensor, problem: Problem) -> Tensor:
     """(outputs,), 1 for answers that a shift favours: every label, or every class but the most frequent; 0 for tags.
 
-    An entity needs its whole span: of words, no shift helped on dev.
+    For tags no shift helped on dev, as an entity needs its whole span.
     """
     found = torch.zeros(len(problem.labels))
     if problem.kind in ("multi", "single"):
@@ -259,7 +263,7 @@ def _rarer(targets: Tensor, problem: Problem) -> Tensor:
 
 
 def _folds(units: Sequence[Any]) -> Ints:
-    """The fold of each unit; units of a document are in one."""
+    """The fold of each example; a document is never split."""
     names = [number if unit.get("doc_id") is None else unit["doc_id"] for number, unit in enumerate(units)]
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
     count = max(2, min(FOLDS, len(places)))

@@ -1,4 +1,4 @@
-"""Reads the inputs of a split with a checkpoint's tokenizer, by the code that makes the features for training."""
+"""Tokenizes a split with a checkpoint's tokenizer, by the code that makes the features for training."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ NO_LIMIT = 10**7
 
 
 def reader(source: Source) -> Read:
-    """The function that reads a split as this checkpoint would, at the task's length or what fits the encoder.
+    """A function that tokenizes a split for this checkpoint, up to the maximum length of the task or encoder.
 
-    :raises SettingsError: for a baseline, which reads nothing
+    :raises SettingsError: for a baseline, which has no tokenizer
     """
     if source.kind != "encoder":
-        raise SettingsError(f"--model {source.name}: a baseline has no tokenizer; give a checkpoint.")
+        raise SettingsError(f"--model {source.name}: a baseline has no tokenizer; name a checkpoint.")
     from blurb.models.loading import capacity, load_encoder, tokenizer_of
 
     tokenizer = tokenizer_of(source)

@@ -1,4 +1,4 @@
-"""What a user may type for a checkpoint: a folder, a short name, or a Hub id; and what is said of anything else."""
+"""Resolves a user's reference to a checkpoint: a folder, a preset or a Hub id."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.codes"]
 
 
 def presets() -> dict[str, str]:
-    """Short names of checkpoints on the Hub."""
+    """The presets: short names of checkpoints on the Hub."""
     return {name: preset["id"] for name, preset in _presets().items()}
 
 
 def known_casing(reference: str) -> str:
-    """What the presets know of a checkpoint on the Hub, asked for by its short name or its id."""
+    """The casing that the presets state for a Hub checkpoint, given its short name or its id."""
     if Path(reference).expanduser().is_dir():
         return ""
     known = {preset["id"].lower(): preset.get("casing", "") for preset in _presets().values()}
@@ -37,7 +37,7 @@ def default_name(reference: str) -> str:
 def locate(reference: str, revision: str | None, remote_code: bool = False) -> tuple[Path, str | None]:
     """Folder of a checkpoint, from disk or (by huggingface_hub, with its cache) from the Hub, and its revision.
 
-    :raises ModelError: one sentence on what the reference could have meant
+    :raises ModelError: if nothing is found; suggests what the reference could mean
     """
     try:
         path = Path(reference).expanduser()
@@ -45,10 +45,10 @@ def locate(reference: str, revision: str | None, remote_code: bool = False) -> t
             return path.resolve(), None
         _refuse_what_is_no_name(reference, path)
     except (OSError, RuntimeError) as error:  # a name of 300 letters, the home of a user who is not there
-        raise ModelError(f"The model folder {_shown(reference)} cannot be looked for: {reason(error)}.") from None
+        raise ModelError(f"Cannot access the model folder {_shown(reference)}: {reason(error)}.") from None
     known = presets()
     if "/" not in reference and reference not in known:
-        raise ModelError(f"{UnknownName('model', reference, known)} Or give a folder or a Hub id such as org/model.")
+        raise ModelError(f"{UnknownName('model', reference, known)} Or use a folder or a Hub id such as org/model.")
     repository, at = _repository(reference)
     if path.is_absolute() or reference.startswith((".", "~")) or repository.count("/") != 1:
         raise ModelError(f"The model folder {reference} does not exist.")
@@ -56,19 +56,19 @@ def locate(reference: str, revision: str | None, remote_code: bool = False) -> t
 
 
 def _refuse_what_is_no_name(reference: str, path: Path) -> None:
-    """ModelError for a URL, a file, and a pattern."""
+    """Raises a ModelError for a URL, a file or a pattern."""
     if "://" in reference or _shown(reference) != reference:
         raise ModelError(
-            f"A model is a folder or a Hub id such as org/model, not a URL ({_shown(reference)}); "
-            "download it first if it is not on the Hub."
+            f"MODEL must be a folder or a Hub id such as org/model, not a URL (got {_shown(reference)}); "
+            "if it is not on the Hub, download it first."
         )
     if path.is_file():
-        raise ModelError(f"{reference} is a file; give the folder of the checkpoint, {path.parent}.")
+        raise ModelError(f"{reference} is a file; use the folder of the checkpoint, {path.parent}.")
     if glob.has_magic(reference):
         fitting = sorted(match for match in glob.glob(str(path)) if Path(match).is_dir())
         listed = f"{', '.join(fitting[:10])}{', ...' if len(fitting) > 10 else ''}"
-        hint = f"as a pattern it fits {listed}: leave out the quotes" if fitting else "as a pattern it fits none"
-        raise ModelError(f"No model folder has the name '{reference}'; {hint}.")
+        hint = f"as a pattern it matches {listed}: remove the quotes" if fitting else "as a pattern it matches none"
+        raise ModelError(f"There is no model folder '{reference}'; {hint}.")
 
 
 def _shown(reference: str) -> str:
@@ -88,11 +88,11 @@ def _download(repository: str, revision: str | None, remote_code: bool) -> tuple
             folder = Path(snapshot_download(repository, revision=revision, allow_patterns=[*patterns, "*.bin"]))
     except HFValidationError:
         raise ModelError(
-            f"'{repository}' is neither a folder here nor a Hub id, which is org/model in letters, digits and '-_.'."
+            f"'{repository}' is neither a local folder nor a Hub id (org/model in letters, digits and '-_.')."
         ) from None
     except Exception as error:  # whatever the network, the Hub and the cache come up with
         raise ModelError(
-            f"{repository} is neither a folder here nor in the local Hub cache, and the Hub cannot give it: "
+            f"{repository} is neither a local folder nor in the local Hub cache, and downloading it failed: "
             f"{reason(error)}"
         ) from error
     return folder, folder.name
@@ -104,6 +104,6 @@ def _presets() -> dict[str, dict[str, str]]:
 
 
 def _repository(reference: str) -> tuple[str, str]:
-    """The Hub id that a preset or an id means, and its revision, if it names one."""
+    """The Hub id of a preset or an id, and its revision, if it names one."""
     repository, _, revision = presets().get(reference, reference).partition("@")
     return repository, revision

@@ -1,8 +1,8 @@
-"""`scratch:tiny`: an encoder made on the spot, so that the main job runs on a machine that reaches no hub.
+"""`scratch:tiny`: an encoder generated locally, so that blurb runs on machines without access to the Hub.
 
-A small BERT with random weights and a WordPiece vocabulary trained on the training text at hand. It is saved as an
-ordinary checkpoint in the cache folder, under a name that follows from the text, and used like any other. The same text
-gives the same checkpoint, so what was trained from it stays "already done" after the cache was cleared.
+A small BERT with random weights and a WordPiece vocabulary from the training text of the data. It is saved as an
+ordinary checkpoint in the cache folder, named by a hash of the text. The same text gives the same checkpoint, so its
+trials stay "already done" after the cache is cleared.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from blurb.cache import home
 from blurb.data import read_split
 from blurb.data.schema import Row
 from blurb.errors import DataError, UnknownName
+from blurb.files import new_folder
 from blurb.models.loading import quiet
 
 PREFIX = "scratch:"
@@ -32,34 +31,29 @@ VOCABULARY = 4_000
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 SD = 0.02
 CONFIG = {"architectures": ["BertModel"], "model_type": "bert", "max_position_embeddings": 512, "type_vocab_size": 2}
-"""Written out, as what save_pretrained writes differs between versions of transformers."""
+"""Written by hand, as the output of save_pretrained differs between versions of transformers."""
 VERSION = 2
-"""Raised by hand when the same text gives another checkpoint."""
+"""Raised by hand when a change gives another checkpoint for the same text."""
 
 
 def build(reference: str, folder: Path) -> Path:
-    """The checkpoint for `scratch:tiny` and the training text of all tasks that are in a data folder."""
+    """The checkpoint for `scratch:tiny` and the training text of all tasks in a data folder."""
     size = reference.removeprefix(PREFIX)
     if size not in SIZES:
         raise UnknownName("scratch model", size, SIZES)
     texts = sorted(set(training_text(folder)))
     if not texts:
-        raise DataError("there is no training text to make a vocabulary from.", folder)
+        raise DataError("no training text to build a vocabulary from; check --data.", folder)
     digest = hashlib.sha256("\n".join([f"{size} {VERSION}", *texts]).encode()).hexdigest()[:16]
     target = home() / "scratch" / f"{size}-{digest}"
     if not target.is_dir():
-        aside = target.with_name(f".{target.name}.{os.getpid()}")
-        shutil.rmtree(aside, ignore_errors=True)
-        _save(size, texts, aside)
-        try:
-            aside.rename(target)
-        except OSError:  # another process was quicker
-            shutil.rmtree(aside)
+        with new_folder(target) as aside:
+            _save(size, texts, aside)
     return target
 
 
 def training_text(folder: Path) -> Iterator[str]:
-    """The texts of the train splits that can be read."""
+    """The texts of all readable train splits."""
     for task in tasks.all():
         try:
             rows = read_split(task, folder, "train")
@@ -76,7 +70,7 @@ def _texts(row: Row) -> Iterable[str]:
 
 
 def _save(size: str, texts: list[str], folder: Path) -> None:
-    """Writes a checkpoint that is the same to the byte wherever and by whatever version of torch it is made."""
+    """Writes a checkpoint that is byte-identical on every machine and with every version of torch."""
     from safetensors.numpy import save_file
     from transformers import BertTokenizerFast
 
@@ -113,10 +107,10 @@ def vocabulary(texts: Sequence[str]) -> list[str]:
 
 
 def weights(config: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float32]]:
-    """Weights of the usual scale of BERT (sd 0.02; LayerNorm 1 and 0) by parameter name, of integers alone.
+    """Weights of the usual scale of BERT (sd 0.02; LayerNorm 1 and 0) by parameter name, from integers only.
 
-    The raw numbers of PCG64 never change, and all that is done with them is exact up to one rounding: the sum of four
-    numbers of 16 bits has nearly the shape of a normal distribution.
+    The raw output of PCG64 never changes, and the sum of four 16-bit numbers, nearly a normal distribution, is exact up
+    to one rounding.
     """
     import torch
     from transformers import BertConfig, BertModel

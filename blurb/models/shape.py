@@ -1,4 +1,4 @@
-"""How large an encoder is, from its configuration alone: what decides the time and the memory of a pass."""
+"""The size of an encoder from its configuration, which decides the time and memory of a pass."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from blurb.models.source import Source
 class Shape:
     """Sizes of an encoder of any architecture.
 
-    :param body: parameters that every sub-token is multiplied with: all but tables of embeddings and the pooler
-    :param table: values in the table of token embeddings
+    :param body: parameters that multiply every sub-token: all but the embedding tables and the pooler
+    :param table: number of values in the token embedding table
     :param vocabulary: rows of that table
-    :param layers: number of layers, 0 where the configuration does not say
-    :param hidden: size of a vector, 0 likewise
-    :param most: sub-tokens that fit an input, None where nothing limits them
+    :param layers: number of layers, 0 if the configuration does not say
+    :param hidden: size of a hidden vector, 0 if the configuration does not say
+    :param most: maximum sub-tokens of an input, None if unlimited
     """
 
     body: int
@@ -31,8 +31,8 @@ class Shape:
     def forward(self, inputs: float, length: float) -> float:
         """Floating-point operations of one pass over `inputs` inputs of `length` sub-tokens.
 
-        Two for each parameter and sub-token, and in every layer two products of (length, length, hidden). Training
-        takes three times that. Encoders that use a layer several times do more; a measured rate makes up for it.
+        Two per parameter and sub-token, and in every layer two products of (length, length, hidden). Training takes
+        three times that. Encoders that reuse a layer do more; the measured rate compensates for it.
         """
         return inputs * length * (2 * self.body + 4 * self.layers * self.hidden * length)
 
@@ -63,5 +63,5 @@ def shape_of(location: str, remote_code: bool = False) -> Shape:
 
 
 def of_source(source: Source) -> Shape:
-    """The shape of a model that was resolved."""
+    """The shape of a resolved model."""
     return shape_of(source.location, source.remote_code)

@@ -1,4 +1,4 @@
-"""From what a user types to a model that is there: a path, a Hub id, a preset, `scratch:...` or `baseline:...`."""
+"""Resolves what a user types to a model: a path, a Hub id, a preset, `scratch:...` or `baseline:...`."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ TOKENIZERS = (
 
 @dataclass(frozen=True)
 class Source:
-    """A model that is there, and what identifies it.
+    """A resolved model and what identifies it.
 
     :param name: the name of its rows
     :param kind: "encoder" or "baseline"
     :param location: folder of the checkpoint, or the name of the baseline
     :param weights: SHA-256 of weights and configuration
-    :param tokenizer: SHA-256 of what decides the token ids
-    :param parameters: parameters of the encoder
-    :param remote_code: code that comes with the checkpoint may run
-    :param casing: "cased" or "uncased" where the files of the tokenizer are wrong about it
+    :param tokenizer: SHA-256 of everything that decides the token ids
+    :param parameters: number of parameters of the encoder
+    :param remote_code: whether code of the checkpoint may run
+    :param casing: "cased" or "uncased" if it overrides the tokenizer's files
     """
 
     name: str
@@ -51,12 +51,12 @@ def resolve(
     remote_code: bool = False,
     casing: str | None = None,
 ) -> Source:
-    """The model that a reference means.
+    """Resolves a model reference.
 
     :param reference: a folder, a preset, a Hub id (`org/model` or `org/model@revision`), or `baseline:majority`;
         `scratch:...` is built from data first, see `blurb.models.scratch`
-    :param casing: "cased" or "uncased"; None for what the preset says, or else the files of the tokenizer
-    :raises ModelError: naming what is missing and what to do
+    :param casing: "cased" or "uncased"; None follows the preset, or else the tokenizer's files
+    :raises ModelError: says what is missing and what to do
     """
     if reference.startswith("baseline:"):
         from blurb.models.baseline import BASELINES
@@ -85,26 +85,28 @@ def resolve(
 
 
 def check_folder(folder: Path) -> None:
-    """ModelError if a checkpoint lacks its configuration, weights or tokenizer, or if these cannot be ones."""
+    """Raises a ModelError if the configuration, weights or tokenizer of a checkpoint are missing or invalid."""
     if (folder / "adapter_config.json").is_file():
         base = read_json(folder, "adapter_config.json").get("base_model_name_or_path")
         raise ModelError(
-            f"{folder}: this is a PEFT adapter, not a whole model (there is an adapter_config.json). Merge it with "
-            f"PeftModel.from_pretrained(base, adapter).merge_and_unload(), base being {base or 'its base model'}, "
-            "then save_pretrained of the model and of its tokenizer into a folder of their own."
+            f"{folder}: this is a PEFT adapter (adapter_config.json), not a full model. Merge it with "
+            f"PeftModel.from_pretrained(base, adapter).merge_and_unload(), where base is {base or 'its base model'}, "
+            "and save model and tokenizer with save_pretrained to a new folder."
         )
     if not (folder / "config.json").is_file():
         inner = sorted((path.parent.name for path in folder.glob("*/config.json")), key=_by_number)
         if inner:
             names = f"{', '.join(inner[:10])}{', ...' if len(inner) > 10 else ''}"
-            raise ModelError(f"{folder}: there is no config.json, but there are checkpoints in it: {names}. Give one.")
-        raise ModelError(f"{folder}: there is no config.json; a checkpoint is a folder that save_pretrained wrote.")
+            raise ModelError(
+                f"{folder}: no config.json here, but checkpoints in subfolders: {names}. Choose one of them."
+            )
+        raise ModelError(f"{folder}: no config.json; a checkpoint must be a folder written by save_pretrained.")
     if not weight_files(folder):
-        raise ModelError(f"{folder}: there are no weights (expected model.safetensors or pytorch_model.bin).")
+        raise ModelError(f"{folder}: no weights; expected model.safetensors or pytorch_model.bin.")
     if not any((folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes")):
         raise ModelError(
-            f"{folder}: there is no tokenizer (expected one of {', '.join(TOKENIZERS)}); "
-            "save it beside the weights with tokenizer.save_pretrained."
+            f"{folder}: no tokenizer (expected one of {', '.join(TOKENIZERS)}); "
+            "save it to this folder with tokenizer.save_pretrained."
         )
     check_config(folder)
     check_tokenizer(folder)
@@ -112,5 +114,5 @@ def check_folder(folder: Path) -> None:
 
 
 def _by_number(name: str) -> list[tuple[int, str]]:
-    """checkpoint-500 comes before checkpoint-1000."""
+    """Sort key by which checkpoint-500 comes before checkpoint-1000."""
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]

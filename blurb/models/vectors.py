@@ -1,7 +1,7 @@
-"""Vectors of frozen encoders on disk: memory-mapped, bounded, and read only where they are whole and the right ones.
+"""A cache of vectors of frozen encoders on disk: memory-mapped, limited in size, and checked before use.
 
-An entry is a folder `<cache>/vectors/<hash of its key>/` with a file `NUMBER.npy` an array and `key.json`; it is
-written aside and renamed. Whatever goes wrong with the disk costs time, never a run: vectors are then held in memory.
+An entry is a folder `<cache>/vectors/<hash of its key>/` with one `NUMBER.npy` per array and `key.json`, written to a
+temporary folder and renamed. Disk errors never fail a run: vectors are then held in memory.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from filelock import FileLock
 from blurb.cache import home
 
 VERSION = 1
-"""Raised by hand whenever the same key would give other vectors."""
+"""Raised by hand when a change gives other vectors for the same key."""
 KIND = "vectors"
 LIMIT = 10_000_000_000
-"""Bytes of all entries together; those whose last use is longest ago go first."""
+"""Maximum bytes of all entries; the least recently used are removed first."""
 LOCK = ".lock"
-"""File that is held while entries are removed or given their place."""
+"""Lock file, held while entries are removed or put in place."""
 Half = npt.NDArray[np.float16]
 Fill = Callable[[Sequence[Half]], None]
 
 
 def stored(key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: Fill) -> tuple[list[Half], str]:
-    """The arrays of `key`, from disk if they are there, else filled and kept.
+    """The arrays of `key`, read from disk or else computed and stored.
 
-    :param shapes: of the arrays, which are float16
-    :param fill: computes them in place
-    :returns: the arrays, and a note where they could not be kept on disk; else nothing
+    :param shapes: shapes of the arrays, which are float16
+    :param fill: computes the arrays in place
+    :returns: the arrays, and a note if they could not be stored, else ""
     """
     text = json.dumps({**key, "shapes": [list(shape) for shape in shapes], "version": VERSION}, sort_keys=True)
     path = home() / KIND / hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -50,7 +50,7 @@ def stored(key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: F
         arrays = _reserve(aside, shapes)
     except OSError as error:
         shutil.rmtree(aside, ignore_errors=True)
-        return _in_memory(shapes, fill), f"held in memory, as the cache cannot keep them: {error.strerror or error}"
+        return _in_memory(shapes, fill), f"held in memory, as they cannot be cached: {error.strerror or error}"
     try:
         fill(arrays)
     except BaseException:
@@ -64,7 +64,7 @@ def stored(key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: F
         theirs = _keep(aside, path, text, shapes)
     except OSError as error:  # the arrays are whole and stay readable until they are let go
         shutil.rmtree(aside, ignore_errors=True)
-        return arrays, f"not kept in the cache: {error.strerror or error}"
+        return arrays, f"not cached: {error.strerror or error}"
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
@@ -72,14 +72,14 @@ def stored(key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: F
 
 
 def _keep(aside: Path, path: Path, text: str, shapes: Sequence[tuple[int, int]]) -> list[Half] | None:
-    """Gives a finished entry its place; returns that of another process instead, if it was quicker.
+    """Renames a finished entry to its final path; returns the entry of another process if that was faster.
 
-    That one stays as it is: the other process, or a third, may have it mapped.
+    An existing entry is never replaced, as other processes may have it mapped.
     """
     with FileLock(path.parent / LOCK):
         theirs = _read(path, text, shapes)
         if theirs is None:
-            shutil.rmtree(path, ignore_errors=True)  # what stands there is damaged
+            shutil.rmtree(path, ignore_errors=True)  # an existing entry is damaged
             aside.rename(path)
         else:
             shutil.rmtree(aside, ignore_errors=True)
@@ -93,7 +93,7 @@ def _in_memory(shapes: Sequence[tuple[int, int]], fill: Fill) -> list[Half]:
 
 
 def _read(path: Path, text: str, shapes: Sequence[tuple[int, int]]) -> list[Half] | None:
-    """The arrays of an entry that is whole and of this key; None otherwise."""
+    """The arrays of an entry if it is complete and has this key; None otherwise."""
     try:
         if (path / "key.json").read_text(encoding="utf-8") != text:
             return None
@@ -108,13 +108,13 @@ def _read(path: Path, text: str, shapes: Sequence[tuple[int, int]]) -> list[Half
 
 
 def _reserve(aside: Path, shapes: Sequence[tuple[int, int]]) -> list[Half]:
-    """Empty arrays on disk whose room is taken: a mapped file on a full disk would end the process in mid-write.
+    """Allocates arrays on disk: writing to a mapped file without allocated space kills the process if the disk is full.
 
-    :raises OSError: if there is no room
+    :raises OSError: if there is not enough space
     """
     wanted = sum(2 * rows * columns + 128 for rows, columns in shapes)
     if wanted > LIMIT:
-        raise OSError(f"they would take {wanted / 1e9:.1f} GB of the {LIMIT / 1e9:.0f} GB that the cache may have")
+        raise OSError(f"they need {wanted / 1e9:.1f} GB, but the limit of the cache is {LIMIT / 1e9:.0f} GB")
     aside.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(aside.parent / LOCK):
         trim(LIMIT - wanted)
@@ -137,7 +137,7 @@ def _open(file: Path, shape: tuple[int, int], mode: str) -> Half:
 
 
 def _take(file: Path) -> None:
-    """Has the disk give the whole length of a file now."""
+    """Allocates the full length of a file."""
     if not file.exists():
         return
     size = file.stat().st_size
@@ -153,9 +153,9 @@ def _take(file: Path) -> None:
 
 
 def trim(limit: int) -> None:
-    """Removes entries, longest unused first, until the rest takes no more than `limit` bytes. Call it under the lock.
+    """Removes the least recently used entries until the rest fits into `limit` bytes; the caller holds the lock.
 
-    What a killed run left aside is such an entry; what another process has open stays readable for it.
+    Temporary folders of killed runs count as entries. A process that has an entry open can still read it.
     """
     entries = []
     for entry in (home() / KIND).iterdir():

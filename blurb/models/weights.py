@@ -1,4 +1,4 @@
-"""Which files transformers would take the weights of a checkpoint from, and the hash that identifies them."""
+"""The weight files that transformers would load from a checkpoint, and the hash that identifies them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from blurb.models.checkpoint import blamed, read_json
 
 INDEX = ".index.json"
 ORDER = ("model.safetensors", f"model.safetensors{INDEX}", "pytorch_model.bin", f"pytorch_model.bin{INDEX}")
-"""The order in which transformers looks."""
+"""The order in which transformers looks for weights."""
 PATTERNS = ("*.safetensors", "pytorch_model*.bin")
 VOLATILE = ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures")
-"""Fields of a configuration that record who saved it, and how."""
+"""Configuration fields that record who saved it, and how."""
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files that hold the weights; none if transformers would find nothing to load.
+    """The files with the weights; none if transformers would find nothing to load.
 
-    An index names them. Without one these are all files of the kind that transformers would load, as more were hashed
-    than are read ever since, and a hash is not changed for nothing.
+    An index names them. Without one these are all files of the type that transformers would load, even those it would
+    not read: earlier versions hashed them all, and hashes must not change.
 
-    :raises ModelError: if one of them is no file, or an index makes no sense or names what is not in the folder
+    :raises ModelError: if one of them is not a file, or an index is invalid or names files outside of the folder
     """
     entry = _entry(folder)
     if entry is None:
@@ -37,35 +37,35 @@ def weight_files(folder: Path) -> list[Path]:
         found = files if entry in files else [*files, entry]
     for path in found:
         if not path.is_file():
-            raise ModelError(f"{folder}: {path.name} is not a file (a folder, or a link that leads nowhere).")
+            raise ModelError(f"{folder}: {path.name} is not a file (it is a folder or a broken link).")
     return found
 
 
 def weight_map(folder: Path, index: str) -> dict[str, str]:
-    """The file of every weight, as an index tells."""
+    """The file of every weight, according to an index."""
     content = read_json(folder, index)
     files = content.get("weight_map")
     if not isinstance(files, dict) or not files or not all(isinstance(file, str) and file for file in files.values()):
-        raise ModelError(f"{folder}: {index} has no weight_map that names the file of every weight; save it anew.")
+        raise ModelError(f"{folder}: {index} has no weight_map with the file of every weight; save the model again.")
     if not isinstance(content.get("metadata"), dict):  # transformers wants one, empty or not
-        raise ModelError(f"{folder}: {index} has no metadata (an object, which may be empty); save it anew.")
+        raise ModelError(f"{folder}: {index} has no metadata (an object, which may be empty); save the model again.")
     return files
 
 
 def check_headers(folder: Path) -> None:
-    """ModelError if a safetensors file was cut or is none: the header tells, without reading the weights."""
+    """Raises a ModelError if a safetensors file is truncated or invalid; reads the headers only."""
     from safetensors import safe_open
 
     for path in weight_files(folder):
         if path.suffix == ".safetensors":
-            with blamed(folder, f"the weights cannot be loaded: {path.name}"), safe_open(path, "np"):
+            with blamed(folder, f"cannot load the weights: {path.name}"), safe_open(path, "np"):
                 pass
 
 
 def hash_weights(folder: Path, remote_code: bool = False) -> str:
-    """SHA-256 over the weight files and the configuration without the fields that record who saved it.
+    """SHA-256 of the weight files and the configuration, without the fields that record who saved it.
 
-    Code that comes with the checkpoint counts if it may run.
+    Code of the checkpoint counts if it may run.
     """
     digest = hashlib.sha256()
     config = {key: value for key, value in read_json(folder, "config.json").items() if key not in VOLATILE}
@@ -81,7 +81,7 @@ def hash_weights(folder: Path, remote_code: bool = False) -> str:
 
 
 def _entry(folder: Path) -> Path | None:
-    """The file that transformers opens first: weights or an index; the configuration may name it."""
+    """The file that transformers opens first, weights or an index; the configuration may name it."""
     named = read_json(folder, "config.json").get("transformers_weights")
     if named is not None:
         if not isinstance(named, str) or not named.endswith((".safetensors", f".safetensors{INDEX}")):
@@ -92,25 +92,27 @@ def _entry(folder: Path) -> Path | None:
         if path.is_file():
             return path
         if path.is_symlink() or path.is_dir():
-            raise ModelError(f"{folder}: {name} is not a file (a folder, or a link that leads nowhere).")
+            raise ModelError(f"{folder}: {name} is not a file (it is a folder or a broken link).")
     return None
 
 
 def _inside(folder: Path, name: str, by: str) -> Path:
-    """A file of the folder by name. Outside may lie only what the Hub's cache has put there itself."""
+    """A file of the folder by name. Only links of the Hub's own cache may lead out of the folder."""
     path = folder / name
     inside = path.resolve().is_relative_to(folder.resolve()) or _is_link_of_the_hub(path, folder.resolve())
     if Path(name).is_absolute() or ".." in Path(name).parts or not inside:
-        raise ModelError(f"{folder}: {by} names '{name}', which is outside of the folder; put the weights into it.")
+        raise ModelError(
+            f"{folder}: {by} names '{name}', which is outside of the folder; move the weights into the folder."
+        )
     if not path.exists():
-        raise ModelError(f"{folder}: {by} names '{name}', which is not there.")
+        raise ModelError(f"{folder}: {by} names '{name}', which is missing.")
     return path
 
 
 def _is_link_of_the_hub(path: Path, folder: Path) -> bool:
     """Whether a file is the link `snapshots/REVISION/FILE -> ../../blobs/HASH` that huggingface_hub makes.
 
-    Only this step is looked at: a blob may be a link itself, to a store that several repositories share.
+    Only this step is checked: a blob may itself link to a store that several repositories share.
     """
     if not path.is_symlink() or folder.parent.name != "snapshots":
         return False

@@ -1,1 +1,1 @@
-"""Pictures with matplotlib, in one style."""
+"""Plots with Matplotlib, in one style."""

@@ -1,4 +1,4 @@
-"""The picture of an ablation: a panel per dataset, a row per cell (docs/ablations.md)."""
+"""The plot of an ablation: one panel per dataset, one row per cell (docs/ablations.md)."""
 
 from __future__ import annotations
 
@@ -24,54 +24,53 @@ Scores = Sequence[Mapping[str, Sequence[float]]]
 """For each cell of a grid: dataset -> test score of each seed, times 100."""
 FORMATS = (".png", ".svg", ".pdf")
 ACROSS = 3
-"""Panels in a row."""
+"""Maximum number of panels per row."""
 MEAN = "mean over seeds, 95 % t interval"
 ONE = "the only seed"
 SEED = "one seed"
-DEFAULT = "mean of the default, the first row"
+DEFAULT = "mean of the default (first row)"
 PUBLISHED = "PubMedBERT's published difference, from our default"
 BEYOND = "the same, beyond the axis"
 LEGEND = (MEAN, ONE, SEED, DEFAULT, PUBLISHED, BEYOND)
 OURS, PAPER, QUIET = "#0072B2", "#D55E00", "#767676"
-"""Blue and vermilion of Okabe and Ito, which colour-blind readers tell apart; the shapes differ too."""
+"""Blue and vermilion of Okabe and Ito, which colour-blind readers can distinguish; the shapes differ, too."""
 LANE = 0.28
-"""Seeds stand below their mean and the paper's value above it, so that nothing covers anything."""
+"""Vertical offsets: seeds below their mean, the paper's value above it, so that nothing overlaps."""
 LEAST_SPAN = 1.0
-"""Points of score that an axis covers at least: hundredths are not blown up."""
+"""Minimum range of an axis in points, so that tiny differences do not look large."""
 STYLE = {
     "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 8,
     "axes.linewidth": 0.6, "xtick.major.width": 0.6, "axes.spines.top": False, "axes.spines.right": False,
     "axes.spines.left": False, "svg.hashsalt": "blurb", "pdf.fonttype": 42, "figure.dpi": 200,
 }  # fmt: skip
-"""On top of Matplotlib's own defaults, whatever the user's matplotlibrc says; publishers want TrueType in a PDF."""
+"""Added to Matplotlib's own defaults, independent of the user's matplotlibrc; publishers require TrueType in a PDF."""
 UNDATED: dict[str, dict[str, None]] = {
     ".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None},
 }  # fmt: skip
-"""Metadata left out, so that equal scores give equal files."""
+"""Metadata to omit, so that equal scores give identical files."""
 
 
 def check(path: Path) -> None:
-    """SettingsError if no picture could be written there; trains and writes nothing."""
+    """Raises a SettingsError if no plot could be written there; writes nothing."""
     if path.suffix not in FORMATS:
-        raise SettingsError(f"--plot writes {', '.join(FORMATS)}, not '{path.name}'.")
+        raise SettingsError(f"--plot must end in {', '.join(FORMATS)} (got '{path.name}').")
     if find_spec("matplotlib") is None:
         raise SettingsError("--plot needs Matplotlib: pip install 'blurb-bench[plots]'.")
 
 
 def write(grid: Grid, scores: Scores, datasets: Sequence[str], path: Path, title: str) -> None:
-    """Writes the picture, its format by the ending of `path`; the folder is made if need be."""
+    """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
     import matplotlib.style
 
     content = io.BytesIO()
     with matplotlib.style.context(["default", STYLE]):
         figure = draw(grid, scores, datasets, title)
         figure.savefig(content, format=path.suffix[1:], metadata=UNDATED[path.suffix])
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, content.getvalue())
 
 
 def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Figure:
-    """The picture of a grid. A size in it is that in print: one panel fits a column, three fit a page."""
+    """The plot of a grid, in print size: one panel fits a column, three fit a page."""
     from matplotlib.figure import Figure
 
     names = [", ".join(cell.settings.values()) for cell in grid.cells]
@@ -106,7 +105,7 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
 
 
 def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: str) -> None:
-    """One dataset: the first cell on top, as in the table."""
+    """Draws one dataset, with the first cell on top as in the table."""
     from matplotlib.ticker import MaxNLocator
 
     axes.set_title(dataset, weight="bold")
@@ -140,9 +139,9 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
 
 
 def _published(axes: Axes, grid: Grid, dataset: str, default: float, low: float, high: float) -> tuple[float, float]:
-    """The paper's difference to its default, set off from ours; the axis goes at most as far again as our scores do.
+    """Draws the paper's differences from its default, relative to ours; the axis extends at most to twice our range.
 
-    What is farther is an arrow at the edge: one cell that breaks a model must not squeeze all the others.
+    Values beyond it become arrows at the edge, so that one failed cell does not squeeze all the others.
     """
     base = grid.cells[0].published.get(dataset)
     if base is None:

@@ -1,4 +1,4 @@
-"""The forest plot of a comparison: a row a dataset, the difference with its 95 % interval."""
+"""The forest plot of a comparison: one row per dataset with the difference and its 95 % interval."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["check", "write"]
 
 WIDTH = 3.6
-"""Inches of a panel in print."""
+"""Width of a panel in print, in inches."""
 
 
 def write(first: str, found: Mapping[str, Sequence[Line]], path: Path, level: float) -> None:
-    """Writes the picture, a panel for each row that was compared with the first.
+    """Writes the plot, with one panel for each row compared with the first.
 
     :param found: row -> its lines
     """
@@ -38,12 +38,11 @@ def write(first: str, found: Mapping[str, Sequence[Line]], path: Path, level: fl
         for axes, name, lines in zip(panels, found, shown, strict=True):
             _panel(axes, first, name, lines, level)
         figure.savefig(content, format=path.suffix[1:], metadata=UNDATED[path.suffix])
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, content.getvalue())
 
 
 def _panel(axes: Axes, first: str, name: str, lines: Sequence[Line], level: float) -> None:
-    """Filled where there is a difference, hollow where none is shown, a cross where it cannot be judged."""
+    """Draws one comparison: filled marks are differences, hollow ones show none, crosses cannot be judged."""
     title = f"{name}\nminus {first}"
     title = "\n".join(part for one in title.split("\n") for part in textwrap.wrap(one, 46))
     axes.set_title(title, loc="left", parse_math=False)  # a name may have dollars in it

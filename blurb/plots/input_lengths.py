@@ -1,4 +1,4 @@
-"""The picture of `blurb data stats`: how long the inputs of every dataset are (docs/data.md)."""
+"""The plot of `blurb data stats`: the input lengths of every dataset (docs/data.md)."""
 
 from __future__ import annotations
 
@@ -19,27 +19,26 @@ if TYPE_CHECKING:
 __all__ = ["check", "draw", "write"]
 
 COLOURS = {"train": "#0072B2", "dev": "#56B4E9", "test": "#009E73"}
-"""Blues and green of Okabe and Ito; the order of the lanes tells them apart, too."""
+"""Blues and green of Okabe and Ito; the order of the lanes distinguishes them, too."""
 LANES = {"train": -0.24, "dev": 0.0, "test": 0.24}
 LIMIT = "maximum length"
 PUBLISHED = ("Table 8, Wiki + Books vocabulary", "Table 8, PubMed vocabulary")
 
 
 def write(found: Sequence[Statistics], path: Path) -> None:
-    """Writes the picture, its format by the ending of `path`; the folder is made if need be."""
+    """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
     import matplotlib.style
 
     content = io.BytesIO()
     with matplotlib.style.context(["default", STYLE]):
         draw(found).savefig(content, format=path.suffix[1:], metadata=UNDATED[path.suffix])
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, content.getvalue())
 
 
 def draw(found: Sequence[Statistics]) -> Figure:
-    """A row a dataset, a lane a split: 5 to 95 % of the inputs thin, the middle half thick, median, mean, longest.
+    """One row per dataset, one lane per split: 5 to 95 % of inputs thin, middle half thick, median, mean, longest.
 
-    In sub-tokens where they were counted, with the limit and the paper's averages; else in words.
+    In sub-tokens if they were counted, with the limit and the paper's averages; otherwise in words.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullFormatter
@@ -69,7 +68,7 @@ def draw(found: Sequence[Statistics]) -> Figure:
     axes.set_axisbelow(True)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("sub-tokens of an input, special tokens included" if pieces else "words of an input")
+    axes.set_xlabel("sub-tokens per input, including special tokens" if pieces else "words per input")
     _legend(figure, axes)
     return figure
 

@@ -1,1 +1,1 @@
-"""How tasks are fine-tuned: the settings of a trial, and the TOML files that give them values."""
+"""The settings of a trial, and the protocols: TOML files with their values."""

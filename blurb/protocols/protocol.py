@@ -1,4 +1,4 @@
-"""Protocols: TOML files that say how every task is fine-tuned. `protocols/defaults.toml` holds what they share."""
+"""Protocols: TOML files that define how every task is fine-tuned; `protocols/defaults.toml` has the common defaults."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ DEFAULTS = "defaults"
 TOP = {"description", "note", "version", "extends", "seeds", "all", "tasks", "search", "lr_by_size", "learner"}
 LEARNERS = ("encoder", "probe")
 VERSIONS = 10_000
-"""A version is below this, so that `quick@2` and a user's `quick@` with eight digits of a hash are told apart."""
+"""Versions are below this, to distinguish `quick@2` from a user's `quick@` followed by eight digits of a hash."""
 OWN = ("description", "note", "version", "extends")
-"""What a protocol does not take over from the one that it extends."""
+"""Keys that a protocol does not inherit from the one that it extends."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """One protocol file, checked.
+    """A validated protocol file.
 
-    :param name: as rows show it: `quick`, from version 2 on `quick@2`; of a file `stem@` and 8 digits of its hash
-    :param note: shown with every row that it makes ("scores mean nothing"), or empty
+    :param name: name in rows: `quick`, from version 2 on `quick@2`; for a user's file `stem@` and 8 digits of its hash
+    :param note: note for all its rows ("scores mean nothing"), or ""
     :param everywhere: settings of all tasks
-    :param per_task: settings of one task, by task name
-    :param seed_values: seeds by task name; the key "" is for all others; a number means 1..n
-    :param search: grid that is searched on dev with the first seed before the seeds are run
+    :param per_task: settings of single tasks, by task name
+    :param seed_values: seeds by task name, with the key "" for all others; a number n means 1 to n
+    :param search: grid to search on dev with the first seed, before the other seeds run
     :param lr_by_size: (parameters in millions, learning rate below, learning rate from there on), or None
     :param hash: changes with every setting in the file
-    :param learner: "encoder" is fine-tuned, "probe" stays as it is under a linear fit
+    :param learner: "encoder" for fine-tuning, "probe" for a linear fit on the frozen encoder
     """
 
     name: str
@@ -55,7 +55,7 @@ class Protocol:
     learner: str = "encoder"
 
     def settings(self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int) -> Settings:
-        """The settings of a task for an encoder of that many parameters."""
+        """The settings of a task for an encoder with that many parameters."""
         values: dict[str, Any] = dict(defaults())
         values["max_length"] = task.max_length
         if self.lr_by_size is not None:
@@ -67,7 +67,7 @@ class Protocol:
         return Settings(**values)
 
     def where(self, task: tasks.Task, setting: str) -> str:
-        """Where the value of a setting comes from, for messages."""
+        """The origin of a setting's value, for messages."""
         if setting in self.per_task.get(task.name, {}):
             return f"protocol {self.name}, task {task.name}"
         if setting in self.everywhere or (setting == "lr" and self.lr_by_size is not None):
@@ -75,7 +75,7 @@ class Protocol:
         return "by default"
 
     def seeds(self, task: tasks.Task, count: int | None = None) -> tuple[int, ...]:
-        """The seeds of a task; `count` (`--seeds N`) means 1..N."""
+        """The seeds of a task; `count` (`--seeds N`) means 1 to N."""
         if count is not None:
             return tuple(range(1, count + 1))
         if self.learner == "probe":
@@ -84,7 +84,7 @@ class Protocol:
         return self.seed_values.get(task.name, self.seed_values.get("", default))
 
     def grid(self, overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The combinations to search; a setting that is overridden is not searched."""
+        """The combinations to search; overridden settings are not searched."""
         axes = {name: values for name, values in self.search.items() if name not in overrides}
         if not axes:
             return []
@@ -98,11 +98,11 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Protocol:
-    """A protocol by name, or from a file whose name ends in `.toml`."""
+    """Loads a protocol by name, or from a file with the suffix `.toml`."""
     if name.endswith(".toml"):
         path = Path(name)
         if not path.is_file():
-            raise SettingsError(f"The protocol file {path} does not exist.")
+            raise SettingsError(f"The protocol file {path} does not exist; check --protocol.")
         name_rules.check(path.stem, "The name of the protocol file", "--protocol")
         parsed = _parse(path.stem, str(path), toml.read(path))
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
@@ -113,20 +113,20 @@ def load(name: str) -> Protocol:
     parsed = _parse(plain, f"{plain}.toml", _shipped(plain))
     if at and name != parsed.name and (version, parsed.name) != ("1", plain):
         raise SettingsError(
-            f"--protocol {name}: this version of blurb has '{parsed.name}'. A row of another version is made by the "
-            "release that came with it, or with its settings in a TOML file."
+            f"--protocol {name}: this version of blurb has '{parsed.name}'. For another version use the release of "
+            "blurb that has it, or a TOML file with its settings."
         )
     return parsed
 
 
 def complete(values: Mapping[str, Any]) -> Settings:
-    """Settings from those of a trial, which leaves out what does not concern its task."""
+    """Completes the settings of a trial, which omits those that do not apply to its task."""
     return Settings(**{**defaults(), **values})
 
 
 @functools.cache
 def defaults() -> Mapping[str, Any]:
-    """The value of every setting that no protocol and nobody changed."""
+    """The default of every setting."""
     values = {key: typed(key, value, "defaults.toml") for key, value in _shipped(DEFAULTS).items()}
     return MappingProxyType(values)
 
@@ -144,7 +144,7 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
             raise SettingsError(f"{where}: [{key}] must be a table.")
     version = content.get("version", 1)
     if type(version) is not int or not 1 <= version < VERSIONS:
-        raise SettingsError(f"{where}: version must be a whole number from 1 on, not {version!r}.")
+        raise SettingsError(f"{where}: version must be a whole number of at least 1 (got {version!r}).")
     content = _extended(content, where)
     everywhere = _typed_table(content.get("all", {}), where)
     per_task = {
@@ -155,7 +155,7 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
     search = {}
     for key, values in content.get("search", {}).items():
         if not isinstance(values, list) or not values:
-            raise SettingsError(f"{where}: search.{key} must be a list of values to try, not {values!r}.")
+            raise SettingsError(f"{where}: search.{key} must be a list of values (got {values!r}).")
         search[key] = tuple(typed(key, value, f"{where}, search") for value in values)
     sizes = content.get("lr_by_size")
     lr_by_size = None
@@ -163,7 +163,7 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
         try:
             lr_by_size = (float(sizes["millions"]), float(sizes["below"]), float(sizes["from"]))
         except (KeyError, TypeError, ValueError):
-            raise SettingsError(f"{where}: lr_by_size needs millions, below and from.") from None
+            raise SettingsError(f"{where}: lr_by_size needs the keys millions, below and from.") from None
     relevant = {key: value for key, value in content.items() if key not in OWN}
     if version > 1:
         relevant["version"] = version
@@ -182,32 +182,34 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
 
 
 def _learner(content: Mapping[str, Any], where: str) -> str:
-    """The learner that a file names; what does not concern a probe must not stand beside it."""
+    """The learner of a file; SettingsError if a probe has keys that do not apply to it."""
     learner = content.get("learner", LEARNERS[0])
     if learner not in LEARNERS:
         raise UnknownName(f"learner (in {where})", str(learner), LEARNERS)
     if learner == "probe":
         if content.get("seeds", 1) != 1:
-            raise SettingsError(f"{where}: a probe is one deterministic fit; leave seeds out.")
+            raise SettingsError(f"{where}: a probe is deterministic; remove seeds.")
         for key in ("search", "lr_by_size"):
             if key in content:
-                raise SettingsError(f"{where}: [{key}] does not concern a probe, which chooses for itself on dev.")
+                raise SettingsError(
+                    f"{where}: [{key}] does not apply to a probe, which always selects on dev; remove it."
+                )
         for table in (content.get("all", {}), *content.get("tasks", {}).values()):
             check_probe(table, where)
     return str(learner)
 
 
 def check_probe(names: Iterable[str], where: str) -> None:
-    """SettingsError for a setting that only fine-tuning has: it would change nothing, and look as if it did."""
+    """Raises a SettingsError for a setting of fine-tuning, as it would have no effect on a probe."""
     for key in names:
         if key not in PROBE_FIELDS:
             raise SettingsError(
-                f"{where}: {key} does not concern a probe, which trains no encoder; it has {', '.join(PROBE_FIELDS)}."
+                f"{where}: {key} does not apply to a probe; its settings are {', '.join(PROBE_FIELDS)}."
             )
 
 
 def _extended(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """`content` over that of the shipped protocol that it `extends`, setting by setting."""
+    """Merges `content` into the shipped protocol that it `extends`, setting by setting."""
     base = content.get("extends")
     if base is None:
         return content
@@ -228,7 +230,7 @@ def _over(under: Any, given: Any) -> Any:
 
 
 def _known(task: str, where: str) -> str:
-    """`task` if there is one of that name; a slip of the pen would otherwise cost its settings without a word."""
+    """Returns `task` if it exists; otherwise a typo would silently drop its settings."""
     names = [known.name for known in tasks.all()]
     if task not in names:
         raise UnknownName(f"task (in {where})", task, names)
@@ -242,12 +244,12 @@ def _typed_table(values: Any, where: str) -> dict[str, Any]:
 
 
 def _seeds(value: Any, where: str) -> dict[str, tuple[int, ...]]:
-    """`seeds = 3` for all tasks, or a table by task name (`default` for the others) of counts or lists of values."""
+    """Parses `seeds = 3` for all tasks, or a table of counts or lists by task name (`default` for the others)."""
     table = value if isinstance(value, dict) else {"default": value}
     found = {}
     for task, entry in table.items():
         listed = list(range(1, entry + 1)) if type(entry) is int else entry
         if not isinstance(listed, list) or not listed or not all(type(seed) is int and seed >= 0 for seed in listed):
-            raise SettingsError(f"{where}: seeds are a number of runs or a list of whole numbers, not {entry!r}.")
+            raise SettingsError(f"{where}: seeds must be a number of runs or a list of whole numbers (got {entry!r}).")
         found["" if task == "default" else _known(task, where)] = tuple(listed)
     return found

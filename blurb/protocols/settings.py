@@ -1,4 +1,4 @@
-"""The settings of one trial, and overrides of them from text. No default stands here: see `protocols/defaults.toml`."""
+"""The settings of one trial, and overrides from the command line. The defaults are in `protocols/defaults.toml`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blurb.inputs import relations, tagging, words
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that a protocol decides for one task; `protocols/defaults.toml` says what each means."""
+    """The settings of a protocol for one task, described in `protocols/defaults.toml`."""
 
     lr: float
     batch_size: int
@@ -49,7 +49,7 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("batch_size", "epochs", "max_length"):
             if getattr(self, name) < 1:
-                raise SettingsError(f"{name} must be at least 1, not {getattr(self, name)}.")
+                raise SettingsError(f"{name} must be at least 1 (got {getattr(self, name)}).")
         for name in (
             "lr",
             "warmup",
@@ -65,26 +65,26 @@ class Settings:
             "eval_seed",
         ):
             if not 0 <= getattr(self, name) < float("inf"):
-                raise SettingsError(f"{name} must be 0 or more, not {getattr(self, name)}.")
+                raise SettingsError(f"{name} must be at least 0 (got {getattr(self, name)}).")
         for name in ("beta1", "beta2", "head_dropout"):
             if not 0 <= getattr(self, name) < 1:
-                raise SettingsError(f"{name} must be from 0 to below 1, not {getattr(self, name)}.")
+                raise SettingsError(f"{name} must be at least 0 and below 1 (got {getattr(self, name)}).")
         if self.encoder_dropout != OWN and not 0 <= self.encoder_dropout < 1:
             raise SettingsError(
-                f"encoder_dropout must be from 0 to below 1, or {OWN:g} for the checkpoint's own, "
-                f"not {self.encoder_dropout}."
+                f"encoder_dropout must be at least 0 and below 1, or {OWN:g} for the checkpoint's own "
+                f"(got {self.encoder_dropout})."
             )
         if not 0 < self.layer_decay <= 1:
-            raise SettingsError(f"layer_decay must be above 0 and at most 1, not {self.layer_decay}.")
+            raise SettingsError(f"layer_decay must be above 0 and at most 1 (got {self.layer_decay}).")
         if not 0 < self.epsilon < float("inf"):
-            raise SettingsError(f"epsilon must be above 0, not {self.epsilon}.")
+            raise SettingsError(f"epsilon must be above 0 (got {self.epsilon}).")
         for name, choices in (
             ("select", ("best", "last")),
             ("document_unit", ("sentence", "abstract")),
             ("head_init", ("random", "linear")),
         ):
             if getattr(self, name) not in choices:
-                raise SettingsError(f"{name} is one of {', '.join(choices)}, not '{getattr(self, name)}'.")
+                raise SettingsError(f"{name} must be one of {', '.join(choices)} (got '{getattr(self, name)}').")
         if self.word_pooling not in words.POOLINGS:
             raise UnknownName("word pooling", self.word_pooling, words.POOLINGS)
         if self.relation_input not in relations.STRATEGIES:
@@ -94,44 +94,49 @@ class Settings:
 
 
 LATER: tuple[str, ...] = ("head_lr", "head_init", "max_updates", "dev_sample", "encoder_dropout", "eval_seed")
-"""Settings that came after the first stores: no part of a trial while they have their default, so that what was done
-stays done."""
+"""Settings added after the first stores. They are left out of trials while they have their default, so that old trials
+stay done."""
 PROBE_FIELDS = (
     "max_length", "max_train", "max_eval", "eval_seed", "head", "word_pooling", "tagging", "relation_input",
     "document_unit",
 )  # fmt: skip
-"""The settings that concern a probe (`blurb.models.probe`)."""
+"""The settings that apply to a probe (`blurb.models.probe`)."""
 Where = Callable[[str], str]
-"""Setting -> where its value comes from: an option, a protocol; "" where that is not known."""
+"""A function from a setting to the origin of its value (an option or a protocol); "" if unknown."""
 SET = "--set"
-"""The option of a setting that has none of its own."""
+"""The option for settings without their own option."""
 OWN = -1.0
-"""An `encoder_dropout` that leaves the checkpoint's own."""
+"""Value of `encoder_dropout` that keeps the checkpoint's own dropout."""
 MOST = 1e300
-"""No setting is larger; a whole number of hundreds of digits is no float, and neither is infinity or NaN."""
+"""Maximum of any setting; rules out infinity, NaN and integers too large for a float."""
 FIELDS = {field.name: field.type for field in dataclasses.fields(Settings)}
 
 
 def limits(settings: Settings, split: str, seed: int) -> tuple[int, int]:
-    """The most units of a split (0: all), and what draws them in a trial of that seed and those settings."""
+    """The maximum number of examples of a split (0: all), and the seed that samples them."""
     if split == "train":
         return settings.max_train, seed
     return settings.max_eval, settings.eval_seed or seed
 
 
 def unsaid(name: str) -> str:
-    """A `Where` that knows nothing."""
+    """A `Where` for unknown origins."""
     return ""
 
 
 def shown(settings: Settings, name: str, where: Where) -> str:
-    """The value of a setting as a message shows it, `'crf' (--head)`."""
+    """The value of a setting for messages, such as `'crf' (--head)`."""
     place = where(name)
     return f"'{getattr(settings, name)}'" + (f" ({place})" if place else "")
 
 
 def typed(name: str, value: Any, where: str) -> Any:
-    """A value as the type of its setting; UnknownName or SettingsError, naming `where` it stands, otherwise."""
+    """Converts a value to the type of its setting.
+
+    :param where: origin of the value, for the message
+    :raises UnknownName: if there is no such setting
+    :raises SettingsError: if the value has the wrong type
+    """
     if name not in FIELDS:
         raise UnknownName(f"setting (in {where})", name, FIELDS)
     kind = FIELDS[name]
@@ -142,13 +147,13 @@ def typed(name: str, value: Any, where: str) -> Any:
     if kind == "str" and isinstance(value, str):
         return tagging.scheme_name(value) if name == "tagging" else value
     expected = {"int": "a whole number", "float": "a number", "str": "a word"}[str(kind)]
-    raise SettingsError(f"{where}: {name} must be {expected}, not {repr(value)[:60]}.")
+    raise SettingsError(f"{where}: {name} must be {expected} (got {repr(value)[:60]}).")
 
 
 def parse_overrides(pairs: Mapping[str, str], options: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`--set key=value` as typed settings; the value is read as TOML, a bare word as text.
+    """Parses `--set key=value` into typed settings; values are TOML, bare words are strings.
 
-    :param options: setting -> the option that it was given with, where that is not `--set`
+    :param options: setting -> option that it was given with, if that is not `--set`
     """
     found: dict[str, Any] = {}
     for name, text in pairs.items():

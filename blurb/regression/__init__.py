@@ -1,4 +1,4 @@
-"""The regression check: one function decides, every renderer shows its answer."""
+"""The regression check: one function decides, and several renderers show its decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a candidate passes: a pure function of two rows and the rules."""
+"""Decides whether a candidate passes: a pure function of two rows and the rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from blurb.tasks import Split
 from blurb.wording import probability
 
 ROUNDING = 1e-4
-"""Points: the last digit of a `results.csv`, against the whole numbers of a store."""
+"""Tolerance in points: a `results.csv` is rounded, the numbers of a store are not."""
 
 
 class Outcome(IntEnum):
@@ -28,18 +28,18 @@ class Outcome(IntEnum):
 
     @property
     def words(self) -> str:
-        """As the renderers print it."""
+        """The outcome as text."""
         return self.name.lower().replace("_", " ")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was decided of one dataset, or of the score.
+    """The decision on one dataset or the score.
 
-    :param p_drop: one-sided, corrected over all that is judged; None if it cannot be known
+    :param p_drop: one-sided p-value of a drop, corrected over all comparisons; None if unknown
     :param reasons: why it is not a pass
-    :param worse: units with more mistakes than before, and how many more a run; of regressions with predictions
-    :param better: likewise with fewer
+    :param worse: examples with more mistakes than before and the change per run, for regressions with predictions
+    :param better: the same for examples with fewer mistakes
     """
 
     line: Line
@@ -57,7 +57,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Decision:
-    """The answer of the check: the findings, the score first."""
+    """The result of the check: all findings, the score first."""
 
     candidate: str
     baseline: str
@@ -66,12 +66,12 @@ class Decision:
 
     @property
     def paired(self) -> bool:
-        """Whether these are probes, judged by a paired test over test units."""
+        """Whether these are probes, compared by a paired test over test examples."""
         return has_paired(finding.line for finding in self.findings)
 
     @property
     def outcome(self) -> Outcome:
-        """A regression anywhere is one; a pass needs that everything could be judged, and that there was something."""
+        """Any regression is a regression; a pass needs at least one finding, and a pass on each."""
         found = {finding.outcome for finding in self.findings}
         if Outcome.REGRESSION in found:
             return Outcome.REGRESSION
@@ -79,14 +79,14 @@ class Decision:
 
 
 def decide(candidate: RowScores, baseline: RowScores, rules: Rules) -> Decision:
-    """Judges every required dataset, and the score where both have it.
+    """Judges every required dataset, and the score if both rows have it.
 
-    A dataset is a regression if its mean fell by more than `max_drop`, is below `min_score`, or fell by more than runs
-    of one encoder do: at the level of the rules, corrected over all datasets that are required and the score (Holm), so
-    that the level is that of the whole answer. (The test units are the same for both sides and no source of chance
-    under that null.) It cannot be judged if it is missing or incomplete, if data, metrics or split are others, or if no
-    variance between runs is known and no `max_drop` is set. Two probes have no runs; they are judged by a paired test
-    over test units. The score cannot where one of its datasets cannot.
+    A dataset is a regression if its mean dropped by more than `max_drop`, is below `min_score`, or dropped by more than
+    runs of one encoder differ: at the level of the rules, corrected over all required datasets and the score (Holm), so
+    that the level holds for the whole check. (Both rows have the same test examples, which are no source of chance
+    under this null hypothesis.) It cannot be judged if it is missing or incomplete, if data, metrics or split differ,
+    or if the variance between runs is unknown and no `max_drop` is set. Two probes have no runs; a paired test over
+    test examples compares them. The score cannot be judged if one of its datasets cannot.
     """
     there = baseline.means(rules.split) or baseline.means()  # numbers without runs are of test
     required = list(dict.fromkeys([*(there if rules.required is None else rules.required), *rules.limits]))
@@ -103,7 +103,7 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules) -> Decision:
         for name, p in zip(required, p_drops, strict=True)
     ]
     if SCORE not in required and rules.overall != Limit():
-        why = "the score needs all thirteen datasets on both sides"
+        why = "the score needs all thirteen datasets in both rows"
         findings.insert(0, Finding(_nothing(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,)))
     return Decision(candidate.name, baseline.name, rules, tuple(findings))
 
@@ -113,9 +113,9 @@ def _nothing(name: str) -> Line:
 
 
 def _unfit(line: Line | None, name: str, candidate: RowScores, baseline: RowScores, split: Split) -> str:
-    """Why no rule can be applied to a dataset; nothing if one can."""
+    """Why no rule can be applied to a dataset; "" if one can."""
     if line is None or line.after is None:
-        return "the candidate does not have it"
+        return "missing in the candidate"
     for row, what in ((candidate, "the candidate"), (baseline, "the baseline")):
         dataset = row.datasets.get(name, DatasetScores(name))
         there, wanted = len(dataset.scores(split)), dataset.planned
@@ -134,28 +134,32 @@ def _finding(
     rules: Rules,
 ) -> Finding:
     if unfit or line is None or line.after is None:
-        return Finding(line or _nothing(name), Outcome.CANNOT_JUDGE, reasons=(unfit or "not there",))
+        return Finding(line or _nothing(name), Outcome.CANNOT_JUDGE, reasons=(unfit or "missing",))
     limit = rules.limit(name)
     broken = []
     if limit.min_score is not None and line.after < limit.min_score:
         broken.append(f"{line.after:.2f} is below the minimum of {limit.min_score:g}")
     drop = None if line.before is None else line.before - line.after
     if drop is not None and limit.max_drop is not None and drop > limit.max_drop + ROUNDING:
-        broken.append(f"fell by {drop:.2f} points, more than {limit.max_drop:g}")
+        broken.append(f"dropped by {drop:.2f} points, more than {limit.max_drop:g}")
     if drop is not None and rules.level and p_drop is not None and p_drop < rules.level:
-        than = "answers exchanged unit by unit" if line.comparison.paired else "runs of one encoder"
-        broken.append(f"fell by {drop:.2f} points, more than {than} do (p {probability(p_drop)})")
+        why = (
+            "more than chance explains in a paired test"
+            if line.comparison.paired
+            else "more than runs of one encoder differ"
+        )
+        broken.append(f"dropped by {drop:.2f} points, {why} (p {probability(p_drop)})")
     if broken:
         worse, better = flips(baseline, candidate, name, rules.split)
         return Finding(line, Outcome.REGRESSION, p_drop, tuple(broken), worse, better)
     if drop is None and limit.min_score is None:
-        return Finding(line, Outcome.CANNOT_JUDGE, reasons=("the baseline does not have it",))
+        return Finding(line, Outcome.CANNOT_JUDGE, reasons=("missing in the baseline",))
     if drop is not None and limit.max_drop is None and (p_drop is None or not rules.level) and not _same(line):
-        why = line.reason if p_drop is None else "the test is turned off"
+        why = line.reason if p_drop is None else "the significance test is off (level 0)"
         return Finding(line, Outcome.CANNOT_JUDGE, p_drop, (f"{why}, and no max_drop is set",))
     return Finding(line, Outcome.PASS, p_drop)
 
 
 def _same(line: Line) -> bool:
-    """Several runs on each side and all of one score: nothing fell."""
+    """Whether both rows have several runs without any variance, and the score did not drop."""
     return min(line.runs) > 1 and line.comparison.error == 0 and (line.difference or 0.0) >= -ROUNDING

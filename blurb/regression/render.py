@@ -1,4 +1,4 @@
-"""The answer of the check for machines and pages: JUnit, GitHub annotations and summary, JSON."""
+"""The decision of the check in machine-readable formats: JUnit, GitHub annotations and summary, JSON."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from blurb.wording import plural, probability, signed
 
 MARKS = {Outcome.PASS: "pass", Outcome.REGRESSION: "REGRESSION", Outcome.CANNOT_JUDGE: "cannot judge"}
 TESTS = {False: "runs", True: "paired over test units"}
-"""The unit of the test, by whether it is paired."""
+"""The unit of the test in JSON, by whether it is paired."""
 NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SHOWN = 10
-"""Units that are listed of each kind; JSON has all."""
+"""Maximum number of examples to list; JSON has all."""
 
 
 def records(decision: Decision) -> dict[str, Any]:
-    """Everything, for JSON."""
+    """The whole decision, for JSON."""
     return {
         "outcome": decision.outcome.words,
         "exit_code": int(decision.outcome),
@@ -48,7 +48,7 @@ def records(decision: Decision) -> dict[str, Any]:
 
 
 def cells(finding: Finding) -> tuple[str, ...]:
-    """Name, baseline, candidate, difference, runs, p, outcome and why: a row of a table."""
+    """A table row: name, baseline, candidate, difference, runs, p, outcome and reasons."""
     line = finding.line
 
     def number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:
@@ -65,11 +65,11 @@ COLUMNS = ("dataset", "baseline", "candidate", "difference", "runs", "p (drop)",
 
 
 def markdown(decision: Decision) -> str:
-    """The summary of a job on GitHub, or a comment."""
+    """The decision as Markdown, for the summary of a GitHub job or a comment."""
     lines = [
         f"## blurb check: {decision.outcome.words}",
         "",
-        f"{_escape(decision.candidate)} against {_escape(decision.baseline)}, {decision.rules.split}",
+        f"{_escape(decision.candidate)} compared with {_escape(decision.baseline)}, {decision.rules.split}",
         "",
         "| " + " | ".join(COLUMNS) + " |",
         "|---" + "|---:" * 5 + "|---|---|",
@@ -86,7 +86,7 @@ def _flipped(finding: Finding) -> str:
     listed = ", ".join(f"`{unit}` {change:+.1f}" for unit, change in finding.worse[:SHOWN])
     rest = f" and {len(finding.worse) - SHOWN} more" if len(finding.worse) > SHOWN else ""
     return (
-        f"{plural(len(finding.worse), 'unit')} with more mistakes than before, {len(finding.better)} with fewer"
+        f"{plural(len(finding.worse), 'example')} with more mistakes than before, {len(finding.better)} with fewer"
         + (f"; worst: {listed}{rest}" if finding.worse else "")
         + "."
     )
@@ -98,7 +98,7 @@ def _escape(text: str) -> str:
 
 
 def github(decision: Decision) -> list[str]:
-    """Workflow commands of GitHub Actions: an error a regression, a warning for what cannot be judged."""
+    """Workflow commands of GitHub Actions: an error per regression, a warning if something cannot be judged."""
     kinds = {Outcome.REGRESSION: "error", Outcome.CANNOT_JUDGE: "warning"}
     return [
         f"::{kinds[finding.outcome]} title={_command(f'blurb {finding.name}', True)}::"
@@ -109,13 +109,13 @@ def github(decision: Decision) -> list[str]:
 
 
 def _command(text: str, is_property: bool = False) -> str:
-    """Text as a workflow command takes it, or a property of one."""
+    """Escapes text for a workflow command, or for a property of one."""
     text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return text.replace(":", "%3A").replace(",", "%2C") if is_property else text
 
 
 def junit(decision: Decision) -> bytes:
-    """JUnit XML: a test case a dataset; a failure is a regression, an error is what cannot be judged."""
+    """JUnit XML with a test case per dataset: a failure is a regression, an error means that it cannot be judged."""
     found = [finding.outcome for finding in decision.findings]
     counts = {
         "tests": str(len(found)),
@@ -137,8 +137,8 @@ def junit(decision: Decision) -> bytes:
             entry = ElementTree.SubElement(case, kind, {"message": message, "type": finding.outcome.words})
             entry.text = _xml(_flipped(finding)) if finding.worse or finding.better else message
     if not decision.findings:  # an empty suite would be green
-        case = ElementTree.SubElement(suite, "testcase", {"classname": "blurb", "name": "anything to judge"})
-        ElementTree.SubElement(case, "error", {"message": "nothing was judged", "type": "cannot judge"})
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "blurb", "name": "anything to compare"})
+        ElementTree.SubElement(case, "error", {"message": "nothing to compare", "type": "cannot judge"})
         for node in (root, suite):
             node.set("tests", "1")
             node.set("errors", "1")
@@ -147,10 +147,10 @@ def junit(decision: Decision) -> bytes:
 
 
 def _figures(finding: Finding) -> str:
-    """What stands in the table, in one line: also of what passed, so that a report shows how nearly."""
+    """The table row in one line, also for passes, so that a report shows how close they were."""
     return ", ".join(f"{name} {cell}" for name, cell in zip(COLUMNS[1:6], cells(finding)[1:6], strict=True) if cell)
 
 
 def _xml(text: str) -> str:
-    """Without the characters that XML 1.0 cannot hold, however they are written (section 2.2)."""
+    """Removes control characters that are invalid in XML."""
     return NO_XML.sub("", text)

@@ -1,4 +1,4 @@
-"""What the check asks for: `blurb-check.toml`."""
+"""The rules of the check: `blurb-check.toml`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ NAME = "blurb-check.toml"
 OVERALL = "overall"
 SCORE = "score"
 MOST = 1e300
-"""No limit is larger; a whole number of hundreds of digits is no float, and neither is infinity or NaN."""
+"""Maximum of any limit; rules out infinity, NaN and integers too large for a float."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What holds for one dataset, or overall.
+    """The limits of one dataset, or of the score.
 
-    :param max_drop: points that the mean may fall, whatever the noise; None sets no limit
-    :param min_score: what the mean must reach
+    :param max_drop: points that the mean may drop, regardless of noise; None sets no limit
+    :param min_score: minimum of the mean
     """
 
     max_drop: float | None = None
@@ -35,12 +35,12 @@ class Limit:
 class Rules:
     """The rules of a check.
 
-    :param split: dev by default, so that gating every checkpoint does not wear out the test sets
-    :param level: of the test for a drop, corrected over the datasets; 0 turns it off
-    :param default: its `max_drop` is that of datasets, and of the score, that have none of their own
-    :param overall: limit of the score
-    :param limits: dataset -> limit of its own
-    :param required: datasets that must be there; None: those of the baseline
+    :param split: dev by default, so that checking every checkpoint does not overfit the test sets
+    :param level: significance level of a drop, corrected over the datasets; 0 turns the test off
+    :param default: its `max_drop` applies to datasets and the score without their own
+    :param overall: limits of the score
+    :param limits: dataset -> its own limits
+    :param required: datasets that must be present; None: those of the baseline
     """
 
     split: Split = "dev"
@@ -51,18 +51,18 @@ class Rules:
     required: tuple[str, ...] | None = None
 
     def limit(self, name: str) -> Limit:
-        """What holds for a dataset, or for the score: its own limits, and the common `max_drop` where it has none."""
+        """The limits of a dataset or the score: its own, and the common `max_drop` if it has none."""
         own = self.limits.get(name, self.overall if name == SCORE else Limit())
         return dataclasses.replace(own, max_drop=self.default.max_drop if own.max_drop is None else own.max_drop)
 
 
 def load(path: Path) -> Rules:
-    """The rules of a file; SettingsError or UnknownName, naming file and key, if it is not one.
+    """Reads the rules of a file; SettingsError or UnknownName, naming file and key, if it is invalid.
 
     split = "dev"
     level = 0.05
     max_drop = 2.0                       # for every dataset, and for the score
-    tasks = "all"                        # must be there: names, types; without it those of the baseline
+    tasks = "all"                        # required datasets (names or types); default: those of the baseline
 
     [overall]
     max_drop = 0.5
@@ -78,10 +78,10 @@ def load(path: Path) -> Rules:
             raise UnknownName(f"key (in {where})", key, known)
     split: Split = content.get("split", "dev")
     if split not in ("dev", "test"):
-        raise SettingsError(f"{where}: split is dev or test, not {split!r}.")
+        raise SettingsError(f"{where}: split must be dev or test (got {split!r}).")
     level = _number(content.get("level", 0.05), "level", where)
     if not 0 <= level < 1:
-        raise SettingsError(f"{where}: level must be from 0 to below 1, not {level:g}.")
+        raise SettingsError(f"{where}: level must be at least 0 and below 1 (got {level:g}).")
     datasets = _table(content.get("datasets", {}), "datasets", where)
     names = [task.name for task in tasks.all()]
     for name in datasets:
@@ -90,7 +90,9 @@ def load(path: Path) -> Rules:
     wanted = content.get("tasks")
     listed = isinstance(wanted, list) and all(isinstance(name, str) for name in wanted)
     if wanted is not None and not isinstance(wanted, str) and not listed:
-        raise SettingsError(f"{where}: tasks are names or types, as a text or a list of texts, not {wanted!r}.")
+        raise SettingsError(
+            f"{where}: tasks must be names or types, as a string or a list of strings (got {wanted!r})."
+        )
     return Rules(
         split=split,
         level=level,
@@ -110,7 +112,7 @@ def _required(wanted: str | list[str], where: str) -> tuple[str, ...]:
 
 def _table(value: Any, key: str, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise SettingsError(f"{where}: {key} is to be a table.")
+        raise SettingsError(f"{where}: {key} must be a table.")
     return value
 
 
@@ -122,11 +124,11 @@ def _limit(value: Any, where: str) -> Limit:
             raise UnknownName(f"key (in {where})", key, fields)
     found = {key: _number(number, key, where) for key, number in table.items()}
     if found.get("max_drop", 0.0) < 0:
-        raise SettingsError(f"{where}: max_drop is a number of points, 0 or more.")
+        raise SettingsError(f"{where}: max_drop must be at least 0 points.")
     return Limit(**found)
 
 
 def _number(value: Any, key: str, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MOST:
-        raise SettingsError(f"{where}: {key} must be a number, not {repr(value)[:60]}.")
+        raise SettingsError(f"{where}: {key} must be a number (got {repr(value)[:60]}).")
     return float(value)

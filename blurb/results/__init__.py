@@ -1,1 +1,1 @@
-"""What was measured, in one form: rows of the store, of tables and of papers, their score, and two rows compared."""
+"""Rows of results, from the store, tables or papers; the BLURB score; and comparisons of two rows."""

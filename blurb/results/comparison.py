@@ -1,6 +1,6 @@
-"""Rows side by side: per dataset, per task type and overall, what differs by more than seeds and test units explain.
+"""Compares two rows by dataset, task type and score: which differences exceed the noise of seeds and test examples?
 
-One function, `judge`, is behind `blurb compare` and `blurb check`; both only show what it found.
+`blurb compare` and `blurb check` both show the results of one function, `judge`.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ from blurb.wording import probability
 
 SCORE = "score"
 PAIRED = (
-    "Probes have no runs: p is of a paired randomisation of test units, the interval of a paired bootstrap. Both speak "
-    "of these two checkpoints, and neither says which would be better once fine-tuned."
+    "Probes have no runs: p is from a paired permutation test over test examples, the interval from a paired "
+    "bootstrap. Both are about these two checkpoints and do not tell which will be better after fine-tuning."
 )
-"""What every table of two probes says."""
+"""Note below every comparison of two probes."""
 
 
 class Incomparable(Enum):
-    """Why two numbers of one dataset say nothing of each other; the value is how a table begins to say it."""
+    """Why two numbers of one dataset are not comparable; the value is the beginning of the message."""
 
-    LEARNER = "other learner"
-    SPLIT = "other split"
-    DATA = "other data"
-    METRICS = "other version of the metrics"
-    EXAMPLES = "other units were scored"
+    LEARNER = "different learners"
+    SPLIT = "different splits"
+    DATA = "different data"
+    METRICS = "different versions of the metrics"
+    EXAMPLES = "different examples were scored"
 
 
 @dataclass(frozen=True)
 class Line:
-    """One dataset, task type or the score, of two sides.
+    """The comparison of two rows on one dataset, task type or the score.
 
-    :param name: what is compared
-    :param before: mean of the first side, None if it is not there
-    :param after: mean of the other
-    :param runs: how many each has
+    :param name: the dataset, task type or score
+    :param before: mean of the first row, None if missing
+    :param after: mean of the other row, None if missing
+    :param runs: numbers of runs of both
     :param comparison: after minus before
-    :param p: two-sided, corrected over the datasets; None if it cannot be known
-    :param reason: why it cannot be judged; empty if it can
-    :param incomparable: the reason, where it is that the numbers say nothing of each other
+    :param p: two-sided p-value, corrected over the datasets; None if unknown
+    :param reason: why there is no verdict, else ""
+    :param incomparable: kind of that reason, if the numbers are not comparable
     """
 
     name: str
@@ -65,11 +65,11 @@ class Line:
 
     @property
     def difference(self) -> float | None:
-        """After minus before, in points."""
+        """After minus before, in points; None if unknown."""
         return self.comparison.difference
 
     def verdict(self, level: float) -> str:
-        """In words."""
+        """The verdict as text."""
         if self.p is None:
             return f"cannot judge: {self.reason}"
         if self.p < level:
@@ -80,12 +80,12 @@ class Line:
 def judge(
     first: RowScores, other: RowScores, split: Split, with_units: bool, only: Collection[str] | None = None
 ) -> list[Line]:
-    """All datasets that either side has, in the paper's order, then task types and score where they are there whole.
+    """Compares two rows: all datasets of either row in the paper's order, then complete task types and the score.
 
-    p-values are corrected over the datasets (Holm); the score and the task types are sums of these and stand alone.
+    p-values are corrected over the datasets (Holm); those of score and task types, which are sums of datasets, are not.
 
-    :param with_units: also count the choice of the test units, where predictions of both are at hand
-    :param only: these datasets alone; None: all that either side has
+    :param with_units: include the variance from the choice of test examples, if both rows have predictions
+    :param only: compare only these datasets; None: all datasets of either row
     """
     there = {*first.means(split), *other.means(split), *_elsewhere(first, split), *_elsewhere(other, split)}
     names = [task.name for task in tasks.all() if task.name in there]
@@ -106,7 +106,7 @@ def _dataset(name: str, first: RowScores, other: RowScores, split: Split, with_u
     sides = other.values(name, split), first.values(name, split)
     runs = (len(sides[1]), len(sides[0]))
     if before is None or after is None:
-        return Line(name, before, after, runs, Comparison(None), reason="not there on one side")
+        return Line(name, before, after, runs, Comparison(None), reason="missing in one row")
     plain = Line(name, before, after, runs, Comparison(after - before))
     if found := differing(name, first, other, split):
         return replace(plain, incomparable=found[0], reason=found[1])
@@ -115,18 +115,18 @@ def _dataset(name: str, first: RowScores, other: RowScores, split: Split, with_u
     if 0 in runs:
         return replace(plain, reason="a number without runs")
     if runs == (1, 1):
-        return replace(plain, reason=_hint(name, first, other, split) if with_units else "one run a side")
+        return replace(plain, reason=_hint(name, first, other, split) if with_units else "one run each")
     variance, clusters = _unit_variance(name, first, other, split) if with_units else (0.0, 0)
     result = compare(*sides, variance, clusters)
-    reason = "" if result.error else "no run differs from another"
+    reason = "" if result.error else "no variance between runs"
     return replace(plain, comparison=result, reason=reason)
 
 
 def _paired(line: Line, first: RowScores, other: RowScores, split: Split) -> Line:
-    """The line of two rows without runs: a paired test over test units, of these checkpoints and no others."""
+    """The line of two probes: a paired test over test examples, valid for these two checkpoints only."""
     both = _units(line.name, first, other, split)
     if both is None or both[0].runs != 1 or both[1].runs != 1:
-        return replace(line, reason="probes are compared unit by unit, and predictions on the same units are not there")
+        return replace(line, reason="comparing probes needs the predictions of both on the same examples")
     error = math.sqrt(bootstrap.difference_variance(*both, line.name))
     draws = permutation.swapped(*both, line.name)
     clusters = len(both[0].names)
@@ -135,33 +135,33 @@ def _paired(line: Line, first: RowScores, other: RowScores, split: Split) -> Lin
 
 
 def _shown(row: RowScores, name: str, split: Split) -> float | None:
-    """The mean of a dataset; of numbers without runs that of test, whichever split is asked for."""
+    """The mean of a dataset; for numbers without runs always that of test."""
     dataset = row.datasets.get(name)
     mean = None if dataset is None else dataset.mean(split)
     return mean if dataset is None or mean is not None else dataset.means.get("test")
 
 
 def _elsewhere(row: RowScores, split: Split) -> dict[str, float]:
-    """Means without runs that are of another split: shown, and compared with nothing."""
+    """Means without runs from a split other than `split`: shown but never compared."""
     return {} if split == "test" else {name: one.means["test"] for name, one in row.datasets.items() if one.means}
 
 
 def differing(name: str, first: RowScores, other: RowScores, split: Split) -> tuple[Incomparable, str] | None:
-    """Why the numbers of a dataset cannot be compared, and in words: what is known of both and is not the same."""
+    """Why the numbers of a dataset are not comparable, as kind and text; None if nothing known differs."""
     learners = {first.learner, other.learner}
     if PROBE in learners and learners - {PROBE, "baseline"}:
-        return _because(Incomparable.LEARNER, "a probe and a fine-tuned encoder are not measured alike")
+        return _because(Incomparable.LEARNER, "a probe is not comparable with a fine-tuned encoder")
     if name in _elsewhere(first, split) or name in _elsewhere(other, split):
-        return _because(Incomparable.SPLIT, "means without runs are of test")
+        return _because(Incomparable.SPLIT, "numbers without runs are from test")
     both = first.datasets[name], other.datasets[name]
     if len({hash_ for one in both for hash_ in one.known("data_hash")}) > 1:  # or seeds of one row on several data
         return Incomparable.DATA, Incomparable.DATA.value
     if len({version for one in both for version in one.known("metrics_version")}) > 1:
-        return _because(Incomparable.METRICS, "run blurb rescore")
+        return _because(Incomparable.METRICS, "run blurb rescore on both")
     most = [one.limit("max_eval") for one in both]
     if most[0] != most[1] and any(most):  # a limit on one side: of a number without runs none is known
-        limits = ["not known" if count is None else f"at most {count:,}" if count else "all" for count in most]
-        return _because(Incomparable.EXAMPLES, f"{limits[0]} on one side, {limits[1]} on the other")
+        limits = ["unknown" if count is None else f"at most {count:,}" if count else "all" for count in most]
+        return _because(Incomparable.EXAMPLES, f"{limits[0]} in one row, {limits[1]} in the other")
     return None
 
 
@@ -170,22 +170,22 @@ def _because(kind: Incomparable, words: str) -> tuple[Incomparable, str]:
 
 
 def _hint(name: str, first: RowScores, other: RowScores, split: Split) -> str:
-    """Why two single runs say nothing of their encoders, and what they say of themselves."""
+    """Why two single runs get no verdict, with the p-value for these two runs."""
     both = _units(name, first, other, split)
     if both is None:
-        return "one run a side"
+        return "one run each"
     p = permutation.randomised(*both, name)
-    return f"one run a side (test units alone, which is these two runs and not their encoders: p {probability(p)})"
+    return f"one run each (p {probability(p)} over test examples, valid for these two runs but not for their encoders)"
 
 
 def _unit_variance(name: str, first: RowScores, other: RowScores, split: Split) -> tuple[float, int]:
-    """Variance of the difference over test units, and their number; nothing where it cannot be known."""
+    """Variance of the difference over test examples, and number of their clusters; zeros if unknown."""
     both = _units(name, first, other, split)
     return (0.0, 0) if both is None else (bootstrap.difference_variance(*both, name), len(both[0].names))
 
 
 def _units(name: str, first: RowScores, other: RowScores, split: Split) -> tuple[Clusters, Clusters] | None:
-    """The units of both sides; None without predictions, or if they are not the same units."""
+    """The scored examples of both rows; None without predictions, or if the examples differ."""
     records = first.records_of(name), other.records_of(name)
     if not records[0] or not records[1]:
         return None
@@ -196,7 +196,7 @@ def _units(name: str, first: RowScores, other: RowScores, split: Split) -> tuple
 
 
 def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, Line]) -> Line | None:
-    """The line of a weighted mean; None unless both sides have all of it."""
+    """The line of a weighted mean; None unless both rows have all of its datasets."""
     parts = [lines.get(task) for task in shares]
     if any(part is None or part.before is None or part.after is None for part in parts):
         return None
@@ -216,9 +216,9 @@ def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, Line]) -> 
 def flips(
     first: RowScores, other: RowScores, name: str, split: Split
 ) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-    """Test units of a dataset that became worse, and better, by how many mistakes a run; the largest changes first.
+    """Examples that became worse, and better, with the change in mistakes per run; the largest changes first.
 
-    A unit counts if it changed by half a mistake a run or more (a tenth of the scale, for similarity, in points of it).
+    An example counts if it changed by at least half a mistake per run (similarity: a tenth of the scale, in points).
     """
     records = first.records_of(name), other.records_of(name)
     if not records[0] or not records[1]:
@@ -234,10 +234,10 @@ def flips(
 
 
 def has_paired(lines: Iterable[Line]) -> bool:
-    """Whether any line is of a paired test."""
+    """Whether any line has a paired test."""
     return any(line.comparison.paired for line in lines)
 
 
 def common(lines: Sequence[Line]) -> list[Line]:
-    """The datasets that both sides have."""
+    """The datasets that both rows have."""
     return [line for line in lines if line.before is not None and line.after is not None]

@@ -1,4 +1,4 @@
-"""CSV files as people hand them in: columns and lines, and one kind of message for what cannot be read."""
+"""Reads CSV files from users, with uniform error messages."""
 
 from __future__ import annotations
 
@@ -14,52 +14,54 @@ Lines = list[tuple[int, dict[Any, Any]]]
 
 
 def read(path: Path) -> tuple[tuple[str, ...], Lines]:
-    """Columns and lines of a file; DataError (file, line) where that is not possible.
+    """Columns and lines of a file, as from `csv.DictReader`.
 
-    A line that is too short has None for what is missing, one that is too long has the rest under None.
+    A line that is too short has None for missing cells; one that is too long has the surplus under the key None.
+
+    :raises DataError: (file, line) if the file cannot be read
     """
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise DataError(f"the file cannot be read: {error.strerror}.", path) from None
+        raise DataError(f"cannot read the file: {error.strerror}.", path) from None
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise DataError(f"not UTF-8 at this line (byte 0x{raw[error.start]:02x}).", path, line) from None
+        raise DataError(f"this line is not valid UTF-8 (byte 0x{raw[error.start]:02x}).", path, line) from None
     return parse(text, path)
 
 
 def columns(path: Path) -> tuple[str, ...]:
-    """The columns of a file; DataError where it cannot be read."""
+    """The columns of a file; DataError if it cannot be read."""
     try:
         with path.open("rb") as file:
             first = file.readline(1_000_000)
     except OSError as error:
-        raise DataError(f"the file cannot be read: {error.strerror}.", path) from None
+        raise DataError(f"cannot read the file: {error.strerror}.", path) from None
     return parse(first.decode("utf-8-sig", "replace"), path)[0]
 
 
 def parse(text: str, path: Path) -> tuple[tuple[str, ...], Lines]:
-    """Likewise of a text; `path` is for messages."""
+    """The same for a text; `path` is for messages."""
     reader = csv.DictReader(io.StringIO(text, newline="\n"))
     try:
         return tuple(reader.fieldnames or ()), [(reader.line_num, line) for line in reader]
     except csv.Error as error:  # a cell of more than 131,072 characters, a carriage return in the middle of a line
-        raise DataError(f"not usable as CSV: {error}.", path, reader.reader.line_num) from None
+        raise DataError(f"invalid CSV: {error}.", path, reader.reader.line_num) from None
 
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What makes a spreadsheet take a cell for a formula: a model could bring one in its name."""
+"""First characters of formulas in spreadsheets; a model name could contain a formula."""
 
 
 def neutral(cell: str) -> str:
-    """A cell that no spreadsheet runs: text that looks like a formula gets an apostrophe before it; numbers do not."""
+    """A cell that no spreadsheet executes: text that looks like a formula gets an apostrophe, numbers do not."""
     return f"'{cell}" if cell.startswith(FORMULA) and not _is_number(cell) else cell
 
 
 def original(cell: str) -> str:
-    """The cell that `neutral` made safe."""
+    """Undoes `neutral`."""
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
 
 

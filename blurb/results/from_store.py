@@ -17,9 +17,9 @@ SCORED: tuple[Split, ...] = ("dev", "test")
 
 
 def read(store: Store, tell: Tell = tell_damage) -> list[RowScores]:
-    """All rows of a store that have a finished trial, by model and configuration.
+    """All rows of a store with a finished trial, by model and configuration.
 
-    :param tell: is told of files and trials that are damaged, and left out
+    :param tell: receives messages about damaged files and trials, which are left out
     """
     rows = [_row(store, row, tell) for row in row_files.read(store, tell)]
     kept = [row for row in rows if any(one.runs for one in row.datasets.values())]
@@ -62,7 +62,7 @@ def _row(store: Store, row: Row, tell: Tell) -> RowScores:
 
 
 def _records(store: Store, model: str, task: str, seeds: Mapping[int, str], tell: Tell) -> dict[int, Record]:
-    """The finished trials by seed; what is damaged is told and left out."""
+    """The finished trials by seed; damaged ones are reported and left out."""
     records = {}
     for seed, hash_ in seeds.items():
         path = store.path(model, task, hash_)
@@ -96,7 +96,7 @@ def _run(record: Record, family: str, tallies: Collection[str]) -> Run:
 
 
 def _figures(record: Record, split: Split, tallies: Collection[str]) -> dict[str, Figure]:
-    """The figures of a split: fractions times 100, tallies as they are."""
+    """The metrics of a split: fractions times 100, counts unchanged."""
     majority = record.metrics["majority"][split]
     factors = {name: 1 if name in tallies else 100 for name in record.metrics[split]}
     return {
@@ -106,7 +106,7 @@ def _figures(record: Record, split: Split, tallies: Collection[str]) -> dict[str
 
 
 def _declared(record: Record) -> Task | None:
-    """The task of a trial, also one from a file; None for that of a plug-in that is not installed here any more."""
+    """The task of a trial, also from a task file; None if its plug-in is not installed."""
     try:
         return record.task
     except BlurbError:
@@ -114,6 +114,6 @@ def _declared(record: Record) -> Task | None:
 
 
 def _tallies(task: Task | None) -> frozenset[str]:
-    """Figures of a task that are no fractions; where its metric is not known here, whatever some metric calls so."""
+    """Metrics of a task that are counts; for an unknown metric, the counts of all known metrics."""
     known = [task.metric] if task is not None and task.metric in metrics.names() else metrics.names()
     return frozenset().union(*(metrics.get(name).tallies for name in known))

@@ -1,4 +1,4 @@
-"""`leaderboard.csv`, the wide table: a line a row, the score and the means, datasets under their names."""
+"""`leaderboard.csv`, the wide table: one line per row, with the score, the means, and a column per dataset."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ NUMBERS = (*DATASETS, *TYPES, "score", "score_sd", "score_low", "score_high")
 
 
 def read_lines(path: Path) -> list[Numbered]:
-    """Number and cells of every line; DataError (file, line) where something is not as it should be."""
+    """Line number and cells of every line; DataError (file, line) if something is invalid."""
     return schema.read_lines(path, COLUMNS)
 
 
 def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
-    """Rows without runs: their means on test.
+    """Rows with their means on test, without runs.
 
-    :raises DataError: (file, line) if a row stands there twice, or has text in the place of a number
+    :raises DataError: (file, line) if a row occurs twice or a number is invalid
     """
     rows: list[RowScores] = []
     seen: dict[tuple[str, ...], int] = {}
     for number, line in lines:
         key = tuple(line[column] for column in (*KEY, "source"))
         if key in seen:
-            raise DataError(f"the same row as line {seen[key]}.", path, number)
+            raise DataError(f"duplicate of line {seen[key]}; remove one.", path, number)
         seen[key] = number
         values = {column: schema.number(line[column], column, path, number) for column in NUMBERS if line[column]}
         rows.append(RowScores(
@@ -48,7 +48,7 @@ def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
 
 
 def write(path: Path, rows: Iterable[RowScores]) -> None:
-    """The table of rows, as they come."""
+    """Writes the table of rows in the given order."""
     schema.write(path, COLUMNS, [line_of(row) for row in rows])
 
 
@@ -75,7 +75,7 @@ def line_of(row: RowScores) -> Line:
 
 
 def _seeds(row: RowScores) -> str:
-    """`5` where all datasets have five seeds, else the number by dataset; nothing without runs."""
+    """`5` if all datasets have five seeds, else the number per dataset; "" without runs."""
     counts = {name: len(one.runs) for name, one in row.datasets.items() if one.runs}
     if len(set(counts.values())) <= 1:
         return str(next(iter(counts.values()), ""))

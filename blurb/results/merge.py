@@ -1,4 +1,4 @@
-"""One `results.csv` and `leaderboard.csv` from the `results.csv` of several machines."""
+"""Merges the `results.csv` of several machines into one, with its `leaderboard.csv`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from blurb.results.schema import KEY, READ
 
 OLD_KEY = tuple(column for column in KEY if column not in READ["3"])
 NEW_KEY = tuple(column for column in KEY if column in READ["3"])
-"""What of a row's key a table of schema 3 has, and what it lacks."""
+"""The columns of a row's key that a table of schema 3 has, and those that it lacks."""
 
 
 def merge(paths: Sequence[Path], folder: Path) -> int:
     """Writes `results.csv` and `leaderboard.csv` into `folder`; returns the number of lines.
 
-    A line that several files have is one, if they agree in everything.
+    Identical lines of several files are merged.
 
-    :raises DataError: naming both files and lines, where they do not, or where seeds of one row cannot be averaged
+    :raises DataError: naming both files and lines, if lines contradict, or seeds of one row cannot be averaged
     """
     places = _completed([(path, *numbered) for path in paths for numbered in results_csv.read_lines(path)])
     merged: dict[tuple[str, ...], Place] = {}
@@ -30,8 +30,8 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
         unknown = {*READ[line["schema"]], *READ[before[2]["schema"]], "planned", "schema"}
         if differing := [c for c in COLUMNS if c not in unknown and before[2][c] != line[c]]:
             raise DataError(
-                f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: another "
-                f"{', '.join(differing)} than in {before[0]}:{before[1]}.",
+                f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: "
+                f"{', '.join(differing)} differs from {before[0]}:{before[1]}; remove one of these lines.",
                 path, number,
             )  # fmt: skip
     check_alike(merged.values(), ALIKE)
@@ -47,7 +47,7 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
 
 
 def _asked_most(places: Sequence[Place], merged: Mapping[tuple[str, ...], Place]) -> list[Place]:
-    """The merged lines with the largest number of planned seeds that any file names for their dataset."""
+    """The merged lines, with the largest number of planned seeds in any file for their dataset."""
     most: dict[tuple[str, ...], int] = {}
     for _, _, line in places:
         dataset = tuple(line[column] for column in (*KEY, "task"))
@@ -59,9 +59,9 @@ def _asked_most(places: Sequence[Place], merged: Mapping[tuple[str, ...], Place]
 
 
 def _completed(places: Sequence[Place]) -> list[Place]:
-    """Lines of schema 3 with what lines of today know of their row, or of their very trial.
+    """Completes lines of schema 3 from newer lines of the same row or trial.
 
-    :raises DataError: if a line could be of several rows: the same trials are needed to tell, or a newer table
+    :raises DataError: if a line could belong to several rows
     """
     today = [line for _, _, line in places if line["schema"] != "3"]
     trials = {line["trial"]: line for line in today}
@@ -78,8 +78,8 @@ def _completed(places: Sequence[Place]) -> list[Place]:
                 line = {**line, **dict(zip(NEW_KEY, next(iter(choices)), strict=True))}
             elif choices:
                 raise DataError(
-                    f"{line['model']} on {line['task']}, seed {line['seed']}: a table of schema 3 does not say which "
-                    f"of {len(choices)} rows of that name it is of; write it anew with blurb rescore.",
+                    f"{line['model']} on {line['task']}, seed {line['seed']}: ambiguous, as {len(choices)} rows have "
+                    "that name and a table of schema 3 does not tell them apart; run blurb rescore to update it.",
                     path, number,
                 )  # fmt: skip
         found.append((path, number, line))
@@ -87,7 +87,7 @@ def _completed(places: Sequence[Place]) -> list[Place]:
 
 
 def _check_target(target: Path, found: Mapping[tuple[str, ...], Place]) -> None:
-    """Nothing is written over a table that has more than what is being merged."""
+    """Raises a DataError if the existing table has lines that the merged one would not have."""
     tables.check_schema(target, COLUMNS)
     if not target.exists():
         return
@@ -95,7 +95,7 @@ def _check_target(target: Path, found: Mapping[tuple[str, ...], Place]) -> None:
     for number, line in results_csv.read_lines(target):
         if (line["model"], line["task"], line["trial"]) not in there:
             raise DataError(
-                f"the table holds {line['model']} on {line['task']}, seed {line['seed']}, which is in none of the "
-                "files and would be lost; name it among the files too, or give another folder with --out.",
+                f"the table has {line['model']} on {line['task']}, seed {line['seed']}, which is in none of the "
+                "given files and would be lost; add this table to the files, or choose another --out folder.",
                 target, number,
             )  # fmt: skip

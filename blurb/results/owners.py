@@ -1,7 +1,7 @@
-"""Which store a pair of tables was made from: whatever another store wrote is left alone.
+"""Records which store a pair of tables belongs to, so that tables of another store are never overwritten.
 
-It is noted beside the tables. Tables without a note, of an earlier version or moved, are a store's if it knows
-all their rows and trials.
+The record is a file in the folder of the tables. Tables without a record (moved, or of an earlier version) belong to a
+store if it has all their rows and trials.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from blurb.runs import rows as row_files
 from blurb.runs.store import Store
 
 NOTE = ".blurb-tables.json"
-"""Leaderboard -> store, both as paths from the folder of the tables."""
+"""File with leaderboard -> store, both as paths relative to the folder of the tables."""
 
 
 def check(store: Store, leaderboard: Path, results: Path) -> None:
-    """StoreError if the tables are of another store: what it wrote would be lost."""
+    """Raises a StoreError if the tables belong to another store, whose rows would be lost."""
     noted = _noted(leaderboard.parent).get(leaderboard.name)
     if noted == _place(store, leaderboard):
         return
     other = leaderboard.parent / noted if noted else None
     if other is not None and any(other.glob("*/*/*/spec.json")) and (leaderboard.exists() or results.exists()):
-        reason = f"they were made from the store {other}"
+        reason = f"they belong to the store {other}"
     elif foreign := _foreign(store, leaderboard, results):
-        reason = f"they hold {foreign}, which {store.root} does not know"
+        reason = f"they have {foreign}, which is not in {store.root}"
     else:
         return
     raise StoreError(
-        f"{leaderboard} and {results.name} are not of the store {store.root}: {reason}. They were left as they are; "
-        "give another file with --leaderboard, or move them away."
+        f"{leaderboard} and {results.name} do not belong to the store {store.root}: {reason}. They were not changed; "
+        "choose another --leaderboard, or move them away."
     )
 
 
 def note(store: Store, leaderboard: Path) -> None:
-    """Notes that a store's tables are here; call it under the lock of the tables."""
+    """Records that the tables belong to a store; the caller holds the lock of the tables."""
     noted = _noted(leaderboard.parent)
     place = _place(store, leaderboard)
     if noted.get(leaderboard.name) != place:
@@ -57,7 +57,7 @@ def _place(store: Store, leaderboard: Path) -> str:
 
 
 def _foreign(store: Store, leaderboard: Path, results: Path) -> str:
-    """The first row or trial of the tables that a store does not know; nothing if it knows all."""
+    """The first row or trial of the tables that is not in the store; "" if all are."""
     rows = row_files.read(store, lambda text: None)
     trials = {(row.model, hash_) for row in rows for seeds in row.trials.values() for hash_ in seeds.values()}
     models = {(row.model, row.weights[:12]) for row in rows}
@@ -72,10 +72,10 @@ def _foreign(store: Store, leaderboard: Path, results: Path) -> str:
 
 
 def _lines(path: Path, *columns: str) -> list[dict[str, str]]:
-    """These columns of a table; none if it is not there."""
+    """These columns of a table; no lines if the file does not exist."""
     if not path.exists():
         return []
     there, lines = csv_files.read(path)
     if missing := [column for column in columns if column not in there]:
-        raise DataError(f"the columns {', '.join(missing)} are missing.", path, 1)
+        raise DataError(f"missing columns: {', '.join(missing)}.", path, 1)
     return [{column: csv_files.original(line[column] or "") for column in columns} for _, line in lines]

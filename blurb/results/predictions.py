@@ -1,4 +1,4 @@
-"""The test units of several runs of one task, as sums that a metric is a function of (`blurb.metrics.counts`)."""
+"""The predicted examples of several runs of one task, as the sums that a metric needs (`blurb.metrics.counts`)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from blurb.tasks import Split
 
 
 def load(records: Mapping[int, Record], split: Split = "test", drop: Collection[str] = ()) -> Clusters | None:
-    """The units of the runs of one task, one a seed; None if they were not all scored on the same units.
+    """The examples of the runs of one task, one run per seed; None if the runs scored different examples.
 
-    They were not if `max_eval` drew other ones for every seed; then nothing is known of what their choice does.
+    That is the case if `max_eval` sampled other examples for every seed; then the effect of their choice is unknown.
 
-    :param drop: ids of units to leave out
+    :param drop: ids of examples to leave out
     """
     found: list[NDArray[np.float64]] = []
     names: list[str] = []
@@ -36,7 +36,7 @@ def load(records: Mapping[int, Record], split: Split = "test", drop: Collection[
 
 
 def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:
-    """How much is wrong in each unit, by its id, as a mean over runs (`mistakes` of the metric)."""
+    """Mistakes in each example by id, as a mean over runs (`mistakes` of the metric)."""
     found: dict[str, float] = {}
     for record in records.values():
         columns, formulation = _columns(record, split), _formulation(record)

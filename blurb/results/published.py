@@ -1,4 +1,4 @@
-"""Published rows, shipped as `published.csv`: numbers without predictions, keyed by source and version."""
+"""Published rows, shipped as `published.csv`: numbers without predictions, identified by source and version."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from blurb.runs.spec import Configuration
 
 COLUMNS = ("source", "version", "model", "dataset", "score", "runs", "certainty")
 PAPER = ("gu2021", "ACM Health 2021, Table 6")
-"""Source and version that "best of the paper's Table 6" is taken from; other rows are not mixed into it."""
+"""Source and version of "best of the paper's Table 6", which ignores all other rows."""
 PRINTED = "printed"
 DOUBTS = {
     PRINTED: "",
-    "quoted": "second hand: quoted by another source",
-    "recalled": "some numbers are recalled, not read in their source",
+    "quoted": "quoted from another publication",
+    "recalled": "some numbers are from memory, not read in the publication",
 }
-"""How a number is known, the surest first, and what has to be said of a row that has one; docs/csv.md."""
+"""How a number is known, the most reliable first, and the remark for a row with such a number (docs/csv.md)."""
 NOTES = {
     ("gu2021", "PubMedBERT"): "linkbert2022 prints JNLPBA 80.06 and GAD 82.34 for this model",
-    ("gu2021", "PubMedBERT-fulltext"): "the column '+PMC, longer', which is most likely the released weights",
+    ("gu2021", "PubMedBERT-fulltext"): "column '+PMC, longer', most likely the released weights",
     ("linkbert2022", "PubMedBERT"): "JNLPBA and GAD as printed here; gu2021 prints 79.10 and 83.96",
 }
-"""What is to be known of a shipped row, by source and model."""
+"""Remarks on shipped rows, by source and model."""
 
 
 @dataclass
 class Printed:
-    """The numbers of one model of one source.
+    """The numbers of one model in one publication.
 
     :param scores: dataset -> printed score, times 100
-    :param runs: dataset -> how many runs it is the mean of
-    :param total: the score as printed, None if the source prints none
-    :param certainty: a key of `DOUBTS`, that of its least sure number
+    :param runs: dataset -> number of runs behind its mean
+    :param total: the printed score, None if there is none
+    :param certainty: a key of `DOUBTS`, of its least reliable number
     """
 
     source: str
@@ -56,7 +56,7 @@ class Printed:
 
     @property
     def row(self) -> RowScores:
-        """As every other row."""
+        """The numbers as a row."""
         remarks = (DOUBTS[self.certainty], NOTES.get((self.source, self.model), ""))
         return RowScores(
             model=self.model,
@@ -75,7 +75,7 @@ class Printed:
 
 
 def read(path: Path) -> list[RowScores]:
-    """Rows of a file in the format of `published.csv`; DataError (file, line) if it is another one."""
+    """Rows of a file in the format of `published.csv`; DataError (file, line) if it has another format."""
     return [one.row for one in _parse(*csv_files.read(path), path)]
 
 
@@ -88,7 +88,7 @@ def shipped() -> tuple[RowScores, ...]:
 
 
 def best_of_paper() -> dict[str, tuple[float, str]]:
-    """The best score of each dataset in the paper's Table 6, and the model that has it."""
+    """The best score of each dataset in the paper's Table 6, and its model."""
     best: dict[str, tuple[float, str]] = {}
     for row in shipped():
         if (row.source, row.version) == PAPER:
@@ -118,14 +118,14 @@ def _parse(columns: Sequence[str], lines: csv_files.Lines, path: Path) -> list[P
         elif line["dataset"] in DATASETS:
             row.scores[line["dataset"]], row.runs[line["dataset"]] = score, int(runs)
         else:
-            raise DataError(f"unknown dataset {line['dataset']!r}.", path, number)
+            raise DataError(f"unknown dataset {line['dataset']!r}; see blurb tasks.", path, number)
     return list(rows.values())
 
 
 def add(path: Path, numbers: Printed) -> None:
-    """Adds someone's numbers to a file in the format of `published.csv`; the file is made if need be.
+    """Adds numbers to a file in the format of `published.csv`, which is created if necessary.
 
-    :raises DataError: if the file has one of these numbers already
+    :raises DataError: if the file already has one of these numbers
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     key = numbers.source, numbers.version, numbers.model
@@ -133,8 +133,8 @@ def add(path: Path, numbers: Printed) -> None:
         if path.exists() and any((row.source, row.version, row.model) == key for row in read(path)):
             edition = f"{numbers.source} ({numbers.version})" if numbers.version else numbers.source
             raise DataError(
-                f"{numbers.model} of {edition} is there already. Give another --version, or remove its lines from "
-                "the file first.", path,
+                f"already has {numbers.model} of {edition}. Use another --version, or remove its lines from the file "
+                "first.", path,
             )  # fmt: skip
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")

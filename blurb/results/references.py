@@ -1,4 +1,4 @@
-"""The row that somebody names: of the store, of another store, of a table, of a paper."""
+"""Resolves references to rows: in the store, another store, a table or a paper."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ PUBLISHED = "published"
 
 
 def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> RowScores:
-    """The row that a reference names.
+    """Resolves a reference to a row.
 
-    `MODEL` or `MODEL CONFIGURATION` of the store; `FOLDER[:ROW]` of another store; `FILE.csv[:ROW]`, a `results.csv` or
-    a `leaderboard.csv` (the `results.csv` beside it is read for the runs); `published:MODEL`. ROW may be left out where
-    there is one.
+    `MODEL` or `MODEL CONFIGURATION` in the store; `FOLDER[:ROW]` in another store; `FILE.csv[:ROW]`, a `results.csv` or
+    a `leaderboard.csv` (its runs come from the `results.csv` in the same folder); `published:MODEL`. ROW is optional if
+    there is only one row.
 
-    :param tell: is told of what is damaged in a store, and left out
-    :raises SettingsError: or UnknownName with the closest, if there is no such row, or several
-    :raises DataError: if a file is not what it should be; names the line
+    :param tell: receives messages about damage in a store; damaged trials are left out
+    :raises SettingsError: or UnknownName with the closest name, if there is no such row, or several
+    :raises DataError: (file, line) if a file is invalid
     """
     if reference.startswith(f"{PUBLISHED}:"):
         return _pick(published.shipped(), reference.partition(":")[2], "the published rows")
@@ -37,19 +37,19 @@ def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> RowScores:
 
 
 def _split(reference: str) -> tuple[Path | None, str]:
-    """The table or store that a reference begins with, and the row in it."""
+    """Splits a reference into the table or store, if it names one, and the row."""
     if _holds_rows(Path(reference)):
         return Path(reference), ""
     for place in (place for place, character in enumerate(reference) if character == ":"):
         if _holds_rows(Path(reference[:place])):
             return Path(reference[:place]), reference[place + 1 :]
     if reference.endswith((".csv", "/")) or ".csv:" in reference:
-        raise DataError("there is no such file or folder.", Path(reference))
+        raise DataError("no such file or folder.", Path(reference))
     return None, reference
 
 
 def _holds_rows(path: Path) -> bool:
-    """A file, or a folder with rows of trials: a checkpoint may lie where its row is asked for."""
+    """Whether a path is a file or a store; a folder of the row's name may also be a checkpoint."""
     try:
         return path.is_file() or any(path.glob("*/rows/*.json")) or (path.is_dir() and not any(path.iterdir()))
     except OSError:  # longer than a path can be, as the name of a row may be; or nobody may look into it
@@ -58,17 +58,17 @@ def _holds_rows(path: Path) -> bool:
 
 def _pick(rows: Sequence[RowScores], wanted: str, where: str) -> RowScores:
     if not rows:
-        raise SettingsError(f"{where}: there is no finished row.")
+        raise SettingsError(f"{where}: no finished row.")
     if not wanted:
         if len(rows) > 1:
-            raise SettingsError(f"{where} has several rows; name one: {_listed(rows)}.")
+            raise SettingsError(f"{where} has several rows; choose one: {_listed(rows)}.")
         return rows[0]
     fits = [row for row in rows if row.name == wanted] or [row for row in rows if row.model == wanted]
     if not fits:
         known = [*dict.fromkeys(row.model for row in rows), *(row.name for row in rows)]
         raise UnknownName(f"row (in {where})", wanted, known)
     if len(fits) > 1:
-        raise SettingsError(f"{where} has several rows of {wanted}; name one: {_listed(fits)}.")
+        raise SettingsError(f"{where} has several rows of {wanted}; choose one: {_listed(fits)}.")
     return fits[0]
 
 
@@ -79,7 +79,7 @@ def _listed(rows: Iterable[RowScores]) -> str:
 def of_file(path: Path, alone: bool = False) -> list[RowScores]:
     """All rows of a `results.csv` or `leaderboard.csv`; DataError (file, line) if it is neither.
 
-    :param alone: read this file, and not the `results.csv` beside a `leaderboard.csv` that has its runs
+    :param alone: read only this file, without the `results.csv` that has the runs of a `leaderboard.csv`
     """
     if "metric" in csv_files.columns(path):
         return results_csv.read(path)
@@ -92,9 +92,9 @@ def of_file(path: Path, alone: bool = False) -> list[RowScores]:
 
 
 def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[RowScores] | None:
-    """The rows of the table of runs beside a `leaderboard.csv` that has all its rows; None if there is none.
+    """The rows of the results table that has all rows of a `leaderboard.csv`; None if there is none.
 
-    Until schema 3 every table had its runs in `results.csv`.
+    Until schema 3 the runs of every table were in `results.csv`.
     """
     columns = ("suite", "model", "weights", "protocol", "overrides", "precision")
     mine = {tuple(line[column] for column in columns) for _, line in lines if not line["source"]}

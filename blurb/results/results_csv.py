@@ -1,4 +1,4 @@
-"""`results.csv`, the long table: a line for each model, dataset, seed, split and metric."""
+"""`results.csv`, the long table: one line for each model, dataset, seed, split and metric."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ COLUMNS = (
     "data", "data_hash", "metrics_version", "family", "trial",
 )  # fmt: skip
 RUN = (*KEY, "task", "seed", "split", "metric")
-"""What makes a line."""
+"""The columns that identify a line."""
 ALIKE = (*SETTINGS, *LIMITS, "family", "data_hash", "metrics_version")
-"""What the seeds of a dataset must have in common to be averaged."""
+"""The columns that must be equal for seeds of a dataset to be averaged."""
 MADE = ALIKE[:-2]
-"""What they have in common wherever they come from."""
+"""Those of them that must be equal even in merged tables."""
 MAIN = {task.name: metrics.get(task.metric).main for task in tasks.all() if task.metric in metrics.names()}
-"""The metric that counts, by task."""
+"""The main metric, by task."""
 WHOLE = re.compile("[0-9]{1,18}")
-"""A seed, or a number of runs or units. `str.isdigit` takes superscripts, and `int` no thousands of digits."""
+"""A seed, or a number of runs or examples. `str.isdigit` takes superscripts, and `int` no thousands of digits."""
 Place = tuple[Path, int, Line]
-"""A line, and where it stands."""
+"""A line with its file and line number."""
 
 
 def read_lines(path: Path) -> list[Numbered]:
-    """Number and cells of every line, checked; DataError (file, line) where something is not as it should be."""
+    """Line number and cells of every line; DataError (file, line) if something is invalid."""
     if "metric" not in csv_files.columns(path):
-        raise DataError("this is no results.csv: there is no column metric. A leaderboard.csv has no runs.", path, 1)
+        raise DataError(
+            "not a results.csv, as the column 'metric' is missing. (A leaderboard.csv has no runs.)", path, 1
+        )
     lines = schema.read_lines(path, COLUMNS)
     _check_runs(lines, path)
     check_alike([(path, number, line) for number, line in lines], MADE)
@@ -42,14 +44,14 @@ def read_lines(path: Path) -> list[Numbered]:
 
 
 def read(path: Path) -> list[RowScores]:
-    """The rows of a table; DataError (file, line) where something is not as it should be."""
+    """The rows of a table; DataError (file, line) if something is invalid."""
     return of_lines(line for _, line in read_lines(path))
 
 
 def check_alike(places: Iterable[Place], columns: Sequence[str]) -> None:
-    """DataError, naming two files and lines, if seeds of one row differ in one of the columns.
+    """Raises a DataError that names two lines if seeds of one row differ in one of the columns.
 
-    What a table of schema 3 does not know is no difference; empty cells of others say something.
+    Values that a table of schema 3 does not have are ignored; in newer tables an empty cell is a value.
     """
     first: dict[tuple[str, ...], Place] = {}
     for path, number, line in places:
@@ -57,32 +59,32 @@ def check_alike(places: Iterable[Place], columns: Sequence[str]) -> None:
         unknown = {*READ[line["schema"]], *READ[other["schema"]]}
         differing = [column for column in columns if other[column] != line[column] and column not in unknown]
         if differing:
-            hint = " Run blurb rescore where the older one was made." if differing == ["metrics_version"] else ""
+            hint = " Run blurb rescore on the older one." if differing == ["metrics_version"] else ""
             raise DataError(
-                f"{line['model']} on {line['task']}: seed {line['seed']} has another {', '.join(differing)} than seed "
-                f"{other['seed']} in {before}:{at}; they cannot be averaged.{hint}",
+                f"{line['model']} on {line['task']}: cannot average seed {line['seed']} and seed {other['seed']} in "
+                f"{before}:{at}, as they differ in {', '.join(differing)}.{hint}",
                 path, number,
             )  # fmt: skip
 
 
 def _check_runs(lines: Sequence[Numbered], path: Path) -> None:
-    """DataError at a line that stands there twice, or has text in the place of a number."""
+    """Raises a DataError if a line occurs twice or a number is invalid."""
     seen: dict[tuple[str, ...], int] = {}
     for number, line in lines:
         cell = tuple(line[column] for column in RUN)
         if cell in seen:
-            raise DataError(f"the same model, task, seed, split and metric as line {seen[cell]}.", path, number)
+            raise DataError(f"same model, task, seed, split and metric as line {seen[cell]}; remove one.", path, number)
         seen[cell] = number
         schema.number(line["value"], "value", path, number)
         if line["majority"]:
             schema.number(line["majority"], "majority", path, number)
         for column in ("seed", "planned", *LIMITS):
             if not (WHOLE.fullmatch(line[column]) or (column in LIMITS and not line[column])):
-                raise DataError(f"{column} is {line[column][:20]!r}, not a whole number.", path, number)
+                raise DataError(f"{column} must be a whole number (got {line[column][:20]!r}).", path, number)
 
 
 def of_lines(lines: Iterable[Line]) -> list[RowScores]:
-    """The rows that lines are of, in the order of the lines."""
+    """Groups lines into rows, in the order of the lines."""
     rows: dict[tuple[str, ...], dict[str, list[Line]]] = {}
     for line in lines:
         rows.setdefault(tuple(line[column] for column in KEY), {}).setdefault(line["task"], []).append(line)
@@ -132,12 +134,12 @@ def _run(lines: Sequence[Line]) -> Run:
 
 
 def write(path: Path, rows: Iterable[RowScores]) -> None:
-    """The table of rows, datasets in the paper's order."""
+    """Writes the table of rows, with datasets in the paper's order."""
     schema.write(path, COLUMNS, [line for row in rows for line in lines_of(row)])
 
 
 def lines_of(row: RowScores) -> Iterator[Line]:
-    """The lines of a row, by column."""
+    """The lines of a row, as dicts by column."""
     common = {"schema": str(schema.SCHEMA), **schema.identity_columns(row)}
     order = {name: place for place, name in enumerate(DATASETS)}
     for name in sorted(row.datasets, key=lambda name: (order.get(name, len(order)), name)):

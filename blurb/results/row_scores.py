@@ -1,6 +1,6 @@
-"""A row of results, wherever it comes from: trials of a store, a table, a paper.
+"""The scores of a leaderboard row, wherever they come from: a store, a table or a paper.
 
-Whoever ranks, compares, draws or exports takes rows of this type and nothing else.
+Rankings, comparisons, plots and exports all use this type.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from blurb.wording import distinct
 
 DEMO = "demo"
 DATASETS = tuple(task.name for task in tasks.all() if task.row)
-"""The thirteen, in the order of the paper's Table 6."""
+"""The thirteen datasets in the order of the paper's Table 6."""
 SETTINGS = ("head", "pooling", "word_pooling", "tagging", "relation_input")
-"""What stands around the encoder; empty where it does not concern a trial."""
+"""Settings that change the network; empty if they do not apply to a trial."""
 LIMITS = ("max_train", "max_eval")
-"""Most units of a split; empty where there is no limit."""
+"""Maximum number of examples of a split; empty if there is no limit."""
 
 
 class Origin(Enum):
-    """Where the numbers of a row were read."""
+    """The source of a row's numbers."""
 
     STORE = "store"
     RESULTS = "results.csv"
@@ -38,7 +38,7 @@ class Origin(Enum):
 
 
 class Figure(NamedTuple):
-    """A metric of one run on one split, and what the best constant answer gets; times 100, counts as they are."""
+    """A metric of one run on one split, and that of the majority answer; times 100 unless it is a count."""
 
     value: float
     majority: float | None = None
@@ -49,13 +49,13 @@ class Run:
     """One seed on one dataset.
 
     :param figures: split -> metric -> figure
-    :param verdict: on the data: "identical" to the release, or what else (`blurb.data.verify`)
-    :param data_hash: shortened
-    :param metrics_version: of the metrics that the figures were computed with
-    :param settings: `SETTINGS` and `LIMITS` as tables print them; what is not there is not known
-    :param family: hash of the trial without its seed; "" where it is not known
-    :param trial: its hash
-    :param record: the trial itself, where its predictions are at hand
+    :param verdict: verdict on the data, such as "identical" to the release (`blurb.data.verify`)
+    :param data_hash: shortened hash of the data
+    :param metrics_version: version of the metrics
+    :param settings: `SETTINGS` and `LIMITS` as in the tables; missing keys are unknown
+    :param family: hash of the trial without its seed; "" if unknown
+    :param trial: hash of the trial
+    :param record: the trial itself, if its predictions are available
     """
 
     figures: Mapping[Split, Mapping[str, Figure]]
@@ -70,13 +70,13 @@ class Run:
 
 @dataclass(frozen=True)
 class DatasetScores:
-    """What a row has of one dataset.
+    """The scores of a row on one dataset.
 
-    :param metric: the one that counts
-    :param runs: by seed; empty for numbers without runs
-    :param planned: how many seeds there are to be; 0 where it is not known
-    :param means: by split, of numbers without runs
-    :param count: how many runs such a mean is of; 0 where it is not known
+    :param metric: the main metric
+    :param runs: runs by seed; empty for numbers without runs
+    :param planned: number of planned seeds; 0 if unknown
+    :param means: means by split, for numbers without runs
+    :param count: number of runs behind such a mean; 0 if unknown
     """
 
     task: str
@@ -88,7 +88,7 @@ class DatasetScores:
     count: int = 0
 
     def scores(self, split: Split = "test") -> dict[int, float]:
-        """The score of each seed, times 100; of those whose split is there."""
+        """The score of each seed that has the split, times 100."""
         return {
             seed: run.figures[split][self.metric].value
             for seed, run in sorted(self.runs.items())
@@ -96,37 +96,37 @@ class DatasetScores:
         }
 
     def mean(self, split: Split = "test") -> float | None:
-        """Over runs, or as it was read."""
+        """The mean over runs, or the mean that was read; None without either."""
         scores = self.scores(split)
         return statistics.fmean(scores.values()) if scores else self.means.get(split)
 
     def majority(self, split: Split = "test") -> float | None:
-        """What the best constant answer gets, as a mean over runs; None where it is not known."""
+        """The score of the majority answer, as a mean over runs; None if unknown."""
         figures = [run.figures.get(split, {}).get(self.metric) for run in self.runs.values()]
         known = [one.majority for one in figures if one is not None and one.majority is not None]
         return statistics.fmean(known) if known else None
 
     def limit(self, setting: str) -> int | None:
-        """`max_train` or `max_eval` of its runs, 0 for none; None where it is not known."""
+        """`max_train` or `max_eval` of its runs, 0 for no limit; None if unknown."""
         known = [run.settings[setting] for run in self.runs.values() if setting in run.settings]
         return int(known[0] or 0) if known else None
 
     def known(self, fact: str) -> frozenset[str]:
-        """The different values of a field of the runs, as far as they are known; one if they are of one kind."""
+        """The distinct known values of a field of the runs."""
         return frozenset(value for run in self.runs.values() if (value := getattr(run, fact)))
 
 
 @dataclass(frozen=True)
 class RowScores:
-    """One model in one configuration, or of one source.
+    """The scores of one model in one configuration or from one publication.
 
-    :param datasets: by task, those that are planned and have no run yet among them
-    :param configuration: protocol, overrides, precision, suite; None for numbers of others
-    :param weights: hash of the model's, 64 digits from a store and 12 from a table
-    :param key: of the row in its store (`blurb.runs.rows`)
-    :param source: of numbers of others: the paper, and its edition
-    :param printed: the score as printed there, which need not be the mean of what is printed
-    :param remarks: what is to be known of such numbers
+    :param datasets: scores by task, including planned datasets without runs
+    :param configuration: protocol, overrides, precision, suite; None for published numbers
+    :param weights: hash of the model's weights, 64 digits from a store and 12 from a table
+    :param key: key of the row in its store (`blurb.runs.rows`)
+    :param source: publication of published numbers, with its version
+    :param printed: the published score, which may differ from the mean of the published datasets
+    :param remarks: remarks on published numbers
     :param certainty: how they are known (`blurb.results.published`)
     """
 
@@ -149,22 +149,22 @@ class RowScores:
 
     @property
     def name(self) -> str:
-        """Model and configuration, and what else tells it from the rows it was read with (`labelled`)."""
+        """Model and configuration, and what distinguishes the row from others it was read with (`labelled`)."""
         return self.label or plain_name(self)
 
     @property
     def detail(self) -> str:
-        """The name without the model's: what tells the rows of one model apart."""
+        """The name without the model, which distinguishes the rows of one model."""
         return self.name.removeprefix(self.model).replace(f"({self.source})", self.source).strip()
 
     @property
     def suite(self) -> str:
-        """`blurb`, or `demo` for synthetic data."""
+        """The suite: `blurb`, or `demo` for synthetic data."""
         return self.configuration.suite
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What makes two rows one: suite, model, learner and configuration, as tables print them; or the source."""
+        """The identity of a row: suite, model, learner and configuration as in the tables, or the source."""
         made = self.configuration
         if self.published:
             return self.origin.value, self.source, self.version, self.model
@@ -175,44 +175,44 @@ class RowScores:
 
     @property
     def probe(self) -> bool:
-        """Of a frozen encoder: never in one test or one ranking with fine-tuned ones."""
+        """Whether the row is a probe of a frozen encoder, which is never compared with fine-tuned rows."""
         return self.learner == PROBE
 
     @property
     def published(self) -> bool:
-        """Numbers of a paper."""
+        """Whether the numbers are from a paper."""
         return self.origin is Origin.PUBLISHED
 
     @property
     def records(self) -> dict[str, dict[int, Record]]:
-        """The trials by dataset and seed, where their predictions are at hand."""
+        """The trials with predictions, by dataset and seed."""
         return {name: records for name in self.datasets if (records := self.records_of(name))}
 
     def records_of(self, task: str) -> dict[int, Record]:
-        """The trials of a dataset by seed, where their predictions are at hand."""
+        """The trials of a dataset with predictions, by seed."""
         runs = self.datasets[task].runs if task in self.datasets else {}
         return {seed: run.record for seed, run in sorted(runs.items()) if run.record is not None}
 
     def values(self, task: str, split: Split = "test") -> list[float]:
-        """The score of each run, times 100, in the order of the seeds."""
+        """The score of each run, times 100, ordered by seed."""
         return list(self.datasets[task].scores(split).values()) if task in self.datasets else []
 
     def means(self, split: Split = "test") -> dict[str, float]:
-        """The mean of every dataset that has one, those of task files among them."""
+        """The mean of every dataset that has one, including task files."""
         return {name: mean for name, one in self.datasets.items() if (mean := one.mean(split)) is not None}
 
     def blurb_means(self, split: Split = "test") -> dict[str, float]:
-        """Those of the thirteen datasets, in the paper's order."""
+        """The means of the thirteen datasets, in the paper's order."""
         means = self.means(split)
         return {name: means[name] for name in DATASETS if name in means}
 
     def type_means(self) -> dict[str, float]:
-        """Means of the task types that are there whole."""
+        """The means of all complete task types."""
         return type_means(self.blurb_means())
 
     @property
     def score(self) -> float | None:
-        """The BLURB score: as a paper printed it, else of the thirteen datasets; None unless all are there."""
+        """The BLURB score, as published or computed from the thirteen datasets; None if any is missing."""
         return blurb_score(self.blurb_means()) if self.printed is None else self.printed
 
     @property
@@ -232,22 +232,22 @@ class RowScores:
 
     @property
     def complete(self) -> bool:
-        """All thirteen datasets are there, each with all the seeds that it is to have."""
+        """Whether all thirteen datasets have all planned seeds."""
         return not self.missing and all(len(one.runs) >= one.planned for one in self.datasets.values())
 
     def seeds(self, task: str) -> tuple[int, ...]:
-        """Seeds of the finished runs."""
+        """Seeds of the finished runs of a dataset."""
         return tuple(sorted(self.datasets[task].runs)) if task in self.datasets else ()
 
     @property
     def run_counts(self) -> list[int]:
-        """The different numbers of runs of its datasets, the smallest first."""
+        """The distinct numbers of runs of its datasets, smallest first."""
         counts = (len(one.runs) or one.count for one in self.datasets.values() if one.mean() is not None)
         return sorted({count for count in counts if count})
 
     @property
     def data(self) -> str:
-        """`synthetic`, `verified` (all data identical to the release), what is not, or `not known`."""
+        """`synthetic`, `verified` (all data identical to the release), a list of what differs, or `not known`."""
         if self.suite == DEMO:
             return "synthetic"
         if not any(one.runs for one in self.datasets.values()):
@@ -260,7 +260,7 @@ class RowScores:
         return "; ".join(doubtful) or "verified"
 
     def limits(self, setting: str) -> dict[str, int]:
-        """The value of `max_train` or `max_eval` by dataset, where it is known."""
+        """The known values of `max_train` or `max_eval`, by dataset."""
         found = {name: one.limit(setting) for name, one in self.datasets.items()}
         return {name: limit for name, limit in found.items() if limit is not None}
 
@@ -274,7 +274,7 @@ class RowScores:
 
     @property
     def capped(self) -> bool:
-        """Whether a dataset was scored on a part of its examples: no figure of such a row is a result on BLURB."""
+        """Whether a dataset was scored on only some of its examples; such a row is not a result on BLURB."""
         return any(self.limits("max_eval").values())
 
 
@@ -286,17 +286,17 @@ def plain_name(row: RowScores) -> str:
 
 
 def names(rows: Sequence[RowScores]) -> list[str]:
-    """A name for each row; of those that are alike, with what else there is to tell them by."""
+    """A distinct name for each row, extended by further properties if rows have the same name."""
     return distinct([plain_name(row) for row in rows], [distinguishing(row) for row in rows])
 
 
 def labelled(rows: Sequence[RowScores]) -> list[RowScores]:
-    """The rows with names that tell them apart."""
+    """The rows with distinct names."""
     return [replace(row, label=name) for row, name in zip(rows, names(rows), strict=True)]
 
 
 def distinguishing(row: RowScores) -> tuple[str, ...]:
-    """What tells two rows of one model and configuration apart, the plainest first."""
+    """Properties that may distinguish rows of one model and configuration, the simplest first."""
     made = row.configuration
     return (
         made.precision, made.suite if not row.published else row.version, row.weights[:12], made.protocol_hash[:8],

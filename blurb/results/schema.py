@@ -1,4 +1,4 @@
-"""What the two tables have in common: the version of their columns, and the checks of every line that is read.
+"""Shared by both tables: the schema version of their columns, and the checks of every line that is read.
 
 docs/csv.md describes the columns.
 """
@@ -19,21 +19,21 @@ from blurb.runs.spec import Configuration, kind_of
 
 SCHEMA = 5
 READ = {"3": ("tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family"), "4": (), "5": ()}
-"""The schemas that are read, and the columns that each lacks: what they would say is not known then. `learner` came
-with 5 and is known of all: before, there were baselines and fine-tuned encoders."""
+"""The readable schemas and the columns that each lacks, whose values are then unknown. `learner` came with 5, but is
+known for all: before, there were only baselines and fine-tuned encoders."""
 MODEL = ("model", "weights", "tokenizer", "learner", "recipe")
 ASKED = ("protocol", "protocol_hash", "overrides", "precision")
 KEY = ("suite", *MODEL, *ASKED)
-"""What makes a row, in the order of `RowScores.identity`."""
+"""The columns that identify a row, in the order of `RowScores.identity`."""
 Line = dict[str, str]
 Numbered = tuple[int, Line]
-"""The number of a line in its file, and its cells by column."""
+"""Line number and cells by column."""
 
 
 def read_lines(path: Path, columns: Sequence[str]) -> list[Numbered]:
-    """Number and cells of every line of a table; DataError (file, line) where it is none of a schema that is read.
+    """Line number and cells of every line of a table; DataError (file, line) if its schema cannot be read.
 
-    :param columns: of today's schema; those that an older one lacks are empty
+    :param columns: columns of the current schema; those missing in older ones are empty
     """
     there, lines = csv_files.read(path)
     version = (lines[0][1].get("schema") or "none") if lines else str(SCHEMA)
@@ -46,7 +46,7 @@ def read_lines(path: Path, columns: Sequence[str]) -> list[Numbered]:
         unknown["learner"] = ""
     missing = [column for column in columns if column not in (*there, *unknown)]
     if missing:
-        raise DataError(f"the columns {', '.join(missing)} are missing.", path, 1)
+        raise DataError(f"missing columns: {', '.join(missing)}.", path, 1)
     if not lines:
         raise DataError("the table has no rows.", path)
     for number, line in lines:
@@ -62,12 +62,12 @@ def read_lines(path: Path, columns: Sequence[str]) -> list[Numbered]:
 
 
 def _with_learner(line: Line) -> Line:
-    """The learner of lines before schema 5, and of published rows, which are of fine-tuned encoders."""
+    """Adds the learner to lines before schema 5 and to published rows, which are fine-tuned encoders."""
     return {**line, "learner": line["learner"] or kind_of(line["weights"])}
 
 
 def _once(lines: Sequence[Numbered]) -> list[Numbered]:
-    """Without repeated lines: a row whose protocol's note was reworded stood in a table of schema 3 once a wording."""
+    """Removes repeated lines: in schema 3 a row was repeated if the note of its protocol was reworded."""
     found: dict[tuple[str, ...], Numbered] = {}
     for number, line in lines:
         found.setdefault(tuple(cell for column, cell in line.items() if column != "note"), (number, line))
@@ -75,18 +75,18 @@ def _once(lines: Sequence[Numbered]) -> list[Numbered]:
 
 
 def number(text: str, column: str, path: Path, line: int) -> float:
-    """A cell as a number; DataError (file, line) if it is none."""
+    """A cell as a number; DataError (file, line) if it is not one."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise DataError(f"{column} is {text[:20]!r}, not a number.", path, line)
+        raise DataError(f"{column} must be a number (got {text[:20]!r}).", path, line)
     return value
 
 
 def configuration(line: Line) -> Configuration:
-    """What a line says of its configuration."""
+    """The configuration in a line."""
     overrides: dict[str, str] = {}
     for word in line["overrides"].split(" ") if line["overrides"] else ():
         key, separator, value = word.partition("=")
@@ -101,14 +101,14 @@ def configuration(line: Line) -> Configuration:
 
 
 def identity_columns(row: RowScores) -> Line:
-    """The cells of `KEY`; numbers of others say nothing of what learned."""
+    """The cells of `KEY`; the learner of published rows is empty."""
     if row.published:
         return {"suite": row.suite, "model": row.model}
     return dict(zip(KEY, row.identity, strict=True))
 
 
 def write(path: Path, columns: Sequence[str], lines: Sequence[Line]) -> None:
-    """Lines by column name; what a line lacks is an empty cell."""
+    """Writes lines by column name; missing values become empty cells."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()

@@ -16,7 +16,7 @@ def members() -> dict[str, list[Task]]:
 
 
 def type_means(scores: Mapping[str, float]) -> dict[str, float]:
-    """Mean of each task type of which every dataset is there.
+    """Mean of each complete task type.
 
     :param scores: dataset -> score, on any scale
     :raises UnknownName: if a key is not one of the thirteen
@@ -34,9 +34,10 @@ def type_means(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def blurb_score(scores: Mapping[str, float]) -> float | None:
-    """The score from the thirteen datasets' scores, None unless all are there (Gu et al., Table 6).
+    """The score from the thirteen datasets' scores; None if any is missing (Gu et al., Table 6).
 
-    It recomputes the print of all nine models of that table; a mean over datasets would be about one point higher.
+    It reproduces the printed scores of all nine models of that table; a mean over datasets would be about one point
+    higher.
     """
     means = type_means(scores)
     return sum(means.values()) / len(TYPES) if len(means) == len(TYPES) else None
@@ -48,7 +49,7 @@ def type_weights() -> dict[str, dict[str, float]]:
 
 
 def weights() -> dict[str, float]:
-    """The weight of each dataset in the score; they add up to 1."""
+    """The weight of each dataset in the score; the weights sum to 1."""
     return {task.name: 1 / len(TYPES) / len(group) for group in members().values() for task in group}
 
 

@@ -1,7 +1,7 @@
-"""`results.csv` and `leaderboard.csv` of a store: views that are rebuilt, under a lock, from it and `external.csv`.
+"""`results.csv` and `leaderboard.csv` of a store, rebuilt under a lock from the store and `external.csv`.
 
-Numbers are times 100 with two decimals (four in `results.csv`); a missing value is an empty cell. Nothing in them
-depends on when or where a trial ran, so an interrupted and an uninterrupted run give equal files.
+Numbers are times 100 with two decimals (four in `results.csv`); a missing value is an empty cell. The tables do not
+depend on when or where a trial ran, so an interrupted and an uninterrupted run give identical files.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ DEFAULT = "leaderboard.csv"
 
 
 def results_beside(leaderboard: Path) -> Path:
-    """The long table of a wide one: `results.csv` beside `leaderboard.csv`, `mine-results.csv` beside `mine.csv`."""
+    """The long table of a wide one: `results.csv` for `leaderboard.csv`, `mine-results.csv` for `mine.csv`."""
     if leaderboard.name == DEFAULT:
         return leaderboard.with_name("results.csv")
     return leaderboard.with_name(f"{leaderboard.stem}-results.csv")
 
 
 def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[RowScores]:
-    """Writes `leaderboard` and its long table beside it; returns the rows of the store.
+    """Writes `leaderboard` and its long table in the same folder; returns the rows of the store.
 
-    :param tell: is told of what is damaged in the store, and left out
-    :raises StoreError: if one of the files has another schema version or is of another store; nothing is written then
+    :param tell: receives messages about damage in the store; damaged trials are left out
+    :raises StoreError: if a file has another schema version or belongs to another store; then nothing is written
     """
     folder = leaderboard.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -44,17 +44,17 @@ def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[R
 
 
 def lock(folder: Path) -> FileLock:
-    """Whoever writes tables into a folder holds it."""
+    """The lock to hold while writing tables into a folder."""
     return FileLock(folder / ".blurb-tables.lock")
 
 
 def check(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> tuple[list[RowScores], list[RowScores]]:
-    """The rows of the store and those of `external.csv`; StoreError or DataError if no tables could be written.
+    """The rows of the store and of `external.csv`; StoreError or DataError if the tables could not be written.
 
-    Writes nothing itself.
+    Does not write anything.
     """
     if leaderboard.name in ("results.csv", "external.csv"):
-        raise StoreError(f"--leaderboard cannot be {leaderboard.name}: that file stands beside it.")
+        raise StoreError(f"--leaderboard cannot be {leaderboard.name}, a name that blurb uses itself; choose another.")
     results = results_beside(leaderboard)
     check_schema(leaderboard, leaderboard_csv.COLUMNS)
     check_schema(results, results_csv.COLUMNS)
@@ -64,7 +64,7 @@ def check(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> tuple[li
 
 
 def check_schema(path: Path, columns: Sequence[str]) -> None:
-    """StoreError if a file is there that this version did not write, or that is the other of the two tables."""
+    """Raises a StoreError if the file exists but has another schema version, or is the other of the two tables."""
     if not path.exists():
         return
     try:
@@ -74,9 +74,9 @@ def check_schema(path: Path, columns: Sequence[str]) -> None:
         there, version = (), None
     if version not in READ:
         raise StoreError(
-            f"{path} has schema version {version or 'none'}, this version of blurb writes {SCHEMA}. "
-            "It was left as it is; give another file with --leaderboard, or move it away."
+            f"{path} has schema version {version or 'none'}, but this version of blurb writes {SCHEMA}. "
+            "It was not changed; choose another --leaderboard, or move it away."
         )
     if ("metric" in there) != ("metric" in columns):
         kind = "a table of runs" if "metric" in there else "a leaderboard"
-        raise StoreError(f"{path} is {kind} and was left as it is; give another file with --leaderboard.")
+        raise StoreError(f"{path} is {kind} and was not changed; choose another --leaderboard.")

@@ -1,1 +1,1 @@
-"""A trial and its hash, the store on disk, the plan, and the engines that run many trials."""
+"""Trials and their hashes, the store on disk, the plan of a run, and the engines that execute it."""

@@ -1,4 +1,4 @@
-"""The data of tasks: read and hashed once a command, and handed to its worker processes as files they map."""
+"""The data of tasks: read and hashed once per command, and shared with its workers as memory-mapped files."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from blurb.data import TaskData
 from blurb.data.splits import path_of
 
 MOST = 2 * 2**30
-"""Bytes of examples that stay in memory; all of BLURB takes a tenth of a GiB. What does not fit is read again."""
+"""Bytes of examples kept in memory; all of BLURB takes a tenth of a GiB. Data beyond it is read again when needed."""
 INDEX = "index.json"
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the examples of a task come from: a folder in the BLURB layout, or of the original releases.
+    """The source of a task's examples: a folder in BLURB's layout, or of the original releases.
 
-    :param task: its name, or the file that declares it: a worker process knows no task file by name
+    :param task: its name, or its task file, as worker processes do not know task files by name
     """
 
     task: str
@@ -34,15 +34,15 @@ class Origin:
 
 
 Stamp = list[list[int]]
-"""Size and time of the file of every split: another stamp, and the data are read and hashed anew."""
+"""Size and modification time of the file of every split; if they change, the data is read again."""
 _kept: OrderedDict[Origin, tuple[Stamp, TaskData]] = OrderedDict()
 _hashes: dict[Origin, tuple[Stamp, str]] = {}
 _handed: list[Path] = []
-"""In a worker process: the folder that the command handed over."""
+"""In a worker process: the folder with the data that the command has read."""
 
 
 def load_data(origin: Origin) -> TaskData:
-    """The data of a task: kept from before, or handed over by the command, or read and hashed now."""
+    """The data of a task: from memory, from the command, or read and hashed now."""
     stamp = _stamp(origin)
     if origin not in _kept or _kept[origin][0] != stamp:
         load = load_original if origin.original else data.load
@@ -55,7 +55,7 @@ def load_data(origin: Origin) -> TaskData:
 
 
 def data_hash(origin: Origin) -> str:
-    """The data hash of a task, for planning: all hashes fit into memory, all the data may not."""
+    """The data hash of a task, for planning; unlike the data, all hashes always fit into memory."""
     stamp = _stamp(origin)
     if origin not in _hashes or _hashes[origin][0] != stamp:
         _hashes[origin] = stamp, load_data(origin).hash
@@ -63,7 +63,7 @@ def data_hash(origin: Origin) -> str:
 
 
 def _stamp(origin: Origin) -> Stamp:
-    """Nothing for an original release, whose files only its reader knows: it is read once a process."""
+    """The stamp of the data; empty for original releases, which are read once per process."""
     if origin.original:
         return []
     task = tasks.get(origin.task)
@@ -81,9 +81,9 @@ def _bytes(content: TaskData) -> int:
 
 @contextmanager
 def handed_over(origins: Iterable[Origin]) -> Iterator[Path | None]:
-    """A folder with what this process has of these data, for `receive`; None where nothing can be written.
+    """A folder with the data that this process has read, for `receive`; None if it cannot be written.
 
-    A full disk costs time, never a run: a worker reads for itself what it does not find.
+    A full disk never fails a run: a worker reads the data that it does not find itself.
     """
     try:
         temporary = tempfile.TemporaryDirectory(prefix="blurb-")
@@ -113,7 +113,7 @@ def _write(folder: Path, origins: list[Origin]) -> None:
 
 
 def receive(folder: Path | None) -> None:
-    """Says in a worker process where the command has put the data that it has read."""
+    """Tells a worker process the folder with the data that the command has read."""
     _handed[:] = [] if folder is None else [folder]
 
 

@@ -1,4 +1,4 @@
-"""Engines run many trials. What is done stands in the store, so an engine may be killed and started again."""
+"""Engines run many trials. The store records what is done, so an engine may be killed and started again."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ Hear = Callable[[Job, News], None]
 
 
 class Engine(ABC):
-    """Runs jobs, in any order and place; a failing job does not stop the others."""
+    """Runs jobs in any order and place; a failing job does not stop the others."""
 
     @abstractmethod
     def run(self, jobs: Sequence[Job], watch: Watch, hear: Hear) -> list[Outcome]:
-        """One outcome a job, in the order of the jobs.
+        """Runs the jobs and returns one outcome per job, in the order of the jobs.
 
         :param watch: called in this process when a job ends
-        :param hear: called in this process with how far a job is that runs; both may be called in several threads
+        :param hear: called in this process with the progress of a running job; both may be called from several threads
         """
 
 
 class LocalEngine(Engine):
-    """One job at a time in this process, or several in processes of their own that share the cores.
+    """Runs one job at a time in this process, or several in worker processes that share the cores.
 
-    One at a time they run in the order given: no other order ends sooner, and the seeds of a task follow one another.
-    Several at a time the longest run first, so that none of them is left over for one worker at the end.
+    A single worker keeps the given order, so that the seeds of a task follow one another. Several workers start with
+    the longest jobs, so that no long job remains for one worker at the end.
 
-    :param workers: processes; 1 means here
+    :param workers: number of processes; 1 means this process
     """
 
     def __init__(self, workers: int = 1) -> None:
@@ -62,7 +62,7 @@ class LocalEngine(Engine):
             return self._run_lanes(jobs, watch, hear, folder)
 
     def _run_lanes(self, jobs: Sequence[Job], watch: Watch, hear: Hear, folder: Path | None) -> list[Outcome]:
-        """A lane is a thread with one worker process, which is replaced if it dies."""
+        """Runs the jobs in lanes: threads with one worker process each, which is replaced if it dies."""
         waiting: SimpleQueue[int] = SimpleQueue()
         for index in longest_first(jobs):
             waiting.put(index)
@@ -87,7 +87,7 @@ class LocalEngine(Engine):
                     except (BrokenProcessPool, SystemExit):  # killed, or told to end
                         if stop.wait(1):  # with the whole command: it may be told a moment later than its workers
                             return
-                        message = "The worker process died (killed, or out of memory)."
+                        message = "The worker process died (killed, or out of memory); try fewer --jobs."
                         found[index] = Outcome(jobs[index], "failed", message=message)
                         pool.shutdown(wait=False)
                         heard, told = _pipe()
@@ -122,36 +122,36 @@ ENGINES: dict[str, type[LocalEngine]] = {"local": LocalEngine}
 
 
 LISTEN = 0.1
-"""Seconds between two looks at what a worker tells."""
+"""Seconds between two checks for news of a worker."""
 GRACE = 5.0
-"""Seconds in which a worker that is told to end may remove what it was writing."""
+"""Seconds that a worker has to clean up its files before it is killed."""
 
 
 def threads_of(workers: int) -> int:
-    """Threads of a worker process: the cores are shared out."""
+    """Threads of each worker process; the workers share the cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, cores // workers)
 
 
 def longest_first(jobs: Sequence[Job]) -> list[int]:
-    """Places of the jobs by the time that they are predicted to take; those that take the same stay as they were."""
+    """Indices of the jobs, the longest predicted time first; equal times keep their order."""
     return sorted(range(len(jobs)), key=lambda index: -jobs[index].predicted)
 
 
 def _pipe() -> tuple[Connection, Connection]:
-    """The ends to listen at and to tell at; a worker that is killed breaks its own only."""
+    """The receiving and the sending end; a killed worker breaks only its own pipe."""
     return multiprocessing.get_context("spawn").Pipe(duplex=False)
 
 
 def _listen(heard: Connection, tell: Callable[[News], None]) -> None:
-    """Passes on what a worker has told since; one that died says nothing."""
+    """Passes on the news of a worker since the last call; none if it died."""
     with contextlib.suppress(EOFError, OSError):
         while heard.poll():
             tell(heard.recv())
 
 
 def _work(run: Callable[[Job, Callable[[News], None]], Outcome], job: Job) -> Outcome:
-    """In a worker process: runs a job and tells the command how far it is."""
+    """In a worker process: runs a job and reports its progress to the command."""
 
     def tell(news: News) -> None:
         with contextlib.suppress(OSError):  # nobody listens any more: whoever ends the command ends this process, too
@@ -165,7 +165,7 @@ _told: list[Connection] = []
 
 
 def _end_workers(jobs: Sequence[Job]) -> None:
-    """Ends the worker processes within seconds; a trial that was at hand is run by the next command."""
+    """Ends the worker processes within seconds; the next command repeats their unfinished trials."""
     workers = multiprocessing.active_children()
     for worker in workers:
         worker.terminate()
@@ -198,6 +198,6 @@ def _start_worker(threads: int, parent: int, folder: Path | None, told: Connecti
 
 
 def _leave(number: int, frame: object) -> None:
-    """Ends a worker by an exception, so that the folder aside of its trial is removed on the way out."""
+    """Ends a worker by an exception, so that the temporary folder of its trial is removed."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise SystemExit(128 + number)

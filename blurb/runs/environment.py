@@ -1,4 +1,4 @@
-"""What a trial ran on: stored beside it, never part of its identity."""
+"""The software and hardware of a trial: stored with it, never part of its hash."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _version(package: str) -> str | None:
 
 
 def _commit() -> str | None:
-    """Commit of blurb where it runs from a checkout, with `+` if files were changed since."""
+    """Commit of blurb if it runs from a checkout, with `+` if files have uncommitted changes."""
     top = Path(blurb.__file__).parents[1]
     if not (top / ".git").exists():
         return None

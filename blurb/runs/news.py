@@ -1,4 +1,4 @@
-"""How far a trial is, as its process tells it to whoever waits."""
+"""Progress of a running trial, as reported by its process."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class News:
-    """What is known of a trial that runs.
+    """Progress of a running trial.
 
-    :param done: optimizer steps
-    :param total: optimizer steps in all, 0 before the first and for what has none
-    :param epoch: epochs that ended
-    :param epochs: in all, 0 where there are none
-    :param loss: mean of the last epoch that ended
-    :param dev: the task's metric on dev after it
+    :param done: finished optimizer steps
+    :param total: total optimizer steps; 0 before the first step and for learners without steps
+    :param epoch: finished epochs
+    :param epochs: total epochs, 0 for learners without epochs
+    :param loss: mean loss of the last finished epoch
+    :param dev: the task's metric on dev after that epoch
     """
 
     done: int = 0
@@ -28,11 +28,11 @@ class News:
 
 
 class Reporter:
-    """Gathers what a learner and its loop tell, and passes it on, seldom enough to cost a trial nothing.
+    """Collects the progress of a learner and passes it on, rarely enough to cost a trial nothing.
 
-    :param tell: is given the news
-    :param epochs: of the trial
-    :param every: seconds between two steps that are told; the first, the last and every epoch are told at once
+    :param tell: receives the news
+    :param epochs: epochs of the trial
+    :param every: seconds between two reports of steps; the first step, the last and every epoch are reported at once
     """
 
     def __init__(self, tell: Callable[[News], None], epochs: int, every: float = 0.2) -> None:
@@ -43,13 +43,13 @@ class Reporter:
         tell(self.news)
 
     def step(self, done: int, total: int) -> None:
-        """After every optimizer step."""
+        """Call after every optimizer step."""
         self.news = replace(self.news, done=done, total=total)
         if done in (1, total) or time.monotonic() - self.told >= self.every:
             self._tell()
 
     def epoch(self, values: Mapping[str, float | None], epoch: int) -> None:
-        """After every epoch; figures of test, which come later, are no news."""
+        """Call after every epoch; test scores, which come later, are ignored."""
         if "loss" in values:
             self.news = replace(self.news, epoch=epoch, loss=values["loss"], dev=values.get("dev"))
             self._tell()

@@ -1,4 +1,4 @@
-"""From a request to trials: models x tasks x seeds under a protocol, and the search that some protocols ask for."""
+"""From a request to trials: models x tasks x seeds under a protocol, and the search of some protocols."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from blurb.runs.worker import Job, Outcome
 from blurb.tasks import Task
 
 BASELINE_SETTINGS = ("max_train", "max_eval", "eval_seed", "document_unit")
-"""The settings that can change what a baseline answers."""
+"""The settings that can change the answers of a baseline."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What `blurb run` was asked, resolved.
+    """The resolved arguments of `blurb run`.
 
     :param overrides: settings from the command line
-    :param options: setting -> the option that its override was given with, where that is not `--set`
+    :param options: setting -> option that overrides it, if that is not `--set`
     :param seeds: number of seeds, None for the protocol's
     :param precision: resolved
-    :param raw: folder of the original releases, for the inputs that need them
-    :param track: experiment tracker of the trials, if any; not part of what they are
-    :param suite: "blurb" or "demo": rows of the two never mix
+    :param raw: folder of the original releases, for inputs that need them
+    :param track: experiment tracker of the trials, if any; not part of their identity
+    :param suite: "blurb" or "demo", whose rows never mix
     """
 
     sources: Sequence[Source]
@@ -60,7 +60,7 @@ class Request:
     track: str = ""
 
     def configuration(self, source: Source) -> Configuration:
-        """What makes the row of a model besides the model."""
+        """The configuration of a model's row."""
         protocol, overrides, precision = self.protocol, dict(self.overrides), self.precision
         if source.kind == "baseline":  # nothing is trained: only what changes the data tells rows apart
             overrides = {name: value for name, value in overrides.items() if name in BASELINE_SETTINGS}
@@ -69,17 +69,17 @@ class Request:
         return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, note)
 
     def where(self, task: Task, setting: str) -> str:
-        """Where the value of a setting comes from: the option that was typed, or the protocol."""
+        """The origin of a setting's value, for messages: a command-line option or the protocol."""
         if setting in self.overrides:
             return self.options.get(setting, settings_.SET)
         return self.protocol.where(task, setting)
 
     def learner(self, source: Source) -> str:
-        """The kind of learner, a key of `RECIPES`: a baseline is one under every protocol."""
+        """The kind of learner, a key of `RECIPES`; a baseline stays a baseline under every protocol."""
         return source.kind if source.kind == "baseline" else self.protocol.learner
 
     def row(self, source: Source) -> Row:
-        """The row of a model, without trials yet."""
+        """The row of a model, still without trials."""
         learner = self.learner(source)
         return Row(
             source.name, source.weights, source.tokenizer, RECIPES[learner], self.configuration(source), {}, {},
@@ -119,9 +119,9 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     if formulation.needs_original:
         if request.raw is None:
             raise SettingsError(
-                f"The BLURB files of {task.name} hold dummies in the place of the entities; the relation input "
-                f"{settings_.shown(settings, 'relation_input', where)} needs their names: give the folder of the "
-                "original release with --raw."
+                f"BLURB's files of {task.name} have dummies instead of entity names; the relation input "
+                f"{settings_.shown(settings, 'relation_input', where)} needs the names: add --raw with the folder of "
+                "the original release."
             )
         origin = Origin(task.name, request.raw, original=True)
     concerning = relevant(formulation, learner)
@@ -142,7 +142,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
 
 
 def relevant(formulation: formulations.Formulation, learner: str) -> dict[str, Any]:
-    """The settings that concern a trial: what cannot change its result is not part of its identity."""
+    """The settings that can change the result of a trial; only these are part of its identity."""
     settings = formulation.settings
     values, defaults = asdict(settings), protocol.defaults()
     foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
@@ -163,11 +163,11 @@ def relevant(formulation: formulations.Formulation, learner: str) -> dict[str, A
 
 
 def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:
-    """The seeds to run: one for a baseline, which has no chance in it."""
+    """The seeds to run; only one for a baseline, which is deterministic."""
     if request.learner(source) == PROBE and (request.seeds or 1) > 1:
         raise SettingsError(
-            f"A probe is one deterministic fit: {request.seeds} seeds would be one number {request.seeds} times. Leave "
-            "--seeds out."
+            f"A probe is deterministic: {request.seeds} seeds would give the same number {request.seeds} times. Remove "
+            "--seeds."
         )
     seeds = request.protocol.seeds(task, request.seeds)
     return seeds[:1] if source.kind == "baseline" else seeds
@@ -178,8 +178,7 @@ class Planned:
     """A request with its trials.
 
     :param searched: trials of the search, if the protocol has one
-    :param final: trials that make the rows; where there is a search, as long as its winners are not known, with the
-        settings that the protocol has without it
+    :param final: trials of the rows; until a search is finished, with the protocol's settings instead of the winner's
     """
 
     request: Request
@@ -193,7 +192,7 @@ class Planned:
 
 
 def prepare(request: Request) -> Planned:
-    """Plans the trials of a request, once; reads and hashes its data.
+    """Plans the trials of a request; reads and hashes its data.
 
     :raises SettingsError: if model, head, inputs and task cannot work together
     """
@@ -201,7 +200,7 @@ def prepare(request: Request) -> Planned:
 
 
 def _search_jobs(request: Request) -> list[Job]:
-    """The trials of the search, if the protocol has one: every point of the grid with the first seed."""
+    """The trials of the protocol's search, if any: every point of the grid with the first seed."""
     grid = request.protocol.grid(request.overrides)
     return [
         job(request, source, task, seeds_of(request, source, task)[0], point)
@@ -213,9 +212,9 @@ def _search_jobs(request: Request) -> list[Job]:
 
 
 def _final_jobs(request: Request, winners: Mapping[tuple[str, str], Mapping[str, Any]] | None = None) -> list[Job]:
-    """The trials that make the rows.
+    """The trials of the rows.
 
-    :param winners: settings by (model, task) that a search found best, and what has none is left out; None: no search
+    :param winners: settings chosen by the search, by (model, task); those without are left out. None: no search
     """
     return [
         job(request, source, task, seed, (winners or {}).get((source.name, task.name)))
@@ -227,12 +226,12 @@ def _final_jobs(request: Request, winners: Mapping[tuple[str, str], Mapping[str,
 
 
 def run(planned: Sequence[Planned], engine: Engine, watch: Watch, hear: Hear) -> list[Outcome]:
-    """Searches where a protocol says so, runs all trials, and notes in the store which make a row.
+    """Runs the searches and then all trials, and records in the store which trials make a row.
 
-    The trials of all requests go to the engine together, so that its workers have something to do until the last one.
+    The trials of all requests go to the engine together, so that its workers stay busy until the end.
 
-    :param watch: is told of every trial that ends
-    :param hear: is told how far a trial is that runs
+    :param watch: called when a trial ends
+    :param hear: called with the progress of a running trial
     """
     for plan in planned:
         with _locked(plan.request):
@@ -249,7 +248,7 @@ def run(planned: Sequence[Planned], engine: Engine, watch: Watch, hear: Hear) ->
 
 
 def _after_search(plan: Planned) -> list[Job]:
-    """The final trials at the settings that won, with the times that were predicted for them."""
+    """The final trials with the winning settings and their predicted times."""
     winners = _winners(plan.request, plan.searched)
     predicted = {(one.source.name, one.trial.task, one.trial.seed): one.predicted for one in plan.final}
     return [
@@ -259,7 +258,7 @@ def _after_search(plan: Planned) -> list[Job]:
 
 
 def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """The best point on dev of each model and task; the first of equals. Failed trials are passed over."""
+    """The best point on dev for each model and task, the first if tied. Failed trials are skipped."""
     store = Store(request.store)
     axes = request.protocol.search.keys()
     best: dict[tuple[str, str], tuple[float, Mapping[str, Any]]] = {}
@@ -296,9 +295,9 @@ def _locked(request: Request) -> Iterator[None]:
 
 
 def check_names(sources: Sequence[Source]) -> None:
-    """SettingsError if a name cannot be that of a row, or two models would write rows of one name."""
+    """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
     given = [source.name for source in sources]
     for name in given:
-        names.check(name, "The name of the model")
+        names.check(name, "The model name")
         if given.count(name) > 1:
-            raise SettingsError(f"Two models are called '{name}'; run them one by one with --name.")
+            raise SettingsError(f"Two models have the name '{name}'; run them separately, each with its own --name.")

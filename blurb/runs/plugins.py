@@ -1,8 +1,8 @@
-"""Code that is not blurb's own and decides the result of a trial: it is part of the trial's identity.
+"""The code of plug-ins, which is part of a trial's identity.
 
-A head, pooling or formulation of another distribution, module or file is known by its name alone in the settings;
-edited, it would be "already done" with the score of what it was. So the hash of its module's source enters, with its
-options as they are resolved. What that module imports does not enter: after a change of a helper, touch the plug-in.
+The settings know a head, pooling or formulation from elsewhere only by its name; after an edit, its trials would still
+count as done. Therefore the hash of its module's source and its resolved options enter the trial's hash. Modules that
+it imports do not: after changing a helper, change the plug-in's file as well.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ KINDS: dict[str, Registry[Any]] = {"head": heads, "pooling": poolings}
 
 
 def identity(task: Task, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Setting -> hash of the plug-in that it names, and `formulation TYPE` where that of the task is one.
+    """Setting -> hash of the plug-in that it names, and `formulation TYPE` if the task's formulation is a plug-in.
 
-    :param settings: those that concern the trial
+    :param settings: the settings that are part of the trial
     """
     found = {}
     for setting, registry in KINDS.items():
@@ -40,31 +40,31 @@ def identity(task: Task, settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def of_formulation(task: Task) -> str:
-    """Hash of the formulation of a task; "" for one of blurb's own."""
+    """Hash of the formulation of a task; "" if it is built in."""
     return _hash(formulations.of(task), {})
 
 
 def files() -> dict[str, dict[str, Path]]:
-    """By setting, the plug-ins that this process knows from files; a worker process has to be told."""
+    """The plug-ins loaded from files in this process, by setting; worker processes need to load them, too."""
     return {setting: dict(registry.files) for setting, registry in KINDS.items()}
 
 
 def remember(known: Mapping[str, Mapping[str, Path]]) -> None:
-    """Makes plug-ins from files known in this process."""
+    """Registers plug-ins from files in this process."""
     for setting, paths in known.items():
         KINDS[setting].files.update(paths)
 
 
 def _hash(plugin: type, options: Mapping[str, Any]) -> str:
-    """ "" for a class of blurb's own, however it was named."""
+    """Hash of a plug-in's source and options; "" for a built-in class."""
     if plugin.__module__.partition(".")[0] == "blurb":
         return ""
     try:
         source = Path(inspect.getsourcefile(plugin) or "").read_bytes()
     except (OSError, TypeError) as error:
         raise SettingsError(
-            f"The source of {plugin.__module__}.{plugin.__qualname__} cannot be read, so trials with it could not be "
-            f"told from those with another version of it: {error}."
+            f"Cannot read the source of {plugin.__module__}.{plugin.__qualname__}, which is needed to distinguish "
+            f"trials with different versions of it: {error}."
         ) from error
     text = json.dumps([hashlib.sha256(source).hexdigest(), dict(options)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Metrics from stored predictions: at the end of a trial, and again without training when a metric changes."""
+"""Computes metrics from stored predictions, at the end of a trial and again when a metric changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from blurb.tasks import SPLITS
 
 
 def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """The content of `metrics.json`: all figures of dev and test as fractions, and what the majority gets there."""
+    """The content of `metrics.json`: all scores on dev and test as fractions, and those of the majority answer."""
     content: dict[str, Any] = {"metrics_version": metrics.VERSION, "majority": {}}
     for split in ("dev", "test"):
         rows = [i for i, name in enumerate(columns["split"]) if name == split]
@@ -31,9 +31,9 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> d
 
 
 def is_done(store: Store, path: Path) -> bool:
-    """Whether a trial needs no training: finished, its metrics of this version or computed again now.
+    """Whether a trial is finished; recomputes its metrics if they are of another version.
 
-    Call it under the lock of the trial.
+    The caller holds the lock of the trial.
     """
     damage = store.damage(path)
     if damage not in ([], ["metrics.json"]) or (path / "metrics.json").is_dir() or outdated(path):
@@ -44,11 +44,11 @@ def is_done(store: Store, path: Path) -> bool:
 
 
 def outdated(path: Path) -> bool:
-    """Whether a finished trial cut its inputs otherwise than they would be cut now.
+    """Whether a finished trial truncated its inputs differently from the current code.
 
-    Up to version 4 of the features, the odd sub-token of two texts that are too long went to the second one more often
-    than `longest_first` gives it. That concerns the trials of similarity tasks that cut something; the recipe stays, as
-    no pair of BIOSSES is cut at 512.
+    Up to version 4 of the features, the second of two long texts kept an odd sub-token more often than `longest_first`
+    allows. This affects similarity trials with truncated inputs; the recipe is unchanged, as no pair of BIOSSES is cut
+    at 512.
     """
     made = provenance.read(path)
     if made.features_version > 4 or not any(made.truncated(split) for split in SPLITS):
@@ -66,7 +66,7 @@ def _same(before: Any, now: Any) -> bool:
 
 
 def refresh(store: Store, path: Path) -> bool:
-    """Computes the metrics of a finished trial again; returns whether they changed. Call it under its lock."""
+    """Recomputes the metrics of a finished trial; returns whether they changed. The caller holds its lock."""
     spec = store.read_spec(path)
     formulation = formulations.bind(provenance.read(path).task(spec.task), spec.settings)
     content = figures(formulation, read_predictions(path / "predictions.parquet"))
@@ -78,11 +78,11 @@ def refresh(store: Store, path: Path) -> bool:
 
 
 def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
-    """Computes the metrics of all finished trials again; returns how many there were, and how many changed.
+    """Recomputes the metrics of all finished trials; returns how many there are and how many changed.
 
-    A trial whose metrics file alone is damaged is repaired.
+    A trial with a damaged metrics file, and no other damage, is repaired.
 
-    :param tell: is told of other damage; those trials are left for `blurb run`
+    :param tell: receives messages about other damage, which is left for `blurb run`
     """
     scored = changed = 0
     for path in store.trial_folders():

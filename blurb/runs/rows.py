@@ -1,8 +1,8 @@
-"""Which trials make a row of the leaderboard: `<root>/<model>/rows/<key>.json`.
+"""Records which trials make a leaderboard row: `<root>/<model>/rows/<key>.json`.
 
-What decides whether two rows may be compared is in the key, and no words are. Files of schema 1 had the protocol's note
-in theirs and neither the tokenizer nor the recipe; they are read as the rows that they are now, and give way to new
-files when one of their rows is written.
+The key has everything that decides whether two rows are comparable, and no notes. Keys of schema 1 had the protocol's
+note, but neither tokenizer nor recipe; such files are converted when read, and replaced when one of their rows is
+written.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ FILE = re.compile(r"[0-9a-f]{12}\.json")
 HASH = re.compile(r"[0-9a-f]{16}")
 TASK = re.compile(r"[a-z0-9][a-z0-9-]*")
 WORDS = {"quick": "", "smoke": "smoke test: scores mean nothing"}
-"""Notes of shipped protocols that said, in schema 1, how many seeds and units there are; a row says that itself now."""
+"""Notes of shipped protocols in schema 1, without the numbers of seeds and examples, which a row now has itself."""
 
 
 @dataclass(frozen=True)
 class Row:
     """The trials of a row.
 
-    :param tokenizer: its hash; "" for a baseline
-    :param recipe: of the learner (`blurb.runs.spec.RECIPES`)
+    :param tokenizer: hash of the tokenizer; "" for a baseline
+    :param recipe: recipe number of the learner (`blurb.runs.spec.RECIPES`)
     :param trials: task -> seed -> hash of the trial
-    :param families: task -> hash that these trials share, the seed left out
-    :param plugins: task -> `Trial.plugins` of its trials, where they have any
-    :param learner: `Trial.learner` of its trials, known before any is done; in a file only where it is not empty
+    :param families: task -> hash of its trials without the seed
+    :param plugins: task -> `Trial.plugins` of its trials, if any
+    :param learner: `Trial.learner` of its trials; stored only if not empty
     """
 
     model: str
@@ -56,20 +56,20 @@ class Row:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What is stored."""
+        """The content to store."""
         return {name: value for name, value in asdict(self).items() if value or name != "learner"}
 
     @property
     def key(self) -> str:
-        """12 hexadecimal digits over all that decides whether rows may be compared."""
+        """12 hexadecimal digits: a hash of everything that decides whether rows are comparable."""
         parts = [self.model, self.weights, self.tokenizer, self.recipe, self.configuration.identity]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
     def over(self, before: Row) -> Row:
-        """This row with the trials that an earlier one has besides.
+        """This row, with the additional trials of an earlier version of it.
 
-        Left out are seeds of another family (other data, another winner of a search), which must not be averaged with
-        these, and datasets that were run with other code of a plug-in than this row has. They stay in the store.
+        Excluded are seeds of another family (other data, another winner of a search), which must not be averaged with
+        these, and datasets that were run with other plug-in code. They stay in the store.
         """
         code = {item for used in self.plugins.values() for item in used.items()}
         changed = {setting for setting, _ in code}
@@ -92,7 +92,7 @@ class Row:
 def read(store: Store, tell: Tell = tell_damage) -> list[Row]:
     """All rows of a store, in a fixed order.
 
-    :param tell: is told of a file that cannot be read; the others are read all the same
+    :param tell: receives a message for each file that cannot be read; such files are skipped
     """
     rows: list[Row] = []
     for folder in sorted(store.root.glob(f"*/{FOLDER}")):
@@ -101,9 +101,9 @@ def read(store: Store, tell: Tell = tell_damage) -> list[Row]:
 
 
 def write(store: Store, row: Row, tell: Tell = tell_damage) -> Row:
-    """Adds a row, or the trials of a row to what it has; call it under the lock of the store.
+    """Adds a row, or trials to an existing row; the caller holds the lock of the store.
 
-    :param tell: is told of a damaged file of this very row, which is put aside; its trials are found again
+    :param tell: receives a message if the file of this row is damaged; it is renamed and rebuilt from its trials
     """
     folder = store.root / store.folder(row.model) / FOLDER
     there = _files(store, folder, lambda text: None)
@@ -111,7 +111,7 @@ def write(store: Store, row: Row, tell: Tell = tell_damage) -> Row:
     if own.exists() and own not in [path for path, _ in there]:
         aside = own.with_suffix(".damaged")
         own.replace(aside)
-        tell(f"{own} could not be read and is now {aside.name}; its row was put together from the trials of the store.")
+        tell(f"{own} could not be read; renamed it to {aside.name} and rebuilt its row from the trials of the store.")
         there.append((own, _recovered(store, row)))
     rows = _together([*(other for _, other in there), row])
     old = {path for path, _ in there if path.stem not in rows}
@@ -124,7 +124,7 @@ def write(store: Store, row: Row, tell: Tell = tell_damage) -> Row:
 
 
 def _recovered(store: Store, row: Row) -> Row:
-    """A row from the trials that say that they are of it; what was planned and never run is not known any more."""
+    """Rebuilds a row from the trials that belong to it; planned trials that never ran are lost."""
     found = replace(row, trials={}, families={}, plugins={})
     for path in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
         try:
@@ -140,7 +140,7 @@ def _recovered(store: Store, row: Row) -> Row:
 
 
 def _together(rows: Iterable[Row]) -> dict[str, Row]:
-    """Rows by key; of those with one key the later ones over the earlier."""
+    """Rows by key; rows with the same key are merged, later ones last."""
     found: dict[str, Row] = {}
     for row in rows:
         found[row.key] = row.over(found[row.key]) if row.key in found else row
@@ -148,7 +148,7 @@ def _together(rows: Iterable[Row]) -> dict[str, Row]:
 
 
 def _files(store: Store, folder: Path, tell: Tell) -> list[tuple[Path, Row]]:
-    """The rows of a folder with their files: those of schema 1 first, else by age."""
+    """The rows of a folder with their files: schema 1 first, then by age."""
     found: list[tuple[int, float, str, Path, list[Row]]] = []
     for path in sorted(folder.glob("*.json")):
         if not FILE.fullmatch(path.name):
@@ -157,13 +157,13 @@ def _files(store: Store, folder: Path, tell: Tell) -> list[tuple[Path, Row]]:
             schema, rows = _parse(store, path)
             found.append((schema, path.stat().st_mtime, path.name, path, rows))
         except (BlurbError, KeyError, TypeError, ValueError, AttributeError, OSError) as error:
-            reason = str(error) if isinstance(error, BlurbError) else f"{path} is no row of a store: {_said(error)}."
-            tell(f"{reason} Its row is left out; the blurb run that made it puts it together again, without training.")
+            reason = str(error) if isinstance(error, BlurbError) else f"{path} is not a valid row file: {_said(error)}."
+            tell(f"{reason} Its row is left out; run its blurb run command again to rebuild it, without training.")
     return [(path, row) for *_, path, rows in sorted(found, key=lambda item: item[:3]) for row in rows]
 
 
 def _parse(store: Store, path: Path) -> tuple[int, list[Row]]:
-    """The schema of a file, and its rows."""
+    """The schema version of a file, and its rows."""
     content = read_json(path)
     schema = content.pop("schema")
     if schema not in (1, SCHEMA):
@@ -179,7 +179,7 @@ def _parse(store: Store, path: Path) -> tuple[int, list[Row]]:
     if schema == SCHEMA:
         rows = [Row(configuration=configuration, trials=trials, families=families, **content)]
         if f"{rows[0].key}.json" != path.name:
-            raise ValueError("its name is not that of its content")
+            raise ValueError("the file name does not match the content")
     else:
         rows = _of_schema_1(store, content["model"], content["weights"], configuration, trials, families)
     for row in rows:
@@ -190,11 +190,11 @@ def _parse(store: Store, path: Path) -> tuple[int, list[Row]]:
 def _said(error: Exception) -> str:
     if isinstance(error, ValueError):
         return str(error)
-    return f"{error} is missing" if isinstance(error, KeyError) else "a field is missing, too much or of another type"
+    return f"{error} is missing" if isinstance(error, KeyError) else "a field is missing, unknown or of the wrong type"
 
 
 def _check(row: Row, path: Path) -> None:
-    """ValueError or a BlurbError if a field of a row is not what it must be."""
+    """Raises a ValueError or BlurbError if a field of a row is invalid."""
     made = row.configuration
     texts = [
         row.weights,
@@ -210,14 +210,14 @@ def _check(row: Row, path: Path) -> None:
         isinstance(value, str | int | float) for value in made.overrides.values()
     )
     if not (scalar and isinstance(row.model, str) and isinstance(row.recipe, int)):
-        raise ValueError("a field of another type")
+        raise ValueError("a field has the wrong type")
     hashes = [hash_ for seeds in row.trials.values() for hash_ in seeds.values()]
     if not all(map(HASH.fullmatch, hashes)) or not all(map(TASK.fullmatch, row.trials)):
-        raise ValueError("a trial that is none")
+        raise ValueError("invalid name or hash of a trial")
     for text in texts:
         if not isinstance(text, str):
-            raise ValueError(f"{text!r} in the place of a text")
-    names.check(row.model, f"{path}: the name of the model")
+            raise ValueError(f"expected a text, got {text!r}")
+    names.check(row.model, f"{path}: the model name")
     json.dumps(asdict(row), ensure_ascii=False).encode()  # no halves of characters
 
 
@@ -225,7 +225,7 @@ def _of_schema_1(
     store: Store, model: str, weights: str, configuration: Configuration,
     trials: Mapping[str, Mapping[int, str]], families: Mapping[str, str],
 ) -> list[Row]:  # fmt: skip
-    """A row for each tokenizer and recipe among its trials; what was never run goes with the first."""
+    """A row for each tokenizer and recipe among its trials; trials that never ran go to the first."""
     kinds = {task: _asked(store, model, task, seeds.values()) for task, seeds in trials.items()}
     configuration = replace(configuration, note=WORDS.get(configuration.protocol, configuration.note))
     known = list(dict.fromkeys(kind for kind in kinds.values() if kind))
@@ -244,7 +244,7 @@ def _of_schema_1(
 
 
 def _asked(store: Store, model: str, task: str, hashes: Iterable[str]) -> tuple[str, int] | None:
-    """Tokenizer and recipe of the first trial that says so."""
+    """Tokenizer and recipe of the first readable trial."""
     for hash_ in hashes:
         try:
             trial: Trial = store.read_spec(store.path(model, task, hash_))

@@ -1,4 +1,4 @@
-"""A trial: one model that learned one task with one seed, named by what decides its result."""
+"""A trial: one model trained on one task with one seed, identified by everything that decides its result."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from typing import Any
 
 PROBE = "probe"
 RECIPES: Mapping[str, int] = {"encoder": 1, "baseline": 1, PROBE: 1}
-"""By kind of learner; raised by hand when a change of ours (loop, inputs, heads) changes its results: then its trials
-are run again, and no others."""
+"""Version number by kind of learner. Raised by hand when a change of blurb (loop, inputs, heads) changes its results;
+then its trials run again, and no others."""
 LATER = ("plugins", "learner")
-"""Fields that came after the first stores: not there while they are empty, so that what was done stays done."""
+"""Fields added after the first stores. They are left out of the hash while empty, so that old trials stay done."""
 
 
 def kind_of(weights: str) -> str:
-    """What learned, where nothing but the hash of the weights says so: a baseline or a fine-tuned encoder."""
+    """The kind of learner of trials without the field `learner`: a baseline or a fine-tuned encoder."""
     return "baseline" if weights.startswith("baseline:") else "encoder"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What was asked. The content hash is its identity; the environment and the metrics are not part of it.
+    """The specification of a trial. Its hash is the identity; environment and metrics are not part of it.
 
     :param task: name of the task
     :param weights: hash of weights and configuration of the model
-    :param tokenizer: hash of what decides the token ids
+    :param tokenizer: hash of everything that decides the token ids
     :param data: hash of the canonical examples of all splits
-    :param settings: everything that the protocol decided and that concerns this task
-    :param seed: seed of weights, batches, dropout and drawn subsets
-    :param precision: as resolved (fp32, bf16, fp16)
-    :param recipe: of its learner
-    :param plugins: setting -> hash of the code and options of what is not built in (`blurb.runs.plugins`)
-    :param learner: "probe" where the encoder stays as it is; "" for a fine-tuned encoder, or a baseline (`weights`)
+    :param settings: the protocol's settings that apply to this task
+    :param seed: seed of weights, batches, dropout and sampled subsets
+    :param precision: resolved precision (fp32, bf16, fp16)
+    :param recipe: recipe number of its learner
+    :param plugins: setting -> hash of the code and options of plug-ins (`blurb.runs.plugins`)
+    :param learner: "probe" if the encoder is frozen; "" for a fine-tuned encoder, or a baseline (see `weights`)
     """
 
     task: str
@@ -51,12 +51,12 @@ class Trial:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What is stored and hashed."""
+        """The content to store and to hash."""
         return {name: value for name, value in asdict(self).items() if value or name not in LATER}
 
     @property
     def hash(self) -> str:
-        """16 hexadecimal digits over the content."""
+        """16 hexadecimal digits: the hash of the content."""
         text = json.dumps(self.content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -67,15 +67,15 @@ class Trial:
 
     @property
     def family(self) -> str:
-        """The hash without the seed: only trials of one family may be averaged."""
+        """The hash without the seed; only trials of one family may be averaged."""
         return replace(self, seed=0).hash
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """What makes a row of the leaderboard besides the model: protocol, overrides, precision and data suite.
+    """The configuration of a leaderboard row: protocol, overrides, precision and data suite.
 
-    :param note: words of the protocol's file; they may be changed without making another row
+    :param note: note of the protocol's file; not part of the row's identity
     """
 
     protocol: str
@@ -87,7 +87,7 @@ class Configuration:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that decides, and no words."""
+        """Everything that identifies the configuration; not the note."""
         return {name: value for name, value in asdict(self).items() if name != "note"}
 
     @property
@@ -97,10 +97,10 @@ class Configuration:
 
     @property
     def overrides_text(self) -> str:
-        """`key=value`, in alphabetical order, with blanks between."""
+        """`key=value` pairs in alphabetical order, separated by spaces."""
         return " ".join(f"{key}={self.overrides[key]}" for key in sorted(self.overrides))
 
     @property
     def from_file(self) -> bool:
-        """Whether the protocol is a user's file, `stem@` and 8 digits of its hash, and not a shipped one, `quick@2`."""
+        """Whether the protocol is a user's file (`stem@` and 8 digits of its hash), not a shipped one (`quick@2`)."""
         return re.search(r"@[0-9a-f]{8}$", self.protocol) is not None

@@ -1,7 +1,7 @@
-"""Trials on disk: `<root>/<model>/<task>/<hash>/`, written aside and renamed into place, `DONE.json` last.
+"""Trials on disk: `<root>/<model>/<task>/<hash>/`, written to a temporary folder and renamed, `DONE.json` last.
 
-A trial is done if and only if `DONE.json` is there and the hashes in it agree with the files beside it. Which trials
-make a row of the leaderboard stands in `<root>/<model>/rows/<key>.json` (`blurb.runs.rows`).
+A trial is done if and only if `DONE.json` exists and its hashes match the files in the folder. The trials of each
+leaderboard row are listed in `<root>/<model>/rows/<key>.json` (`blurb.runs.rows`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from blurb.runs.spec import Trial
 from blurb.tasks import Task
 
 SCHEMA = 1
-"""Version of the files; a store of another version is refused, never rewritten."""
+"""Schema version of the files; a store of another version is rejected, never rewritten."""
 OWNERS = "models.json"
-"""In the folder of a model: the names that it is of. In stores of 53549ab several may share one."""
+"""File in a model's folder with the model names. In stores of 53549ab several models may share a folder."""
 FILES = ("spec.json", provenance.FILE, "metrics.json", "predictions.parquet", "history.csv", "log.txt")
 
 
@@ -45,7 +45,7 @@ class Record:
         return self.provenance.task(self.trial.task)
 
     def score(self, split: str, baseline: bool = False) -> float:
-        """The figure that counts, as a fraction; `baseline` gives what the majority gets."""
+        """The main metric as a fraction; with `baseline` that of the majority answer."""
         figures = self.metrics["majority"] if baseline else self.metrics
         return float(figures[split][self.metrics["metric"]])
 
@@ -53,7 +53,7 @@ class Record:
 class Store:
     """A folder of trials.
 
-    :param root: made when something is written
+    :param root: created when something is written
     """
 
     def __init__(self, root: Path) -> None:
@@ -65,13 +65,13 @@ class Store:
         return self.root / self.folder(model) / task / hash_
 
     def folder(self, model: str) -> str:
-        """Name of the folder of a model, which is its own as soon as it has a row (`blurb.names`)."""
+        """Name of the model's folder, reserved for it as soon as it has a row (`blurb.names`)."""
         if model not in self._folders:
             self._folders[model] = names.folder(model, self._owners)
         return self._folders[model]
 
     def claim(self, model: str) -> None:
-        """Makes the folder of a model its own before anything is written into it; call it under the store's lock."""
+        """Reserves the folder of a model before anything is written to it; the caller holds the store's lock."""
         self._folders.pop(model, None)  # another process may have claimed it since
         folder = self.root / self.folder(model)
         owners = self._owners(folder.name)
@@ -80,7 +80,7 @@ class Store:
             write_json(folder / OWNERS, {"models": sorted({*owners, model})})
 
     def _owners(self, folder: str) -> set[str]:
-        """The models that a folder is of: those that claimed it, and in older stores those whose rows it holds."""
+        """The models that own a folder: those that claimed it, and in older stores those with rows in it."""
         owners: set[str] = set()
         with contextlib.suppress(StoreError, KeyError, TypeError):
             owners |= set(map(str, read_json(self.root / folder / OWNERS)["models"]))
@@ -90,7 +90,7 @@ class Store:
         return owners
 
     def lock(self, path: Path) -> Path:
-        """The lock file of a trial; whoever writes into its folder holds it."""
+        """The lock file of a trial; hold it while writing to its folder."""
         return path.with_name(f".{path.name}.lock")
 
     def is_done(self, path: Path) -> bool:
@@ -98,7 +98,7 @@ class Store:
         return not self.damage(path)
 
     def damage(self, path: Path) -> list[str]:
-        """Files that are missing or differ from `DONE.json`; `["DONE.json"]` if that is not there."""
+        """Files that are missing or differ from `DONE.json`; `["DONE.json"]` if that is missing."""
         try:
             done = read_json(path / "DONE.json")
         except StoreError:
@@ -107,14 +107,14 @@ class Store:
             return ["DONE.json"]
         if done.get("schema") != SCHEMA:
             raise StoreError(
-                f"{path} was written in schema version {done.get('schema')}, this is {SCHEMA}. "
-                "Give another folder with --output, or use the version of blurb that wrote it."
+                f"{path} has schema version {done.get('schema')}, but this version of blurb uses {SCHEMA}. "
+                "Choose another --output folder, or use the version of blurb that wrote it."
             )
         return [name for name in FILES if done["sha256"].get(name) != _sha256(path / name)]
 
     @contextmanager
     def writing(self, path: Path) -> Iterator[Path]:
-        """A folder to write a trial's files into; sealed and renamed to `path` at the end, dropped on an error."""
+        """A temporary folder for a trial's files; sealed and renamed to `path` at the end, removed after an error."""
         aside = aside_of(path, os.getpid())
         for left in path.parent.glob(f".{path.name}.[0-9]*"):  # by a process that was killed: the trial is locked
             shutil.rmtree(left, ignore_errors=True)
@@ -129,23 +129,23 @@ class Store:
             shutil.rmtree(aside, ignore_errors=True)
 
     def seal(self, path: Path) -> None:
-        """Writes `DONE.json` over the files as they are."""
+        """Writes `DONE.json` with the hashes of the current files."""
         hashes = {name: _sha256(path / name) for name in FILES}
         missing = [name for name, value in hashes.items() if value is None]
         if missing:
-            raise StoreError(f"{path}: {', '.join(missing)} is missing; the trial cannot be sealed.")
+            raise StoreError(f"{path}: cannot complete the trial, files are missing: {', '.join(missing)}.")
         write_json(path / "DONE.json", {"schema": SCHEMA, "sha256": hashes})
 
     def read(self, path: Path) -> Record:
-        """A finished trial."""
+        """Reads a finished trial."""
         return Record(path, self.read_spec(path), provenance.read(path), read_json(path / "metrics.json"))
 
     def read_spec(self, path: Path) -> Trial:
-        """What was asked in a trial."""
+        """Reads the specification of a trial."""
         try:
             return Trial(**read_json(path / "spec.json"))
         except TypeError as error:
-            raise StoreError(f"{path / 'spec.json'} is not of this version of blurb ({error}).") from error
+            raise StoreError(f"{path / 'spec.json'} cannot be read by this version of blurb ({error}).") from error
 
     def trial_folders(self) -> list[Path]:
         """Folders of all trials, finished or not, in a fixed order."""
@@ -153,20 +153,18 @@ class Store:
 
 
 def aside_of(path: Path, process: int) -> Path:
-    """Where a process writes a trial before it is whole."""
+    """The temporary folder of a trial in a process."""
     return path.with_name(f".{path.name}.{process}")
 
 
 def left_out(path: Path, damage: Sequence[str]) -> str:
-    """What to say of a trial that is damaged (`Store.damage`)."""
-    cure = (
-        "blurb rescore repairs it" if list(damage) == ["metrics.json"] else "the blurb run that made it runs it again"
-    )
+    """The message about a damaged trial (`Store.damage`)."""
+    cure = "blurb rescore repairs it" if list(damage) == ["metrics.json"] else "run its blurb run command again"
     return f"{path}: {', '.join(damage)} missing or damaged. The trial is left out; {cure}."
 
 
 def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
-    """`predictions.parquet`: split, id, doc_id, gold, prediction, majority, scores; a row an input unit."""
+    """Writes `predictions.parquet`: split, id, doc_id, gold, prediction, majority, scores; one row per example."""
     import pyarrow
     import pyarrow.parquet
 
@@ -174,7 +172,7 @@ def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
 
 
 def read_predictions(path: Path, names: Sequence[str] | None = None, split: str | None = None) -> dict[str, list[Any]]:
-    """The columns that `write_predictions` wrote, or some of them, or those of one split alone."""
+    """The columns of `write_predictions`, optionally only some of them or only one split."""
     import pyarrow.parquet
 
     filters = None if split is None else [("split", "==", split)]

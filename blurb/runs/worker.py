@@ -40,10 +40,10 @@ SCORED: tuple[tasks.Split, ...] = ("dev", "test")
 
 @dataclass(frozen=True)
 class Job:
-    """A trial with all that is needed to run it on this machine.
+    """A trial with everything needed to run it on this machine.
 
-    :param plugins: where the files of plug-ins are (`blurb.runs.plugins.files`)
-    :param predicted: seconds that it was predicted to take (`blurb.runs.cost`), 0 where nobody asked
+    :param plugins: paths of plug-in files (`blurb.runs.plugins.files`)
+    :param predicted: predicted seconds (`blurb.runs.cost`), 0 without an estimate
     """
 
     trial: Trial
@@ -58,18 +58,18 @@ class Job:
 
     @property
     def learner(self) -> str:
-        """Kind of learner that it takes, a key of `RECIPES`."""
+        """Kind of its learner, a key of `RECIPES`."""
         return self.trial.kind
 
     @functools.cached_property
     def path(self) -> Path:
-        """Folder of the trial; of a trial that is to run, after the model claimed its folder (`Store.claim`)."""
+        """Folder of the trial; valid for writing once the model has claimed its folder (`Store.claim`)."""
         return Store(self.store).path(self.source.name, self.trial.task, self.trial.hash)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job; `message` says why it failed."""
+    """The result of a job; `message` is the reason if it failed."""
 
     job: Job
     status: Literal["done", "already done", "failed"]
@@ -78,9 +78,9 @@ class Outcome:
 
 
 def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> Outcome:
-    """Runs a trial unless it is done. Two processes that are given the same trial run it once.
+    """Runs a trial unless it is done; two processes with the same trial run it only once.
 
-    :param tell: is told how far it is
+    :param tell: receives the progress
     """
     plugins.remember(job.plugins)
     store = Store(job.store)
@@ -108,17 +108,17 @@ def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> Outco
 
 
 def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) -> tuple[list[dict[str, Any]], str]:
-    """The units of a split and what identifies them in the cache of features.
+    """The examples of a split as the formulation cuts them, and their key in the cache of features.
 
-    :raises DataError: if there are none; every file has an example, so the formulation of a plug-in left all out
+    :raises DataError: if there are none: since no file is empty, a plug-in's formulation dropped all
     """
     rows = content.splits[split].to_list()  # ten times as fast as row by row
     units = formulation.units(rows)
     if not units:
         made = type(formulation)
         raise DataError(
-            f"{made.__module__}.{made.__qualname__} makes no units of the {len(rows)} examples of {content.task.name}, "
-            f"{split}; there must be one at least."
+            f"units() of {made.__module__}.{made.__qualname__} returned nothing for {content.task.name}, {split} "
+            f"({len(rows)} rows); it must return at least one example."
         )
     key, code = f"{content.hash} {split} {sorted(formulation.options.items())}", plugins.of_formulation(content.task)
     return units, f"{key} {code}" if code else key
@@ -128,9 +128,9 @@ def _run(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
     trial = job.trial
     content = load_data(job.data)
     if content.hash != trial.data:
-        raise DataError("the data changed since the trials were planned; run the command again.", job.data.folder)
+        raise DataError("the data has changed since the trials were planned; run the command again.", job.data.folder)
     if plugins.identity(content.task, trial.settings) != trial.plugins:
-        raise SettingsError("the code of a plug-in changed since the trials were planned; run the command again.")
+        raise SettingsError("The code of a plug-in has changed since the trials were planned; run the command again.")
     formulation = formulations.bind(content.task, trial.settings)
     watch = _tracking(job, reporter)
     with store.writing(path) as aside:
@@ -177,7 +177,7 @@ def _run(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
 
 class _Log(logging.FileHandler):
     def handleError(self, record: logging.LogRecord) -> None:
-        """Nothing: on a full disk the trial fails by its own files, without a traceback for every line of its log."""
+        """Ignores errors: on a full disk the trial fails anyway, without a traceback for every line of its log."""
 
 
 def _tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
@@ -190,7 +190,7 @@ def _tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
 def _predictions(
     formulation: Formulation, learner: models.Learner, units: Mapping[tasks.Split, Units]
 ) -> dict[str, list[Any]]:
-    """The columns of `predictions.parquet` for dev and test, the majority's answer among them."""
+    """The columns of `predictions.parquet` for dev and test, including the majority answer."""
     majority = formulation.constants(units["train"].used)[0]
     columns: dict[str, list[Any]] = {
         name: [] for name in ("split", "id", "doc_id", "gold", "prediction", "majority", "scores")
@@ -209,7 +209,7 @@ def _predictions(
 
 
 def _predicted(job: Job, task: tasks.Task) -> dict[str, Any]:
-    """For the estimates of later runs (`blurb.runs.cost.history`)."""
+    """The prediction to store, for the estimates of later runs (`blurb.runs.cost.history`)."""
     return {"learner": job.learner, "type": task.type, "seconds": round(job.predicted, 2)}
 
 
@@ -228,7 +228,7 @@ def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str,
 
 
 def _write_history(path: Path, history: list[dict[str, Any]]) -> None:
-    """A row an epoch, or a row of whatever else the learner tried."""
+    """Writes one line per epoch, or per candidate that the learner tried."""
     columns = list(history[0]) if history else ["epoch", "loss", "learning_rate", "dev"]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")

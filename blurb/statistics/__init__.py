@@ -1,1 +1,1 @@
-"""Arrays in, figures out: tests, bootstrap, corrections. Knows no file and no model."""
+"""Statistics on arrays: tests, bootstrap, corrections; independent of files and models."""

@@ -1,15 +1,15 @@
-"""What a score could have been with other seeds and other test units: the resamples behind every interval.
+"""Bootstrap over seeds and test examples: the resamples behind every interval.
 
-Runs and test units are crossed: every run is scored on the same units. The score of run r on the units u is
+Runs and test examples are crossed: every run is scored on the same examples. The score of run r on examples e is
 
-    mean + what these units are like + what this run is like, on these units
+    mean + effect of e + effect of r on e
 
-so the mean over R runs varies by the units, which all runs share and which are resampled (clusters with replacement),
-and by the runs, of which there are too few to resample: R runs drawn with replacement vary too little by (R - 1) / R,
-and three of them never reach into the tails. Their part is normal with the variance between runs, and as that variance
-rests on R - 1 degrees of freedom, the interval is widened as Student's t is against the normal (Satterthwaite). What
-runs do differently on different units is in the variance between runs already, and is taken out of that of the units by
-comparing the resamples of one run with those of the mean over runs. docs/statistics.md has the calibration.
+so the mean over R runs varies with the examples, which all runs share and which are resampled (clusters with
+replacement), and with the runs, which are too few to resample: R runs drawn with replacement vary too little by a
+factor of (R - 1) / R, and three of them never reach the tails. Their part is normal with the variance between runs. As
+that variance has only R - 1 degrees of freedom, the interval is widened from the normal to Student's t (Satterthwaite).
+The interaction of runs and examples is already in the variance between runs, and is removed from that of the examples
+by comparing the resamples of one run with those of the mean over runs. See docs/statistics.md for the calibration.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ LEVEL = 0.95
 class Spread:
     """Resamples of one mean over runs.
 
-    :param mean: over runs, times 100
-    :param draws: (resamples,) of it
-    :param runs: how many there are; with one, `draws` know nothing of other seeds
-    :param doubt: of the variance between runs: its square over its degrees of freedom; 0 where it has no part
+    :param mean: mean over runs, times 100
+    :param draws: (resamples,) resampled means
+    :param runs: number of runs; with a single run, `draws` do not include the variance between seeds
+    :param doubt: variance of the variance between runs: its square over its degrees of freedom; 0 if not applicable
     """
 
     mean: float
@@ -44,7 +44,7 @@ class Spread:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % percentile interval, widened for the few runs that the variance between them is known from."""
+        """95 % percentile interval, widened because the variance between runs is estimated from few runs."""
         low, high = (float(bound) for bound in np.quantile(self.draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
         if not self.doubt:
             return low, high
@@ -55,7 +55,7 @@ class Spread:
 def spread(units: Clusters, name: str, resamples: int = RESAMPLES) -> Spread:
     """Resamples of the mean over runs of one dataset.
 
-    :param name: of the dataset; the draws follow from it
+    :param name: name of the dataset, which seeds the draws
     """
     random = generator(name)
     scores = resampled(units, random, resamples)  # (resamples, runs)
@@ -74,10 +74,10 @@ def spread(units: Clusters, name: str, resamples: int = RESAMPLES) -> Spread:
 
 
 def shared(scores: Floats) -> float:
-    """The variance over test units that all runs share, from resampled scores (resamples, runs).
+    """The variance over test examples that all runs share, from resampled scores (resamples, runs).
 
-    Of one run, a resample varies by what units do to all runs and by what they do to this one; of the mean over R runs,
-    by the first and an R-th of the second.
+    Resampled scores of one run vary with the effect of examples on all runs and on this run; resampled means over R
+    runs vary with the first and 1/R of the second.
     """
     runs = scores.shape[1]
     mean = float(scores.mean(1).var())
@@ -88,10 +88,10 @@ def shared(scores: Floats) -> float:
 
 
 def difference_variance(first: Clusters, second: Clusters, name: str, resamples: int = RESAMPLES) -> float:
-    """The variance over test units of the difference of two means over runs: what the units favour one encoder by.
+    """The variance over test examples of the difference of two means over runs.
 
-    Both are resampled together, on the same units; what is only the runs' is taken out (`shared`). It is near 0 for two
-    sets of runs of one encoder.
+    Both are resampled together on the same examples, and the part of individual runs is removed (`shared`). It is near
+    0 for two sets of runs of one encoder.
     """
     stacked = Clusters(first.metric, np.concatenate([first.counts, second.counts]), first.names, first.kind)
     scores = resampled(stacked, generator(name), resamples)
@@ -115,7 +115,7 @@ def resampled(units: Clusters, random: np.random.Generator, resamples: int) -> F
 
 
 def _weights(clusters: int, random: np.random.Generator, resamples: int) -> Iterator[Floats]:
-    """How often each cluster was drawn, (some resamples, clusters), until there are enough."""
+    """Yields how often each cluster was drawn, (some resamples, clusters), until there are enough."""
     at_once = max(1, CHUNK // clusters)
     for start in range(0, resamples, at_once):
         rows = min(at_once, resamples - start)
@@ -125,7 +125,7 @@ def _weights(clusters: int, random: np.random.Generator, resamples: int) -> Iter
 
 
 def averaged(spreads: Mapping[str, Spread], weights: Mapping[str, float]) -> Spread | None:
-    """Resamples of a weighted mean of datasets (a task type, the BLURB score); None unless all are there."""
+    """Resamples of a weighted mean of datasets (a task type, the BLURB score); None if any is missing."""
     if not set(weights) <= set(spreads):
         return None
     parts = [(share, spreads[name]) for name, share in weights.items()]

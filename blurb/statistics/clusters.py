@@ -1,4 +1,4 @@
-"""Runs on one test set, cut into the clusters of units that are drawn together."""
+"""Runs on one test set, as clusters of examples that are resampled together."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 CHUNK = 2_000_000
-"""Units that are drawn at a time: few megabytes, and many resamples to one matrix product."""
+"""Number of values drawn at a time: a few megabytes, with many resamples per matrix product."""
 
 
 class SummedMetric(Protocol):
-    """A metric as a function of sums over units (`blurb.metrics.counts`)."""
+    """A metric as a function of sums over examples (`blurb.metrics.counts`)."""
 
     def score(self, sums: Floats, /) -> Floats:
         """Sums (..., summands) to scores (...), fractions."""
 
     def aligned(self, first: Floats, second: Floats, /) -> Floats:
-        """The counts of a second run on the same units, so that a unit's may take the place of the first run's."""
+        """The counts of a second run on the same examples, made exchangeable with those of the first run."""
 
 
 @dataclass(frozen=True)
 class Clusters:
-    """Runs on one split, by clusters: documents where the source names them, else single units.
+    """Runs on one split, by clusters: documents if the source names them, else single examples.
 
     :param counts: (runs, clusters, summands)
-    :param names: of the clusters
-    :param kind: what they are: "documents", or what the task counts
+    :param names: names of the clusters
+    :param kind: what the clusters are: "documents", or the examples of the task
     """
 
     metric: SummedMetric
@@ -40,7 +40,7 @@ class Clusters:
 
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """Number of runs."""
         return len(self.counts)
 
     @property
@@ -50,5 +50,5 @@ class Clusters:
 
 
 def generator(name: str) -> np.random.Generator:
-    """Random numbers that belong to a name: a figure repeats, and the draws of two datasets are independent."""
+    """A generator seeded by a name, so that results are reproducible and datasets are independent."""
     return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big"))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
-    """p-values corrected for their number by Holm's step-down rule; those that are not known stay so and count not.
+    """p-values corrected by Holm's step-down rule; unknown ones stay None and do not count.
 
     >>> holm([0.01, 0.04, None, 0.03])
     [0.03, 0.06, None, 0.06]

@@ -1,4 +1,4 @@
-"""The paired permutation test of two single runs: clusters of test units are dealt to either side."""
+"""The paired permutation test of two single runs: clusters of test examples are swapped at random."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from blurb.statistics.clusters import CHUNK, Clusters, Floats, generator
 
 
 def randomised(first: Clusters, second: Clusters, name: str, draws: int = RESAMPLES) -> float:
-    """Two-sided p of a paired randomisation of test units between two single runs (Yeh, 2000, with clusters swapped).
+    """Two-sided p of a paired randomisation test between two single runs (Yeh, 2000, swapping clusters).
 
-    Its null is that these two *runs* are exchangeable unit by unit. Two runs of one encoder are not, so
-    it says that two checkpoints differ, and nothing about the encoders: of runs never a verdict, only a hint.
+    The null hypothesis is that these two *runs* are exchangeable, example by example. Two runs of one encoder are not,
+    so the test compares two checkpoints and not two encoders: for runs it is a hint and never a verdict.
     """
     seen = abs(float(first.scores[0] - second.scores[0]))
     extreme = int((np.abs(swapped(first, second, name, draws)) >= seen - 1e-9).sum())
@@ -20,9 +20,9 @@ def randomised(first: Clusters, second: Clusters, name: str, draws: int = RESAMP
 
 
 def swapped(first: Clusters, second: Clusters, name: str, draws: int = RESAMPLES) -> Floats:
-    """The difference of two single runs, second minus first, when each cluster is dealt to either side, (draws,)."""
+    """Differences of two single runs, second minus first, with clusters swapped at random, (draws,)."""
     if first.runs != 1 or second.runs != 1 or first.names != second.names:
-        raise ValueError("a paired randomisation takes one run a side, on the same units.")
+        raise ValueError("a paired randomisation needs one run each, on the same examples.")
     one, other = first.counts[0], first.metric.aligned(first.counts[0], second.counts[0])
     change, total = one - other, one.sum(0) + other.sum(0)
     random = generator(name)

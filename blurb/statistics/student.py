@@ -13,9 +13,9 @@ import numpy.typing as npt
 LEVEL = 0.05
 NODES = 200
 NORMAL = 1.959964
-"""What a normal variable passes on either side with probability 5 %."""
+"""Two-sided 5 % critical value of the normal distribution."""
 NORMAL_FROM = 50_000
-"""Degrees of freedom from which Student's t is the normal to five digits; the quadrature loses them there."""
+"""Degrees of freedom from which Student's t equals the normal to five digits, and the quadrature is less precise."""
 
 
 def half_width(values: Sequence[float]) -> float | None:
@@ -30,7 +30,7 @@ def half_width(values: Sequence[float]) -> float | None:
 
 
 def critical(freedom: float, level: float = LEVEL) -> float:
-    """The t that Student's t passes on either side with probability `level`, by bisection of `two_sided`.
+    """The two-sided critical value of Student's t, by bisection of `two_sided`.
 
     >>> round(critical(1), 3), round(critical(10), 3), round(critical(10, 0.4), 3)
     (12.706, 2.228, 0.879)
@@ -46,10 +46,10 @@ def critical(freedom: float, level: float = LEVEL) -> float:
 
 
 def two_sided(t: float, freedom: float) -> float:
-    """Probability that Student's t, of at least one degree of freedom, is farther from 0 than `t`.
+    """Two-sided tail probability of Student's t, for at least one degree of freedom.
 
     With t = sqrt(freedom) / tan(angle) the tail is the integral of sin(angle) ** (freedom - 1) from 0 to the angle of
-    `t`; Gauss-Legendre in the root of the angle takes it. SciPy, which has this function, is no dependency of blurb.
+    `t`, computed by Gauss-Legendre quadrature in the root of the angle. (SciPy is not a dependency of blurb.)
 
     >>> round(two_sided(12.706, 1), 4), round(two_sided(2.228, 10), 4)
     (0.05, 0.05)
@@ -66,5 +66,5 @@ def two_sided(t: float, freedom: float) -> float:
 
 @cache
 def _rule() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Nodes and weights of Gauss-Legendre, which take longer to find than to use."""
+    """Nodes and weights of Gauss-Legendre quadrature, cached as they take longer to compute than to use."""
     return np.polynomial.legendre.leggauss(NODES)

@@ -1,4 +1,4 @@
-"""Whether two sets of runs differ by more than their seeds do."""
+"""Tests whether two sets of runs differ by more than seeds explain."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ import numpy.typing as npt
 from blurb.statistics.student import LEVEL, critical, two_sided
 
 NOISE = 1e-9
-"""Variances of scores, in squared points, below this are rounding: no test set has a unit that is worth so little."""
+"""Variances of scores (squared points) below this are rounding errors: a single test example always counts more."""
 
 
 SAME = 1e-9
-"""Points: differences that are nearer than this are one but for rounding."""
+"""Differences that are closer than this, in points, are equal up to rounding."""
 POWER = 0.8
-"""With this probability a difference of the size called `detectable` is found."""
+"""Probability of finding a difference of the size `detectable`."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcome of a comparison. All but the difference are None where they cannot be known.
+    """The result of a comparison. Everything but the difference is None if unknown.
 
-    :param difference: of the means, None if one side has no run
-    :param error: its standard error, 0 where no run differs from another
+    :param difference: difference of the means, None if one side has no run
+    :param error: its standard error, 0 if there is no variance between runs
     :param freedom: degrees of freedom of that error; None if it is 0
-    :param swapped: (draws,) of the difference when the answers of the two sides are swapped unit by unit: the null of
-        two deterministic rows, which have no runs; None for rows with runs
+    :param swapped: (draws,) differences after swapping the answers of both sides example by example, the null
+        distribution for two deterministic rows without runs; None for rows with runs
     """
 
     difference: float | None
@@ -40,12 +40,12 @@ class Comparison:
 
     @property
     def paired(self) -> bool:
-        """Whether the unit of the test is a test unit, and not a run."""
+        """Whether the test is over test examples and not over runs."""
         return self.swapped is not None
 
     @property
     def p(self) -> float | None:
-        """Two-sided: how often runs of one encoder (if `paired`: exchanged answers) would differ by as much."""
+        """Two-sided: how often runs of one encoder (if `paired`: swapped answers) would differ at least as much."""
         if self.swapped is not None and self.difference is not None:
             return _share(np.abs(self.swapped) >= abs(self.difference) - SAME)
         if self.difference is None or not self.error or self.freedom is None:
@@ -54,7 +54,7 @@ class Comparison:
 
     @property
     def p_drop(self) -> float | None:
-        """One-sided: how often runs of one encoder would fall by as much or more."""
+        """One-sided: how often runs of one encoder would drop at least as much."""
         if self.swapped is not None and self.difference is not None:
             return _share(self.swapped <= self.difference + SAME)
         if self.p is None or self.difference is None:
@@ -63,7 +63,7 @@ class Comparison:
 
     @property
     def detectable(self) -> float | None:
-        """The smallest true difference that this comparison finds with probability 80 % at the level of 5 %."""
+        """The smallest true difference that this comparison finds with a probability of 80 % at the 5 % level."""
         if self.error is None or self.freedom is None:
             return None
         return (critical(self.freedom) + critical(self.freedom, 2 * (1 - POWER))) * self.error
@@ -83,12 +83,12 @@ class Comparison:
 
 
 def _share(as_far: npt.NDArray[np.bool_]) -> float:
-    """The share of draws, what was seen among them: it is one of the exchanges."""
+    """Fraction of draws; the observed difference counts as one of them."""
     return (int(as_far.sum()) + 1) / (len(as_far) + 1)
 
 
 def verdict(p: float | None) -> str:
-    """What a p, corrected or not, says in words."""
+    """The verdict for a p-value, corrected or not."""
     if p is None:
         return "cannot judge"
     return "significant" if p < LEVEL else "not significant"
@@ -97,18 +97,18 @@ def verdict(p: float | None) -> str:
 def compare(
     values: Sequence[float], default: Sequence[float], unit_variance: float = 0.0, units: int = 0
 ) -> Comparison:
-    """Welch's t-test of the scores of two sets of runs, one score a seed; the sides may differ in size and variance.
+    """Welch's t-test of the scores of two sets of runs, one score per seed; sizes and variances may differ.
 
-    The null hypothesis is that both are the same encoder, fine-tuned with other seeds. Runs of one encoder on one test
-    set share what the set is like, so the variance between runs is all that such a difference has; what the choice of
-    test units adds to the difference of two encoders comes in as `unit_variance` (`blurb.statistics.bootstrap`).
+    The null hypothesis is that both are the same encoder, fine-tuned with different seeds. Runs of one encoder share
+    the test set, so their difference varies only between runs; the choice of test examples adds `unit_variance` to the
+    difference of two encoders (`blurb.statistics.bootstrap`).
 
-    A side with one run has the variance of the other, which it has under the null. There is no judgement if neither has
-    two, or where no side varies: equal scores say nothing about the next seed. Nothing is corrected for many
-    comparisons (`blurb.statistics.holm`).
+    A side with one run gets the variance of the other, as under the null hypothesis. There is no verdict if neither
+    side has two runs, or if no side varies, as equal scores say nothing about the next seed. There is no correction for
+    multiple comparisons (see `blurb.statistics.holm`).
 
-    :param unit_variance: of the difference, over test units
-    :param units: how many there are
+    :param unit_variance: variance of the difference over test examples
+    :param units: number of test examples (or clusters)
 
     >>> compare([80.1, 80.3, 80.2], [79.1, 79.4, 79.2]).verdict
     'significant'

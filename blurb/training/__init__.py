@@ -1,1 +1,1 @@
-"""The loop of the encoder learner, its batches and optimizer, and what the hardware can do."""
+"""The training loop of the encoder learner, its batches, optimizer and hardware settings."""

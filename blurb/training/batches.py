@@ -1,4 +1,4 @@
-"""Which inputs go together, and how they become tensors."""
+"""Groups inputs into batches and turns them into padded tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blurb.inputs.features import Features, Ragged
 
 Ints = npt.NDArray[np.int64]
 SORT_FROM = 1_000
-"""Below this many examples batches are drawn at random: sorting would fix who trains with whom."""
+"""With fewer examples batches are random: sorting by length would give the same batches in every epoch."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Batch:
     :param ids: (batch, pieces)
     :param mask: (batch, pieces), 1 for sub-tokens
     :param types: (batch, pieces) segment ids, or None
-    :param positions: token tasks: (batch, words), place of each word's first sub-token
-    :param ends: token tasks: (batch, words), place after each word's last sub-token
+    :param positions: token tasks: (batch, words), index of each word's first sub-token
+    :param ends: token tasks: (batch, words), index after each word's last sub-token
     :param word_mask: token tasks: (batch, words), True for words
-    :param entities: relation tasks: (batch, 2, 2), places of head and tail
+    :param entities: relation tasks: (batch, 2, 2), indices of head and tail
     :param targets: (batch,), (batch, labels) or (batch, words); None for prediction
     """
 
@@ -41,7 +41,7 @@ class Batch:
     ends: Tensor | None = None
 
     def to(self, device: torch.device) -> Batch:
-        """The batch on a device."""
+        """Moves the batch to a device."""
         moved = {name: None if value is None else value.to(device) for name, value in vars(self).items()}
         return Batch(**moved)  # type: ignore[arg-type]
 
@@ -49,8 +49,8 @@ class Batch:
 def training_batches(lengths: Ints, batch_size: int, rng: np.random.Generator) -> list[Ints]:
     """Batches of one epoch: shuffled, then sorted by length within mega-batches, then the batches shuffled.
 
-    A mega-batch is at most an eighth of the data, so that batch-mates change from epoch to epoch; padding falls to
-    a few per cent all the same. Every input is in exactly one batch, and all batches but one have `batch_size` inputs.
+    A mega-batch is at most an eighth of the data, so that the batches differ between epochs; padding is still only a
+    few per cent. Every input is in exactly one batch, and all batches but one have `batch_size` inputs.
     """
     order = rng.permutation(len(lengths))
     if len(lengths) >= SORT_FROM:
@@ -77,7 +77,7 @@ def collate(
 ) -> Batch:
     """Pads some rows to the longest of them.
 
-    :param targets: of all units, as a formulation gives them
+    :param targets: targets of all examples, from the formulation
     """
     ids = [features.ids[row] for row in rows]
     positions = ends = word_mask = answers = None

@@ -1,4 +1,4 @@
-"""A linear chain above fixed scores of tags: only how sure they are and how tags follow one another is fitted."""
+"""Fits a linear chain on fixed tag scores: only the transitions and the scale of the scores are learned."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blurb.heads._base import Problem
 from blurb.heads.chain.model import Chain
 
 MOST = 4_000
-"""Sentences that the fit is made on: it has some twenty parameters."""
+"""Number of sentences to fit on; the chain has about twenty parameters."""
 STEPS = 40
 AT_ONCE = 512
 
@@ -20,7 +20,7 @@ AT_ONCE = 512
 class Chained:
     """A fitted chain.
 
-    :param scale: what the scores of tags are multiplied by
+    :param scale: factor of the tag scores
     """
 
     chain: Chain
@@ -31,7 +31,7 @@ class Chained:
         """Tags and their probabilities, (words,) each.
 
         :param scores: (words, tags)
-        :param units: (words,) the sentence of each word; words of one follow one another
+        :param units: (words,) the sentence of each word; the words of a sentence are adjacent
         """
         tags = torch.zeros(len(scores), dtype=torch.int64)
         sure = torch.zeros(len(scores))
@@ -44,7 +44,7 @@ class Chained:
 
 
 def fit_chain(scores: Tensor, tags: Tensor, units: Tensor, problem: Problem, constrained: bool) -> Chained:
-    """The chain of the highest likelihood above scores that stay as they are, by L-BFGS.
+    """The maximum-likelihood chain on fixed scores, by L-BFGS.
 
     :param scores: (words, tags)
     :param tags: (words,)
@@ -72,9 +72,9 @@ def fit_chain(scores: Tensor, tags: Tensor, units: Tensor, problem: Problem, con
 
 
 def _batches(units: Tensor, most: int = 0) -> list[tuple[Tensor, Tensor]]:
-    """Places of words (sentences, words) and their mask, sentences of like lengths together.
+    """Batches of sentences of similar length: word indices (sentences, words) and their mask.
 
-    :param most: sentences, at equal distances; 0 for all
+    :param most: maximum number of sentences, evenly spaced; 0 for all
     """
     _, lengths = torch.unique_consecutive(units, return_counts=True)
     starts = lengths.cumsum(0) - lengths

@@ -1,8 +1,8 @@
-"""Dropout on CPUs: the same distribution from a quarter of the random numbers.
+"""Faster dropout on CPUs: the same distribution from a quarter of the random numbers.
 
-torch draws one number of its serial generator an element there, which took a third of a training step (MiniLM, two
-cores). Here one 64-bit draw serves four elements, and the mask is applied with integer instructions. The generator is
-torch's own, so a seed still repeats a run bit for bit. On GPUs nothing is replaced.
+On CPUs torch draws one number per element from a serial generator, which took a third of a training step (MiniLM, two
+cores). Here one 64-bit number serves four elements, and the mask is applied with integer instructions. The generator is
+torch's own, so a run with the same seed is still bit-identical. On GPUs torch's dropout is used.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def dropout(x: Tensor, p: float) -> Tensor:
 
 
 class CpuDropout(nn.Dropout):
-    """Takes the place of `torch.nn.Dropout`."""
+    """Replacement of `torch.nn.Dropout` on CPUs."""
 
     def forward(self, x: Tensor) -> Tensor:
         return dropout(x, self.p) if self.training else x
@@ -67,7 +67,7 @@ def attention(
     is_causal: bool | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """Attention for transformers' attention interface: torch's own, unless dropout falls into it.
+    """Attention for transformers' attention interface: torch's own, unless it needs dropout.
 
     Query, key and value are (batch, heads, pieces, size), the mask is boolean or additive, and T5's position bias is
     added to the scores; returns (batch, pieces, heads, size).
@@ -96,7 +96,7 @@ def attention(
 
 
 def set_dropout(encoder: nn.Module, p: float) -> None:
-    """Gives every dropout of an encoder the probability p, those that are modules and those that are numbers."""
+    """Sets the probability of every dropout in an encoder, whether a module or a number."""
     for module in encoder.modules():
         if isinstance(module, nn.Dropout):
             module.p = p
@@ -106,7 +106,7 @@ def set_dropout(encoder: nn.Module, p: float) -> None:
 
 
 def use_cpu_dropout(network: nn.Module) -> None:
-    """Replaces the dropout of a network that will train on a CPU, and that of the attention of its `encoder`."""
+    """Replaces the dropout modules of a network to train on a CPU, and the attention dropout of its `encoder`."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 

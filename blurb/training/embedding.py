@@ -1,7 +1,7 @@
-"""Embeddings of which only the rows that the training data uses are parameters.
+"""Embedding tables in which only the rows used by the training data are parameters.
 
-Without weight decay AdamW never moves a row that gets no gradient, so leaving it out changes nothing but the time: of
-30,522 rows a small corpus uses a fifth, and the others would be cleared, clipped and stepped over in every step.
+Without weight decay AdamW never changes a row without gradient, so excluding such rows only saves time: a small corpus
+uses a fifth of 30,522 rows, and the others would still cost time in every step.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from torch.nn import functional
 
 
 class UsedRows(nn.Module):
-    """An embedding table with trainable rows for some ids; the others keep their values.
+    """An embedding table in which only the rows of some ids are trainable.
 
-    :param table: (vocabulary, size), taken over
+    :param table: (vocabulary, size); owned by this module from now on
     :param used: (rows,) sorted ids that occur in the training data
     """
 
@@ -42,7 +42,7 @@ class UsedRows(nn.Module):
         return self.full
 
     def train(self, mode: bool = True) -> UsedRows:
-        """Leaving training mode writes the rows back, so that prediction sees the whole vocabulary."""
+        """Sets the mode; leaving training mode writes the trained rows back to the full table for prediction."""
         if not mode:
             with torch.no_grad():
                 self.full[self.used] = self.rows
@@ -56,7 +56,7 @@ class UsedRows(nn.Module):
 
 
 def train_used_rows(encoder: Any, used: Tensor) -> None:
-    """Restricts the input embedding of a transformers encoder to the ids given; unusual tables are left alone."""
+    """Restricts the input embedding of a transformers encoder to the given ids; unusual tables stay unchanged."""
     table = encoder.get_input_embeddings()
     if type(table) is nn.Embedding and table.max_norm is None and not table.scale_grad_by_freq:
         rows: Any = UsedRows(table, used)

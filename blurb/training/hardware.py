@@ -1,4 +1,4 @@
-"""Device, precision and repeatability."""
+"""Device, precision and reproducibility."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ Precision = Literal["fp32", "bf16", "fp16"]
 
 
 def choose_device(wanted: str) -> torch.device:
-    """`auto`, or `cpu`, `cuda`, `cuda:1`, `mps`; SettingsError if it is not there."""
+    """Resolves `auto`, `cpu`, `cuda`, `cuda:1` or `mps`; SettingsError if this machine does not have the device."""
     if wanted == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", wanted):
-        raise SettingsError(f"The device '{wanted}' cannot be used: --device is one of auto, cpu, cuda, cuda:N, mps.")
+        raise SettingsError(f"--device must be one of auto, cpu, cuda, cuda:N, mps (got '{wanted}').")
     if wanted not in _there():
-        raise SettingsError(f"The device '{wanted}' cannot be used: this machine has {', '.join(_there())}.")
+        raise SettingsError(f"--device {wanted} is not available; this machine has {', '.join(_there())}.")
     device = torch.device(wanted)
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
-        raise SettingsError(f"The device '{wanted}' cannot be used: {reason}") from error
+        raise SettingsError(f"--device {wanted} cannot be used: {reason}") from error
     return device
 
 
 def _there() -> list[str]:
-    """What --device may be on this machine."""
+    """The devices of this machine, as values of --device."""
     gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
     return ["auto", "cpu", *(["cuda", *gpus] if gpus else []), *(["mps"] if torch.backends.mps.is_available() else [])]
 
 
 def choose_precision(wanted: str, device: torch.device) -> Precision:
-    """`auto` is bf16 where the hardware multiplies it natively, else fp32."""
+    """Resolves the precision; `auto` is bf16 if the hardware supports it natively, else fp32."""
     if wanted == "auto":
         return "bf16" if has_bf16(device) else "fp32"
     if wanted == "fp16" and device.type == "cpu":
-        raise SettingsError("fp16 needs a GPU; on a CPU choose fp32, bf16 or auto.")
+        raise SettingsError("--precision fp16 needs a GPU; on a CPU choose fp32, bf16 or auto.")
     if wanted not in ("fp32", "bf16", "fp16"):
-        raise SettingsError(f"The precision is auto, fp32, bf16 or fp16, not '{wanted}'.")
+        raise SettingsError(f"--precision must be one of auto, fp32, bf16, fp16 (got '{wanted}').")
     return wanted  # type: ignore[return-value]
 
 
 def has_bf16(device: torch.device) -> bool:
-    """Whether a device multiplies bf16 in hardware."""
+    """Whether a device supports bf16 in hardware."""
     if device.type == "cuda":
         return torch.cuda.get_device_capability(device) >= (8, 0)
     if device.type == "cpu":
@@ -61,7 +61,7 @@ def has_bf16(device: torch.device) -> bool:
 
 
 def seed_everything(seed: int) -> None:
-    """Seeds Python, NumPy and torch, asks for deterministic kernels: one machine then repeats a trial bit for bit."""
+    """Seeds Python, NumPy and torch and enables deterministic kernels, so that a machine repeats a trial exactly."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     random.seed(seed)
     np.random.seed(seed % 2**32)
@@ -72,7 +72,7 @@ def seed_everything(seed: int) -> None:
 
 
 def out_of_memory(error: RuntimeError) -> bool:
-    """Whether an error says that memory did not suffice, on a GPU or a CPU."""
+    """Whether an error means out of memory, on a GPU or a CPU."""
     # What torch says on Windows, on Linux, and on Apple's GPUs.
     messages = ("not enough memory", "can't allocate memory", "out of memory")
     return isinstance(error, torch.cuda.OutOfMemoryError) or any(text in str(error).lower() for text in messages)

@@ -1,8 +1,8 @@
 """Regularised linear fits on fixed features: ridge in closed form, logistic regressions by L-BFGS.
 
-The objective is scikit-learn's (`LogisticRegression(C=1 / strength)`, `Ridge(alpha=strength)`, no penalty on the bias),
-which is the oracle in the tests; of two classes each has a vector here and is penalised, so that `C` is 2 / strength.
-On 100,000 words scikit-learn takes minutes where this takes seconds.
+The objective is that of scikit-learn (`LogisticRegression(C=1 / strength)`, `Ridge(alpha=strength)`, no penalty on the
+bias), the oracle of the tests. With two classes both have a penalised vector here, so that `C` is 2 / strength. On
+100,000 words this takes seconds, scikit-learn minutes.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from blurb.heads._base import Kind
 
 STEPS = 200
 NEAR = 1e-6
-"""A step that lowers the mean loss by less is the last one: half the steps of 1e-10, and the same scores on dev."""
+"""Stop when a step lowers the mean loss by less; takes half the steps of 1e-10, with the same scores on dev."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """What a linear model reads, row by row.
+    """The design matrix of a linear model.
 
     :param z: (rows, size), standardised
-    :param same: (rows - 1, 1), 1 where a row and the next are neighbours (words of a sentence): a row is then read with
-        the one before and the one after it, zeros where there is none, as (before, itself, after); None reads it alone
+    :param same: (rows - 1, 1), 1 if a row and the next are neighbours (words of a sentence): the features of a row are
+        then (previous, itself, next), with zeros if there is no neighbour; None uses each row alone
     """
 
     z: Tensor
@@ -37,11 +37,11 @@ class Design:
 
     @property
     def width(self) -> int:
-        """Features of a row, its neighbours' included."""
+        """Number of features per row, including those of its neighbours."""
         return self.z.shape[1] * (1 if self.same is None else 3)
 
     def scores(self, weight: Tensor) -> Tensor:
-        """(rows, outputs) of a weight (outputs, width), without copying the rows for their neighbours."""
+        """(rows, outputs) for a weight (outputs, width), without copying rows for their neighbours."""
         if self.same is None:
             return self.z @ weight.T
         outputs = len(weight)
@@ -51,7 +51,7 @@ class Design:
         return total + functional.pad(after[1:] * self.same, (0, 0, 0, 1))
 
     def take(self, kept: Tensor) -> Design:
-        """The rows that a mask (rows,) keeps; neighbours stay so where both are kept side by side."""
+        """The rows selected by a mask (rows,); neighbours stay neighbours if both are selected."""
         if self.same is None:
             return Design(self.z[kept])
         places = kept.nonzero().squeeze(1)
@@ -65,7 +65,7 @@ class Fit:
 
     :param weight: (outputs, width)
     :param bias: (outputs,)
-    :param loss: mean loss on its rows, the penalty included
+    :param loss: mean loss on its rows, including the penalty
     """
 
     weight: Tensor
@@ -78,7 +78,7 @@ class Fit:
 
 
 def moments(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of each feature, (size,) each; that of one that never changes is 1e-6."""
+    """Mean and standard deviation of each feature, (size,) each; the deviation of a constant feature is 1e-6."""
     return x.mean(0), x.std(0, correction=0).clamp_min(1e-6)
 
 
@@ -91,11 +91,11 @@ def solve(
     start: Fit | None = None,
     near: float | None = None,
 ) -> Fit:
-    """The regularised fit.
+    """Fits a regularised linear model.
 
     :param y: (rows,) classes or numbers, (rows, labels) for several labels
-    :param start: a fit to begin with, such as that of another strength
-    :param near: instead of `NEAR`
+    :param start: initial fit, such as that of another strength
+    :param near: tolerance instead of `NEAR`
     """
     if kind == "regression":
         weight, bias = ridge(rows.z, y.to(rows.z.dtype), strength)
@@ -105,7 +105,7 @@ def solve(
 
 
 def ridge(z: Tensor, y: Tensor, strength: float) -> tuple[Tensor, Tensor]:
-    """In closed form, in float64: (size, size) is small."""
+    """Ridge regression in closed form, in float64, as (size, size) is small."""
     z, centre = z.double(), y.double().mean()
     gram = z.T @ z + strength * torch.eye(z.shape[1], dtype=z.dtype)
     weight = torch.linalg.solve(gram, z.T @ (y.double() - centre))
@@ -113,7 +113,7 @@ def ridge(z: Tensor, y: Tensor, strength: float) -> tuple[Tensor, Tensor]:
 
 
 def logistic(rows: Design, y: Tensor, kind: Kind, labels: int, strength: float, start: Fit | None, near: float) -> Fit:
-    """All labels in one L-BFGS; for several labels that is one binary fit a label, as they share no weights."""
+    """Logistic regression by L-BFGS; several labels are independent binary fits, as they share no weights."""
     weight = torch.zeros(labels, rows.width) if start is None else start.weight.clone()
     bias = torch.zeros(labels) if start is None else start.bias.clone()
     for free in (weight, bias):

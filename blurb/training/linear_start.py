@@ -1,9 +1,9 @@
-"""The head starts from a linear fit on its own features at the untouched encoder, then all is fine-tuned.
+"""Initialises the head with a linear fit on the features of the pretrained encoder, before both are fine-tuned.
 
-Linear probing then fine-tuning (Kumar et al., arXiv 2202.10054): a head that starts at random distorts the encoder
-while it is still far off. The fit is on standardised features, and the head goes on learning in them: their standard
-deviations are a tenth of their means, so in raw features a step of the head would change little but the bias. When all
-has learned, the standardisation is folded into weight and bias (`fold`).
+Linear probing then fine-tuning (Kumar et al., arXiv 2202.10054): a randomly initialised head distorts the encoder until
+it has converged. The fit uses standardised features, and so does the head during training: standard deviations are a
+tenth of the means, so with raw features a step of the head would change little but the bias. After training, the
+standardisation is folded into weight and bias (`fold`).
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from blurb.training.linear import Design, moments, solve
 from blurb.training.loop import Targets, Trainer
 
 NEAR = 1e-10
-"""The fit goes on to the last digit: finished trials have it."""
+"""Tolerance of the fit; it cannot change, as finished trials used it."""
 MOST = 50_000
-"""Words of token tasks that the fit is made on: more of them add seconds and no digit."""
+"""Number of words to fit on in token tasks: more words take longer and do not change the scores."""
 STRENGTH = 0.05
-"""Of the penalty, a row: times the number of rows it is scikit-learn's `1 / C` of a logistic regression and its
-`alpha` of a ridge. A weak one fits train so well that nothing is left to learn, and its large weights are undone by the
-first steps of the encoder (docs/results/protocol-study)."""
+"""Strength of the penalty per row: times the number of rows it is `1 / C` of scikit-learn's logistic regression and
+`alpha` of its ridge. A weak penalty fits train so well that nothing is left to learn, and the first steps of the
+encoder undo its large weights (docs/results/protocol-study)."""
 
 
 class StandardisedLinear(nn.Linear):
-    """A linear layer on features less their mean, over their standard deviation."""
+    """A linear layer on standardised features."""
 
     mean: Tensor
     sd: Tensor
@@ -45,7 +45,7 @@ class StandardisedLinear(nn.Linear):
 
     @torch.no_grad()
     def folded(self) -> nn.Linear:
-        """The same scores from raw features."""
+        """The equivalent layer for raw features."""
         plain = nn.Linear(self.in_features, self.out_features, device=self.weight.device)
         plain.weight.copy_(self.weight / self.sd)
         plain.bias.copy_(self.bias - plain.weight @ self.mean)
@@ -53,9 +53,9 @@ class StandardisedLinear(nn.Linear):
 
 
 def linear_start(trainer: Trainer, features: Features, targets: Targets, seed: int) -> dict[str, float]:
-    """Gives the head `linear` its fitted layer; returns what the provenance tells of it.
+    """Gives the head `linear` its fitted layer; returns facts for the provenance.
 
-    :param targets: of all units of `features`
+    :param targets: targets of all examples of `features`
     """
     head = trainer.network.head
     x, y = trainer.head_features(features, targets)
@@ -68,17 +68,17 @@ def linear_start(trainer: Trainer, features: Features, targets: Targets, seed: i
 
 
 def fold(head: Head) -> None:
-    """Ends a linear start: the head reads raw features again, as every other of its kind."""
+    """Ends a linear start: from now on the head uses raw features, like every other linear head."""
     if isinstance(head.linear, StandardisedLinear):
         head.linear = head.linear.folded()
 
 
 def fit(x: Tensor, y: Tensor, kind: Kind, labels: int, strength: float) -> tuple[StandardisedLinear, float]:
-    """The regularised fit, and the mean loss that it reaches.
+    """The regularised fit and its mean loss.
 
     :param x: (rows, size), float32
     :param y: (rows,) classes or numbers, (rows, labels) for several labels
-    :param strength: of the penalty on the weights of standardised features; the bias has none
+    :param strength: strength of the penalty on the weights of standardised features; the bias has no penalty
     """
     mean, sd = moments(x)
     found = solve(Design((x - mean) / sd), y, kind, labels, strength, near=NEAR)

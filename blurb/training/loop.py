@@ -1,4 +1,4 @@
-"""The loop: AdamW, warm-up and linear decay, clipping, the best epoch on dev by the task's own metric."""
+"""The training loop: AdamW, warm-up and linear decay, gradient clipping, best epoch on dev by the task's metric."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ log = logging.getLogger(__name__)
 Targets = npt.NDArray[np.generic] | Ragged
 T = TypeVar("T")
 CHECK_EVERY = 10
-"""Steps between looks at the loss: reading it makes a GPU wait."""
+"""Steps between checks of the loss, as reading it makes a GPU wait."""
 PIECES = {"cpu": 4_096, "cuda": 65_536}
-"""Sub-tokens in a batch of predictions."""
-TOO_LONG = "Memory does not suffice for a single input; lower max_length or take another device."
+"""Maximum sub-tokens in a batch of predictions."""
+TOO_LONG = "Out of memory for a single input; reduce max_length (--set max_length=...) or use another --device."
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """One row of `history.csv`; `dev` is the task's metric (None where it was not computed)."""
+    """One row of `history.csv`; `dev` is the task's metric (None if it was not computed)."""
 
     epoch: int
     loss: float
@@ -51,9 +51,9 @@ class Trainer:
     """Trains a network and predicts with it.
 
     :param network: encoder, featurizer and head
-    :param pad_id: id to pad with
-    :param on_step: called with (steps done, steps in all) after every step
-    :param tracking: told of every epoch
+    :param pad_id: padding id
+    :param on_step: called with (steps done, total steps) after every step
+    :param tracking: receives the results of every epoch
     """
 
     network: Network
@@ -87,11 +87,11 @@ class Trainer:
         seed: int,
         evaluate: Callable[[], float],
     ) -> list[Epoch]:
-        """Trains in place and leaves the weights that the settings select (best epoch on dev, or last).
+        """Trains in place and keeps the weights selected by the settings (best epoch on dev, or last).
 
-        :param targets: of all units of `features`
-        :param evaluate: the dev metric of the network as it is now
-        :raises TrainingError: if the loss is not a number, or one input alone does not fit into memory
+        :param targets: targets of all examples of `features`
+        :param evaluate: computes the dev metric of the current network
+        :raises TrainingError: if the loss is NaN or infinite, or a single input does not fit into memory
         """
         rng = np.random.default_rng(seed)
         lengths = features.ids.lengths
@@ -142,7 +142,7 @@ class Trainer:
         optimizer: torch.optim.Optimizer,
         clip_norm: float,
     ) -> torch.Tensor:
-        """One optimizer step; halves the micro-batch when memory runs out, the effective batch stays."""
+        """One optimizer step. If memory runs out, the micro-batch is halved; the effective batch size is unchanged."""
         while True:
             size = self.micro_batch or len(rows)
             try:
@@ -158,7 +158,8 @@ class Trainer:
                 if self.device.type == "cuda":
                     torch.cuda.empty_cache()
                 log.warning(
-                    "out of memory: micro-batches of %d from here on, the batch of the protocol stays", self.micro_batch
+                    "out of memory: using micro-batches of %d; the protocol's batch size stays the same",
+                    self.micro_batch,
                 )
         if clip_norm > 0:
             self.accelerator.clip_grad_norm_(self.network.parameters(), clip_norm)
@@ -178,9 +179,9 @@ class Trainer:
 
     @torch.no_grad()
     def head_features(self, features: Features, targets: Targets) -> tuple[torch.Tensor, torch.Tensor]:
-        """What the head reads of every input, without dropout, and what it learns: on the CPU, words in one dimension.
+        """The head's features and targets of every input, on the CPU, without dropout, words in one dimension.
 
-        :param targets: of all units of `features`
+        :param targets: targets of all examples of `features`
         :returns: (rows, size) and (rows,) or (rows, labels)
         """
         self.network.eval()
@@ -195,7 +196,7 @@ class Trainer:
 
     @torch.inference_mode()
     def predict(self, features: Features) -> tuple[list[npt.NDArray[np.generic]], list[npt.NDArray[np.generic]]]:
-        """Predictions and scores of the head, one array a row of `features`."""
+        """Predictions and scores of the head, one array per row of `features`."""
         self.network.eval()
         predicted: list[npt.NDArray[np.generic]] = [np.zeros(0)] * len(features)
         scores = list(predicted)
@@ -208,9 +209,9 @@ class Trainer:
 def asked(
     features: Features, pad_id: int, device: torch.device, ask: Callable[[Batch], T]
 ) -> Iterator[tuple[npt.NDArray[np.int64], T]]:
-    """Rows and what `ask` says of their batch, the longest first; a batch is halved where memory runs out.
+    """Yields rows and the result of `ask` for their batch, longest first; halves a batch if memory runs out.
 
-    :raises TrainingError: if one input alone does not fit into memory
+    :raises TrainingError: if a single input does not fit into memory
     """
     batches = prediction_batches(features.ids.lengths, PIECES.get(device.type, 8_192))[::-1]
     while batches:
@@ -235,6 +236,6 @@ def _answers(batch: Batch) -> torch.Tensor:
 def _check(losses: list[torch.Tensor], epoch: int, step: int, settings: Settings) -> None:
     if not torch.isfinite(torch.stack(losses[-CHECK_EVERY:])).all():
         raise TrainingError(
-            f"The loss is not a number (epoch {epoch}, by step {step}, learning rate {settings.lr:g}). "
-            "A lower learning rate (--set lr=1e-5) or --precision fp32 is the usual remedy."
+            f"The loss is not finite (epoch {epoch}, by step {step}, learning rate {settings.lr:g}). "
+            "Try a lower learning rate (--set lr=1e-5) or --precision fp32."
         )

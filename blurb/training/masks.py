@@ -1,7 +1,7 @@
-"""Attention masks that no GPU waits for.
+"""Attention masks that do not make a GPU wait.
 
-transformers looks into every padding mask, to leave it out where nothing is padded: on a GPU the step then waits for
-its own inputs. Here the mask is always made. On a CPU looking costs nothing, and nothing is changed.
+transformers inspects every padding mask, to omit it if nothing is padded; on a GPU each step then waits for its inputs.
+Here the mask is always used. On a CPU inspecting costs nothing, so transformers' masks are kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ATTENTION = "blurb_device"
 
 
 def mask(*args: Any, **kwargs: Any) -> Tensor | None:
-    """transformers' mask for `sdpa`, without a look at its values."""
+    """transformers' mask for `sdpa`, without inspecting its values."""
     from transformers.masking_utils import sdpa_mask
 
     kwargs.update(allow_is_bidirectional_skip=False, allow_is_causal_skip=False)
@@ -22,7 +22,7 @@ def mask(*args: Any, **kwargs: Any) -> Tensor | None:
 
 
 def use_masks_without_waiting(network: nn.Module) -> None:
-    """For a network that will work on another device than the CPU; encoders with an attention of their own keep it."""
+    """Installs `mask` in a network that is not on a CPU; encoders with their own attention are not changed."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 

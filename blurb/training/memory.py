@@ -1,4 +1,4 @@
-"""Memory of the process on CPUs."""
+"""Releases memory of the process on CPUs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def give_back() -> None:
-    """Returns freed memory to the system, for after a trial; without it a worker keeps the most it ever had (glibc)."""
+    """Returns freed memory to the system after a trial; otherwise a worker keeps its peak memory (glibc)."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(0)

@@ -15,11 +15,11 @@ from blurb.training.batches import Batch
 class Network(nn.Module):
     """The steps of Gu et al., section 2.4: encoder, featurizer, prediction.
 
-    :param encoder: a transformers model with `last_hidden_state`; it alone runs under autocast
-    :param pooling: for sequence tasks; None where there is none: token tasks have `word_pooling`, heads that read
-        sequences take all sub-tokens
-    :param use_pooler: the checkpoint has a trained pooler and the pooling wants it
-    :param word_pooling: which sub-tokens stand for a word (`blurb.inputs.words.POOLINGS`)
+    :param encoder: a transformers model with `last_hidden_state`; only the encoder runs under autocast
+    :param pooling: for sequence tasks; None for token tasks, which use `word_pooling`, and for heads that read all
+        sub-tokens
+    :param use_pooler: whether to use the checkpoint's trained pooler
+    :param word_pooling: which sub-tokens represent a word (`blurb.inputs.words.POOLINGS`)
     """
 
     def __init__(
@@ -59,5 +59,5 @@ class Network(nn.Module):
         return self.head.predict(self.features(batch), self._mask(batch))
 
     def _mask(self, batch: Batch) -> Tensor | None:
-        """Which of the features are real, where an input has several."""
+        """Mask of the features that are not padding, if an input has several."""
         return batch.mask.bool() if self.pooling is None and batch.word_mask is None else batch.word_mask

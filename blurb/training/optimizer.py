@@ -1,4 +1,4 @@
-"""AdamW and its schedule."""
+"""AdamW and its learning-rate schedule."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from blurb.training.network import Network
 
 
 def adamw(network: Network, settings: Settings) -> torch.optim.AdamW:
-    """AdamW over all parameters that learn; no decay on biases and norms, as is usual for BERT.
+    """AdamW over all trainable parameters, without weight decay on biases and norms, as usual for BERT.
 
-    Every group has a `peak` learning rate, `lr` or outside of the encoder `head_lr`, and a `scale` of it; a module asks
-    for one by `learning_rate_scale`.
+    Every group has a `peak` learning rate (`lr`, or `head_lr` outside of the encoder) and a `scale`, which a module
+    sets with `learning_rate_scale`.
     """
     inside = set(network.encoder.parameters()) if settings.head_lr else set(network.parameters())
     scales = {
@@ -42,10 +42,9 @@ def adamw(network: Network, settings: Settings) -> torch.optim.AdamW:
 def learning_rate_factor(warmup: float, total: int) -> Callable[[int], float]:
     """Linear warm-up, then linear decay to 0 (Gu et al., section 2.5).
 
-    :param warmup: share of the steps if below 1, else a number of steps
-    :param total: steps in all
-    :returns: factor of the learning rate at step 0, 1, ...; as in transformers the first step has factor 0 where there
-        is a warm-up
+    :param warmup: fraction of the steps if below 1, else a number of steps
+    :param total: total number of steps
+    :returns: function from the step (0, 1, ...) to the factor; as in transformers, with warm-up the first factor is 0
     """
     up = min(total, int(warmup) if warmup >= 1 else round(warmup * total))
 

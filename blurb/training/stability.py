@@ -1,6 +1,6 @@
-"""What Tinn et al. (arXiv 2112.07869) try against unstable fine-tuning; everything is off by default.
+"""Techniques of Tinn et al. (arXiv 2112.07869) against unstable fine-tuning; all off by default.
 
-The layers of an encoder are its largest list of equal blocks; "lower" means nearer to the embeddings.
+The layers of an encoder are its largest list of blocks of the same class; "lower" means closer to the embeddings.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ def layers(encoder: nn.Module) -> list[Any]:
 
 
 def prepare(encoder: Any, settings: Settings) -> None:
-    """Draws the highest layers anew, freezes the lowest with the embeddings, and scales the rates, as the settings say.
+    """Reinitialises the highest layers, freezes the lowest with the embeddings, and scales the learning rates.
 
-    The highest layer and all above it (pooler, featurizer, head) learn with the rate of the settings, each layer below
-    with `layer_decay` times that of the layer above it, and the embeddings with that of the lowest layer once more.
+    The highest layer and everything above it (pooler, featurizer, head) use the learning rate of the settings, each
+    lower layer `layer_decay` times that of the layer above, and the embeddings `layer_decay` times that of the lowest.
 
-    :raises SettingsError: if the encoder has fewer layers, or none that can be told
+    :raises SettingsError: if the encoder has too few layers, or its layers are not recognised
     """
     found = layers(encoder)
     if settings.freeze_layers + settings.reinit_layers > len(found) or (settings.layer_decay < 1 and not found):
         raise SettingsError(
-            f"freeze_layers {settings.freeze_layers} and reinit_layers {settings.reinit_layers} do not fit into the "
+            f"freeze_layers {settings.freeze_layers} plus reinit_layers {settings.reinit_layers} must not exceed the "
             f"{len(found)} layers of {type(encoder).__name__}."
         )
     for block in found[len(found) - settings.reinit_layers :]:
@@ -54,7 +54,7 @@ def prepare(encoder: Any, settings: Settings) -> None:
 
 
 def _below(encoder: Any, found: list[Any]) -> list[Any]:
-    """The modules that hold the input embeddings and no layer: word, position and segment tables and their norm."""
+    """The modules with the input embeddings but no layer: word, position and segment tables and their norm."""
     table = encoder.get_input_embeddings()
     inside = [module for module in encoder.modules() if any(child is table for child in module.modules())]
     return [module for module in inside if not any(child is block for child in module.modules() for block in found)]

@@ -1,7 +1,7 @@
-"""A trial as a run of an experiment tracker, through accelerate's trackers (`blurb run --track`).
+"""Logs a trial as a run of an experiment tracker, through accelerate's trackers (`blurb run --track`).
 
-A tracker looks on: it is no part of a trial's identity, it cannot change a result (the random generators are put back
-after every call), and it cannot break a run: whatever it raises becomes a warning, and the trial goes on untracked.
+A tracker is not part of a trial's identity. It cannot change a result (the state of the random generators is restored
+after every call) or fail a run: its errors become a warning, and the trial continues untracked.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 TRACKERS = ("tensorboard", "wandb", "mlflow", "trackio")
-"""Those of accelerate's that are offered; each is also the name of its package."""
+"""The supported trackers of accelerate; each is also the name of its package."""
 PROJECT = "blurb"
 FOLDER = ".tensorboard"
-"""Where tensorboard's files go in the store: no model has a name that begins with a dot."""
+"""Folder of tensorboard's files in the store; no model name begins with a dot."""
 
 
 def check(tracker: str) -> None:
-    """SettingsError, with what to install, if a tracker's package is not there; asked before anything is trained."""
+    """Raises a SettingsError before training if the tracker's package is not installed."""
     from accelerate.tracking import get_available_trackers
 
     if tracker not in map(str, get_available_trackers()):
-        raise SettingsError(f"--track {tracker} needs a package that is not installed: pip install {tracker}")
+        raise SettingsError(f"--track {tracker} needs the package {tracker}: pip install {tracker}")
 
 
 @dataclass
 class Tracking:
-    """One trial in one tracker; without a tracker `listen` alone is told.
+    """One trial in one tracker; without a tracker only `listen` is called.
 
     :param tracker: one of `TRACKERS`, or "" for none
     :param run: name of the run: model/task/seed
-    :param trial: its hash, as a sweep has several trials of one name
-    :param folder: where tensorboard writes
-    :param settings: what the tracker shows as the hyperparameters
-    :param listen: is told what the tracker is told, with a tracker or without
+    :param trial: hash of the trial, as a sweep has several trials with the same name
+    :param folder: folder of tensorboard's files
+    :param settings: hyperparameters to show in the tracker
+    :param listen: receives the same values as the tracker, even without one
     """
 
     tracker: str = ""
@@ -58,11 +58,11 @@ class Tracking:
     accelerator: Accelerator | None = field(default=None, init=False)
 
     def options(self) -> dict[str, Any]:
-        """What the `Accelerator` of the trial has to know."""
+        """Options for the `Accelerator` of the trial."""
         return {"log_with": self.tracker, "project_dir": str(self.folder)} if self.tracker else {}
 
     def start(self, accelerator: Accelerator) -> None:
-        """Begins the run. Tensorboard takes the project for a folder; the others have a name for the run beside it."""
+        """Starts the run. Tensorboard uses the project name as a folder; the others also have a run name."""
         if not self.tracker:
             return
         named: dict[str, dict[str, Any]] = {
@@ -77,14 +77,14 @@ class Tracking:
         self._call(lambda: accelerator.init_trackers(project, values, {self.tracker: named.get(self.tracker, {})}))
 
     def log(self, values: Mapping[str, float | None], step: int) -> None:
-        """Figures of an epoch; None is left out."""
+        """Logs the results of an epoch, without those that are None."""
         self.listen(values, step)
         if (accelerator := self.accelerator) is not None:
             known = {name: value for name, value in values.items() if value is not None}
             self._call(lambda: accelerator.log(known, step=step))
 
     def finish(self) -> None:
-        """Ends the run; to be called whatever became of the trial, as some trackers have one run at a time."""
+        """Ends the run. Call it even if the trial failed, as some trackers allow only one run at a time."""
         accelerator, self.accelerator = self.accelerator, None
         for tracker in accelerator.trackers if accelerator is not None else []:
             self._call(tracker.finish)
@@ -94,7 +94,7 @@ class Tracking:
             with _chance_as_it_was():
                 action()
         except Exception as error:  # noqa: BLE001 - a tracker must not cost anybody a training
-            message = f"{self.tracker} failed, the trial goes on without it: {type(error).__name__}: {error}"
+            message = f"{self.tracker} failed; the trial continues without it: {type(error).__name__}: {error}"
             log.warning(message)
             warnings.warn(message, stacklevel=2)  # the log of a trial is a file; whoever waits should see it too
             accelerator, self.accelerator = self.accelerator, None
@@ -105,7 +105,7 @@ class Tracking:
 
 @contextmanager
 def _chance_as_it_was() -> Iterator[None]:
-    """Puts all random generators back: a tracker that draws from one would change the dropout after it."""
+    """Restores all random generators, as a tracker that uses them would change the dropout after it."""
     import numpy as np
     import torch
 

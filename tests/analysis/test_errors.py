@@ -110,13 +110,13 @@ def test_text_only_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.Mon
     word = max(texts[mistake].split(), key=len)
     assert word not in run(tmp_path, *common)[1]
     assert word not in run(tmp_path, *common, "--data", str(folder))[1]  # a pipe
-    assert "Text is left out" in run(tmp_path, *common, "--data", str(folder))[1]
+    assert "The text is left out" in run(tmp_path, *common, "--data", str(folder))[1]
     assert word in run(tmp_path, *common, "--data", str(folder), "--with-text")[1]
     plain = run(tmp_path, *common, "--data", str(folder), "--format", "csv")[1]
     assert "text" not in plain.splitlines()[0]
     assert word not in plain
     assert "text" in run(tmp_path, *common, "--data", str(folder), "--format", "csv", "--with-text")[1].splitlines()[0]
-    assert "give their folder with --data" in run(tmp_path, *common, "--with-text")[1]
+    assert "reads the text from the data; add --data" in run(tmp_path, *common, "--with-text")[1]
     with monkeypatch.context() as patch:
         patch.setattr(module, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
         assert word in run(tmp_path, *common, "--data", str(folder))[1]
@@ -143,10 +143,10 @@ def test_which_trial(store: Store, tmp_path: Path) -> None:
         result = CliRunner().invoke(cli, ["errors", *arguments, "--output", str(store.root)])
         return result.output + str(result.exception or "")
 
-    assert "Which dataset? --task" in of("m")
+    assert "Choose a dataset: --task" in of("m")
     assert "seed 2" in of("m", "--task", "gad", "--seed", "2")
-    assert "no finished seed 9" in of("m", "--task", "gad", "--seed", "9")
-    assert "without predictions" in of("published:PubMedBERT (gu2021)", "--task", "gad")
+    assert "no finished run of gad with seed 9; finished seeds: " in of("m", "--task", "gad", "--seed", "9")
+    assert "has no predictions" in of("published:PubMedBERT (gu2021)", "--task", "gad")
     folder = next(path for path in store.trial_folders() if path.parent.name == "gad")
     listed = list(csv.DictReader(of(str(folder), "--format", "csv").splitlines()))
     assert Counter(row["kind"] for row in listed).keys() == {"1 as 0", "0 as 1"}
@@ -169,11 +169,11 @@ def test_a_trial_shows_the_originals_if_it_ran_on_them(
     assert ("@CHEMICAL$" in output) == (inputs == "dummies")
     data, raw = (run(tmp_path, *common, option, folder)[1] for option in ("--data", "--raw"))
     right, other = (raw, data) if inputs == "original" else (data, raw)
-    assert "saw other data" not in right
-    assert "saw other data" in other
+    assert "used other data" not in right
+    assert "used other data" in other
     assert "@CHEMICAL$" in data
     assert "@CHEMICAL$" not in raw
-    assert ("give them with --raw" in data) == (inputs == "original")
+    assert ("used the original releases, add --raw" in data) == (inputs == "original")
 
 
 def test_data_that_are_neither_and_no_originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,9 +185,11 @@ def test_data_that_are_neither_and_no_originals(tmp_path: Path, monkeypatch: pyt
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
     common = ("baseline:constant", "--data", str(tmp_path / "other"), "--raw", str(tmp_path / "other"))
     output = run(tmp_path, *common, "--task", "chemprot", "--with-text")[1]
-    assert "saw other data" in output
+    assert "used other data" in output
     assert "@CHEMICAL$" in output  # the layout's, of which there is no better
-    assert "no originals of gad" in run(tmp_path, "baseline:constant", "--task", "gad", "--raw", str(tmp_path))[1]
+    assert (
+        "gad has no originals to read" in run(tmp_path, "baseline:constant", "--task", "gad", "--raw", str(tmp_path))[1]
+    )
 
 
 def test_a_task_file_that_is_not_at_hand_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def test_the_demo_suite_needs_no_data_and_has_nothing_published(tmp_path: Path) 
     assert dry.exit_code == 0, dry.output
     assert "14 trials" in dry.stdout
     given = CliRunner().invoke(cli, [*demo_suite, "--axis", "head", "--data", str(tmp_path)])
-    assert "leave --data out" in str(given.exception)
+    assert "remove --data" in str(given.exception)
     assert list(tmp_path.iterdir()) == []
     arguments = ["--axis", "pooling", "--tasks", "ddi", "--set", "epochs=1", "--set", "max_train=64"]
     result = CliRunner().invoke(cli, [*demo_suite, *arguments])
@@ -152,11 +152,11 @@ def test_a_plot_without_matplotlib_is_refused_before_training(tmp_path: Path, mo
     [
         ("relation", ["--tasks", "gad"], "no original text"),
         ("pooling", ["--tasks", "chemprot"], "--raw"),
-        ("tagging", ["--tasks", "gad"], "do not differ on gad"),
-        ("tagging", ["--set", "tagging=io"], "fixes it in every cell"),
-        ("pooling", ["--tasks", "gad", "--protocol", "probe"], "--axis pooling: pooling does not concern a probe"),
+        ("tagging", ["--tasks", "gad"], "are identical on gad"),
+        ("tagging", ["--set", "tagging=io"], "sets it in every cell"),
+        ("pooling", ["--tasks", "gad", "--protocol", "probe"], "--axis pooling: pooling does not apply to a probe"),
         ("tagging", ["--plot", "tagging.jpg"], "not 'tagging.jpg'"),
-        ("head", ["--tasks", "gad", "--dry-run", "--output", "/proc/x"], "--output: /proc/x cannot be written"),
+        ("head", ["--tasks", "gad", "--dry-run", "--output", "/proc/x"], "--output: cannot write to /proc/x"),
     ],
 )
 def test_what_cannot_be_is_refused_before_training(

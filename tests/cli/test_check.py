@@ -61,7 +61,7 @@ def test_a_planted_drop_is_a_regression_with_its_units(blurb: Callable[..., Resu
     summary, junit = tmp_path / "summary.md", tmp_path / "deep" / "junit.xml"
     result = blurb("check", "fell", "--baseline", "old", "--summary", str(summary), "--junit", str(junit))
     assert result.exit_code == 1, result.output
-    assert "more than runs of one encoder do" in result.output
+    assert "more than runs of one encoder differ" in result.output
     assert "ncbi-disease: " in result.output
     assert " dev." in result.output
     root = ElementTree.fromstring(junit.read_bytes())
@@ -70,7 +70,7 @@ def test_a_planted_drop_is_a_regression_with_its_units(blurb: Callable[..., Resu
     assert all(re.match(r"baseline \d+\.\d\d, candidate \d+\.\d\d, difference [-+]?\d", text) for text in figures)
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("14", "1", "0")
     (failure,) = root.iter("failure")
-    assert "units with more mistakes" in str(failure.text)
+    assert "examples with more mistakes" in str(failure.text)
     assert "## blurb check: regression" in summary.read_text()
 
 
@@ -87,9 +87,9 @@ def test_the_drop_is_there_and_the_units_are_those_that_fell(blurb: Callable[...
 @pytest.mark.parametrize(
     ("candidate", "baseline", "reason"),
     [
-        ("without", "old", "the candidate does not have it"),
+        ("without", "old", "missing in the candidate"),
         ("other data", "old", "other data"),
-        ("once", "once", "one run a side, and no max_drop is set"),
+        ("once", "once", "one run each, and no max_drop is set"),
     ],
 )
 def test_what_cannot_be_judged(blurb: Callable[..., Result], candidate: str, baseline: str, reason: str) -> None:
@@ -126,7 +126,7 @@ def test_a_csv_file_is_a_baseline(folder: Path, blurb: Callable[..., Result], tm
     assert "a number without runs, and no max_drop is set" in result.output
     assert blurb("check", "equal", "--baseline", f"{alone}:old", "--split", "test", "--max-drop", "5").exit_code == 0
     result = blurb("check", "equal", "--baseline", f"{alone}:old", "--max-drop", "90")  # dev against test
-    assert (result.exit_code, "means without runs are of test" in result.output) == (2, True)
+    assert (result.exit_code, "numbers without runs are from test" in result.output) == (2, True)
     result = blurb("check", "equal", "--baseline", "published:PubMedBERT (gu2021)", "--max-drop", "90")
     assert result.exit_code == 2
 
@@ -143,11 +143,11 @@ def test_rules_from_a_file(blurb: Callable[..., Result], tmp_path: Path) -> None
     for text, message in (
         ("splt = 1", "Did you mean 'split'"),
         ("[datasets.ncbi]\nmax_drop = 1", "Did you mean 'ncbi-disease'"),
-        ("max_drop = -1", "0 or more"),
+        ("max_drop = -1", "must be at least 0 points"),
         ("level = true", "must be a number"),
         ("[", "not valid TOML"),
         ('split = "train"', "dev or test"),
-        ("tasks = 5", "tasks are names or types"),
+        ("tasks = 5", "tasks must be names or types"),
     ):
         rules.write_text(text)
         error = blurb("check", "equal", "--baseline", "old").exception
@@ -171,7 +171,7 @@ def test_github(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, t
     [
         (lambda text: text.replace("value", "valeu", 1), "the columns value are missing"),
         (lambda text: text.replace(",f1,", ",f1,x", 1), ":2: value is"),
-        (lambda text: text + text.splitlines()[1] + "\n", "the same model, task, seed, split and metric as line 2"),
+        (lambda text: text + text.splitlines()[1] + "\n", "same model, task, seed, split and metric as line 2"),
         (lambda text: text.replace("\n5,", "\n6,"), "schema version 6"),
         (lambda text: text.splitlines()[0] + "\n", "no rows"),
         (lambda text: "\n".join([text.splitlines()[0], text.splitlines()[1].rsplit(",", 2)[0]]), ":2: expected"),
@@ -192,7 +192,7 @@ def test_rows_are_named(folder: Path, blurb: Callable[..., Result]) -> None:
     error = blurb("check", "equl", "--baseline", "old").exception
     assert "Did you mean 'equal'" in str(error)
     error = blurb("check", "equal", "--baseline", str(folder / "runs")).exception
-    assert "has several rows; name one" in str(error)
+    assert "has several rows; choose one" in str(error)
     assert "no such file" in str(blurb("check", "equal", "--baseline", "none.csv").exception)
 
 
@@ -275,7 +275,7 @@ def test_other_datasets_of_a_row_change_no_answer(folder: Path, blurb: Callable[
 @pytest.mark.parametrize(
     ("column", "old", "new", "reason"),
     [
-        ("metrics_version", "1", "0", "other version of the metrics"),
+        ("metrics_version", "1", "0", "different versions of the metrics"),
         ("planned", "5", "6", "5 of 6 seeds"),
         ("data_hash", "d", "f", "other data"),
     ],

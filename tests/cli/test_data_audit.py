@@ -87,7 +87,7 @@ def test_nothing_found(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--data", "nowhere"), "the folder does not exist; give it with --data"),
-        (("--out", "all.txt"), "--out writes .csv or .json"),
+        (("--out", "all.txt"), "--out must end in .csv or .json"),
         ((), "Give the folder of the datasets with --data"),
         (("--data", ".", "--raw", "nowhere"), "give it with --raw"),
     ],

@@ -67,7 +67,7 @@ def test_a_first_signal_ends_a_run_within_seconds(
     _, err = process.communicate(timeout=60)
     assert time.monotonic() - begun < 15
     assert process.returncode == code, err
-    assert "Interrupted. The same command goes on from here" in err
+    assert "Interrupted. Run the same command again to resume" in err
     assert "Traceback" not in err
     assert half_written(tmp_path) == []
 
@@ -131,7 +131,7 @@ def test_damage_is_told_once_and_the_rest_is_shown(arguments: list[str], code: i
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == code, (result.output, result.exception)
     assert result.stderr.count("predictions.parquet") == 1
-    assert "runs it again" in result.stderr
+    assert "run its blurb run command again" in result.stderr
     if arguments[0] == "leaderboard":
         assert [name for name in "abc" if f" {name} quick" in result.stdout] == ["a", "b", "c"]
 

@@ -33,7 +33,7 @@ def test_writes_store_files_and_published_rows(tmp_path: Path) -> None:
     given = ["--output", str(tmp_path / "runs"), "--results", str(tmp_path / "other.csv" / "results.csv")]
     code, output, _ = run(str(out), *given, "--title", "Ours & theirs")
     assert code == 0, output
-    assert output == f"{out}: 2 rows of yours, {len(published.shipped())} published.\n"
+    assert output == f"{out}: 2 own rows, {len(published.shipped())} published.\n"
     found = rows(out)
     assert len(found) == 2 + len(published.shipped())
     assert {"minequick", "theirsquick"} <= set(found)
@@ -68,7 +68,7 @@ def test_nothing_is_written_if_a_file_is_wrong_or_nothing_is_there(tmp_path: Pat
     assert code == 1
     assert "schema version 1" in str(error)
     code, _, error = run(str(out), "--output", str(tmp_path / "none"), "--no-published")
-    assert "would be empty" in str(error)
+    assert "Nothing to show" in str(error)
     assert not out.exists()
 
 

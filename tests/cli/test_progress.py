@@ -130,5 +130,5 @@ def test_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cut.rstrip().endswith("starting")  # the name gives way, not what is told
     assert "…" in cut
     assert "0 of 2 trials" in lines[-1]
-    assert re.search(r"1 s gone about \d+ s left", " ".join(lines[-1].split()))
+    assert re.search(r"1 s elapsed about \d+ s left", " ".join(lines[-1].split()))
     assert "[1/2] m gad seed 1: done in 3 s" in after

@@ -240,7 +240,7 @@ def test_a_server_without_an_address_is_asked_for_once_and_nothing_comes_next(
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 2
     assert len(asked) == 1
-    assert "hoc/Hallmarks-of-Cancer.tar.gz: not fetched" in result.stderr
+    assert "hoc/Hallmarks-of-Cancer.tar.gz: not downloaded" in result.stderr
     assert "there is no network, or no server of that name (Name or service not known)" in result.stderr
     assert "not known" in result.stdout
     assert "Next:" not in result.stdout
@@ -263,7 +263,7 @@ def test_many_at_once_fetch_once(server: Server, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("damage", "verdict"),
-    [(lambda content: content[:-200], "broken"), (lambda content: tarred({"README": b"moved"}), "not all there")],
+    [(lambda content: content[:-200], "broken"), (lambda content: tarred({"README": b"moved"}), "incomplete")],
 )
 def test_the_command_says_what_can_be_fetched_again(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[bytes], bytes], verdict: str
@@ -276,13 +276,13 @@ def test_the_command_says_what_can_be_fetched_again(
         server.files[f"/{path}"] = damage(whole)
         result = CliRunner().invoke(cli, arguments)
         assert (result.exit_code, f"HoC: {verdict}" in result.stderr) == (1, True)
-        assert f"No hash is pinned of {path}" in result.stderr
+        assert f"No hash is pinned for {path}" in result.stderr
         server.files[f"/{path}"] = whole
         result = CliRunner().invoke(cli, arguments)
-        assert f"{path}: there already" in result.stderr
+        assert f"{path}: already present" in result.stderr
         assert "--again" in result.stderr
         result = CliRunner().invoke(cli, [*arguments, "--again"])
-        assert f"{path}: fetched" in result.stderr
+        assert f"{path}: downloaded" in result.stderr
         assert "HoC: differs" in result.stderr  # three abstracts; but whole
         assert "--again" not in result.stderr  # once more would not help
     assert (tmp_path / path).read_bytes() == whole
@@ -307,7 +307,7 @@ def test_the_command_fetches_checks_and_says_what_is_left(
     assert result.output.count("identical") == 2
     result = CliRunner().invoke(cli, [*arguments, "gad,bioasq", "--accept-licences"])
     assert result.exit_code == 1
-    assert "there already" in result.output
+    assert "already present" in result.output
     assert "register" in result.output
     server.files["/GAD/1/test.tsv"] += b"\n"
     (tmp_path / "GAD" / "1" / "test.tsv").unlink()

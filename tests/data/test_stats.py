@@ -150,7 +150,7 @@ def test_splits_without_entities_and_very_many_labels(tmp_path: Path) -> None:
     assert result.exception is None
     lines = [line.split() for line in result.stdout.splitlines()]
     assert ["many", "L7", "1", "(50.0", "%)", "0", "1", "(50.0", "%)"] in lines
-    assert ["many", "(19,950", "more,", "see", "--format", "csv)", "1", "0", "1"] in lines
+    assert ["many", "(19,950", "more:", "use", "--format", "csv)", "1", "0", "1"] in lines
     assert len(lines) < 80
 
 
@@ -244,6 +244,6 @@ def test_the_committed_extremes_are_those_of_the_protocol() -> None:
 
 def test_a_folder_without_any_of_the_files(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["data", "stats", "--data", str(tmp_path), "--tasks", "gad"])
-    assert "none of the files is there." in str(result.exception)
+    assert "none of the data files exists." in str(result.exception)
     result = CliRunner().invoke(cli, ["data", "stats", "--data", str(tmp_path / "nowhere")])
     assert "the data folder does not exist" in str(result.exception)

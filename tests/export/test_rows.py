@@ -42,18 +42,18 @@ def store(tmp_path: Path) -> Store:
     [
         (["latexx"], "Did you mean 'latex'"),
         (["model-index", "--model", "alpah"], "Did you mean 'alpha'"),
-        (["model-index"], "Say which model with --model: alpha, beta."),
-        (["model-index", "--model", "alpha"], "alpha has 3 rows; say which:\n  --row 'quick lr=0.001 bf16'\n"),
+        (["model-index"], "choose one with --model: alpha, beta."),
+        (["model-index", "--model", "alpha"], "alpha has 3 rows; choose one:\n  --row 'quick lr=0.001 bf16'\n"),
         (["model-index", "--model", "alpha", "--row", "quick"], "alpha has 2 rows"),
         (["model-index", "--model", "alpha", "--row", "quick bf61"], "Did you mean 'quick lr=0.001 bf16'"),
         (["model-index", "--model", "sigma"], "synthetic demo suite"),
         (["eval-results", "--model", "sigma"], "synthetic demo suite"),
         (["submission", "--model", "sigma"], "synthetic demo suite"),
         (["model-index", "--model", "beta", "--tasks", "ner"], "beta has no finished trial of bc5-chem"),
-        (["latex", "--seed", "1"], "--seed is not for latex, but for submission"),
-        (["bibtex", "--sd"], "--sd is not for bibtex, but for latex, markdown"),
+        (["latex", "--seed", "1"], "--seed does not apply to latex, only to submission"),
+        (["bibtex", "--sd"], "--sd does not apply to bibtex, only to latex, markdown"),
         (["markdown", "--published", "gu2012"], "Did you mean 'gu2021'"),
-        (["markdown", "--model", "sigma", "--published", "gu2021"], "do not stand beside published ones"),
+        (["markdown", "--model", "sigma", "--published", "gu2021"], "cannot be compared with published ones"),
         (["markdown", "--tasks", "gda"], "Did you mean 'gad'"),
     ],
 )
@@ -87,7 +87,7 @@ def test_rows_that_differ_in_their_weights_are_told_apart(tmp_path: Path) -> Non
 def test_a_store_without_trials_is_an_error(tmp_path: Path, name: str) -> None:
     code, text = export(name, folder=tmp_path)
     assert code == 2
-    assert "no finished trials" in text
+    assert "No finished trials" in text
     assert list(tmp_path.iterdir()) == []
 
 
@@ -109,5 +109,5 @@ def test_the_command_ends_with_code_2(tmp_path: Path) -> None:
         [sys.executable, "-m", "blurb", "export", "submission"], capture_output=True, text=True, cwd=tmp_path
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("Error: There are no finished trials in runs")
+    assert done.stderr.startswith("Error: No finished trials in runs")
     assert list(tmp_path.iterdir()) == []

@@ -263,7 +263,7 @@ def test_seed_zero_is_a_seed(tmp_path: Path) -> None:
     whole(tmp_path)
     code, text = export("latex", "--seed", "0", folder=tmp_path)
     assert code == 2
-    assert "--seed is not for latex" in text
+    assert "--seed does not apply to latex" in text
     code, text = export("submission", "--seed", "0", "--out", str(tmp_path / "x"), folder=tmp_path)
     assert code == 2
     assert "seed 0 is not there" in text
@@ -288,7 +288,7 @@ def test_a_folder_with_files_is_left_as_it_is(tmp_path: Path) -> None:
     (out / "gad.json").write_text("old")
     code, text = export("submission", "--allow-partial", "--out", str(out), folder=tmp_path)
     assert code == 2
-    assert "is there already" in text
+    assert "exists already" in text
     assert [path.read_text() for path in out.iterdir()] == ["old"]
     (out / "gad.json").unlink()
     assert export("submission", "--allow-partial", "--out", str(out), folder=tmp_path)[0] == 0

@@ -128,7 +128,7 @@ def test_constrained_training_gives_no_weight_to_forbidden_transitions() -> None
     assert chain.transitions.grad is not None
     assert chain.transitions.grad[0, 2] == 0.0
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in chain.parameters())
-    with pytest.raises(ValueError, match=r"tags of sequence 0 break the rules.*\[0, 2"):
+    with pytest.raises(ValueError, match=r"tags of sequence 0 violate the tagging scheme.*\[0, 2"):
         chain.log_likelihood(emissions, torch.tensor([[0, 2, 0, 0, 0, 0]]), mask)
 
 
@@ -238,13 +238,13 @@ def _bad(name: str) -> tuple[Tensor, Tensor, Tensor]:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("hole", r"hole before \[sequence, word\] \[1, 3\]: emissions \(2, 4, 3\), mask \(2, 4\)"),
+        ("hole", r"gap before \[sequence, word\] \[1, 3\]: emissions \(2, 4, 3\), mask \(2, 4\)"),
         ("tag", r"tag at \[sequence, word\] \[1, 3\] is not in 0\.\.2.*tags \(2, 4\)"),
         ("empty", r"sequence \[1\] is empty"),
         ("no words", r"empty.*emissions \(2, 0, 3\)"),
         ("nan", r"not finite at \[sequence, word, tag\] \[0, 2, 1\]"),
         ("shape", r"emissions \(2, 4, 3\), mask \(2, 3\)"),
-        ("dtype", r"torch\.int64, not torch\.bool"),
+        ("dtype", r"must be torch\.bool \(got torch\.int64"),
     ],
 )
 def test_bad_input_is_refused_with_its_place(name: str, message: str) -> None:
@@ -258,7 +258,7 @@ def test_bad_input_is_refused_with_its_place(name: str, message: str) -> None:
 
 
 def test_rules_that_allow_nothing_are_told() -> None:
-    with pytest.raises(ValueError, match="allow no tags for sequence 0 of 1 words"):
+    with pytest.raises(ValueError, match="allow no tag sequence for sequence 0 with 1 words"):
         Chain(2, rules(("B-X", "L-X"), "bioul")).decode(torch.zeros(1, 1, 2), torch.ones(1, 1).bool())
-    with pytest.raises(ValueError, match=r"rules for \(3,\) starts"):
+    with pytest.raises(ValueError, match=r"rules have shape \(3,\) for starts"):
         Chain(2, rules(BIO, "bio"))

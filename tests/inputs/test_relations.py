@@ -75,7 +75,7 @@ def test_markers_go_around_the_dummies_of_a_dummified_release() -> None:
 
 
 def test_the_original_of_a_dummified_text_is_refused() -> None:
-    with pytest.raises(SettingsError, match="dummies already"):
+    with pytest.raises(SettingsError, match="dummies instead of the entity names"):
         mark(row("@GENE$ in @DISEASE$.", (0, 6), (10, 19)), "original")
     assert mark(row("@GENE$ in @DISEASE$.", (0, 6), (10, 19)), "dummify").text == "@GENE$ in @DISEASE$."
 

@@ -243,5 +243,5 @@ def test_a_tag_of_another_scheme_is_refused(scheme: str, tag: str) -> None:
 
 @pytest.mark.parametrize("found", [[Span(0, 2, "A"), Span(1, 3, "A")], [Span(2, 4, "A")], [Span(1, 1, "A")]])
 def test_entities_that_have_no_place_are_refused(found: list[Span]) -> None:
-    with pytest.raises(ValueError, match="not free"):
+    with pytest.raises(ValueError, match="overlaps another one or exceeds"):
         tags(found, 3, "bio")

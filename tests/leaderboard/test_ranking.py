@@ -71,9 +71,7 @@ def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
     assert "poor" in only
     assert "good" not in only
     assert "Did you mean 'gad'" in str(blurb("show", "--output", str(folder / "runs"), "--sort", "gat").exception)
-    assert "no finished row that fits" in str(
-        blurb("show", "--output", str(folder / "runs"), "--head", "crf").exception
-    )
+    assert "no finished row matches" in str(blurb("show", "--output", str(folder / "runs"), "--head", "crf").exception)
 
 
 def test_without_some_units_the_score_is_that_of_the_rest(folder: Path) -> None:
@@ -132,7 +130,7 @@ def test_a_conflict_names_both_places(folder: Path, blurb: Callable[..., Result]
     (tmp_path / "b.csv").write_text(text.replace(line, line.replace(",f1,", ",f1,1")))
     error = blurb("merge", "a.csv", "b.csv", "--out", "merged").exception
     assert isinstance(error, DataError)
-    assert "gad seed 2 test f1: another value than in a.csv:" in str(error)
+    assert "gad seed 2 test f1: value differs from a.csv:" in str(error)
     assert not (tmp_path / "merged").exists()
 
 
@@ -147,7 +145,7 @@ def test_a_name_is_no_formula_and_comes_back(folder: Path) -> None:
 
 def test_validate(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
     for name in ("results.csv", "leaderboard.csv"):
-        assert "3 rows, fine" in blurb("validate", str(folder / name)).output
+        assert "3 rows, valid" in blurb("validate", str(folder / name)).output
     bad = tmp_path / "leaderboard.csv"
     bad.write_text((folder / "leaderboard.csv").read_text().replace("score,score_sd", "score,sd"))
     error = blurb("validate", str(bad)).exception
@@ -161,17 +159,17 @@ def test_add_and_show_elsewhere(folder: Path, blurb: Callable[..., Result], tmp_
     (row,) = published.read(tmp_path / "external.csv")
     assert (row.model, row.means(), row.printed) == ("X", {"gad": 80.5}, 70.0)
     again = blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=10").exception
-    assert "X of us2026 is there already. Give another --version" in str(again)
-    with pytest.raises(DataError, match="is there already"):  # between the look and the lock somebody may add it
+    assert "already has X of us2026. Use another --version" in str(again)
+    with pytest.raises(DataError, match="already has "):  # between the look and the lock somebody may add it
         published.add(tmp_path / "external.csv", published.Printed("us2026", "", "X", {"gad": 10.0}))
     for text in ("gad=x", "gad=101", "gad"):
         assert isinstance(blurb("add", "--model", "Y", "--source", "s", "--score", text).exception, BlurbError)
     assert "Did you mean 'gad'" in str(blurb("add", "--model", "Y", "--source", "s", "--score", "gat=1").exception)
     fraction = ("add", "--model", "Y", "--source", "s", "--score", "gad=0.85")
-    assert "is gad=85 meant? If not, add --times-100" in str(blurb(*fraction).exception)
+    assert "Did you mean gad=85? If not, add --times-100" in str(blurb(*fraction).exception)
     assert blurb(*fraction, "--times-100").output.startswith("Y: 1 dataset added to")
     assert [row.means() for row in published.read(tmp_path / "external.csv")] == [{"gad": 80.5}, {"gad": 0.85}]
-    assert "2 rows, fine" in blurb("validate", "external.csv").output
+    assert "2 rows, valid" in blurb("validate", "external.csv").output
 
 
 def _add(path: Path, number: int) -> None:
@@ -215,14 +213,14 @@ def test_validate_reads_the_file_it_was_given(folder: Path, blurb: Callable[...,
     head, first, *rest = text.splitlines(keepends=True)
     cells = first.split(",")
     for column, message in (
-        (head.split(",").index("score"), "score is 'abc'"),
-        (head.split(",").index("gad"), "gad is"),
+        (head.split(",").index("score"), "score must be a number (got 'abc')"),
+        (head.split(",").index("gad"), "gad must be a number"),
     ):
         broken = [*cells[:column], "abc", *cells[column + 1 :]]
         (tmp_path / "leaderboard.csv").write_text("".join([head, ",".join(broken), *rest]))
         assert message in str(blurb("validate", "leaderboard.csv").exception)
     (tmp_path / "leaderboard.csv").write_text("".join([head, first, first]))
-    assert "the same row as line 2" in str(blurb("validate", "leaderboard.csv").exception)
+    assert "duplicate of line 2" in str(blurb("validate", "leaderboard.csv").exception)
 
 
 def test_synthetic_rows_stand_apart(tmp_path: Path, blurb: Callable[..., Result]) -> None:
@@ -236,7 +234,7 @@ def test_synthetic_rows_stand_apart(tmp_path: Path, blurb: Callable[..., Result]
 
 @pytest.mark.parametrize("kind", ["results", "leaderboard", "external", "ablation"])
 def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Path, kind: str) -> None:
-    """A cell longer than the csv module reads, a stray carriage return, and bytes that are not UTF-8."""
+    """A cell longer than the csv module reads, a stray carriage return, and bytes that are not valid UTF-8."""
     readers: dict[str, Callable[[Path], object]] = {
         "results": results_csv.read_lines, "leaderboard": leaderboard_csv.read_lines, "external": published.read,
         "ablation": lambda path: read_ablations(path.parent),
@@ -244,7 +242,7 @@ def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Pa
     head = {"external": ",".join(published.COLUMNS), "ablation": ",".join(ablation_tables.COLUMNS)}
     first = head.get(kind) or (folder / f"{kind}.csv").read_text().splitlines()[0]
     path = tmp_path / f"{kind}.csv"
-    for line, message in ((b"x" * 200_000, "field larger"), (b"a\rb,", "new-line character"), (b"\xff", "not UTF-8")):
+    for line, message in ((b"x" * 200_000, "field larger"), (b"a\rb,", "new-line character"), (b"\xff", "valid UTF-8")):
         path.write_bytes(first.encode() + b"\n" + line + b"\n")
         with pytest.raises(DataError, match=message) as caught:
             readers[kind](path)

@@ -148,7 +148,7 @@ def test_unequal_lengths_are_named() -> None:
 @pytest.mark.parametrize("tag", ["", "X", "é", "中", "BI", "b", "OUT", "X-B", "-B", "B_X", "Disease", "O\n"])
 @pytest.mark.parametrize("others", [["O", "B"], ["O", "B-X"]])
 def test_what_is_no_tag_is_refused(tag: str, others: list[str]) -> None:
-    with pytest.raises(ValueError, match="is not a tag here: expected one of B, I, O, E, S, L, U") as error:
+    with pytest.raises(ValueError, match="is not a valid tag: expected one of B, I, O, E, S, L, U") as error:
         entity_f1([[*others, "O"]], [[*others, tag]])
     assert repr(tag) in str(error.value)
 

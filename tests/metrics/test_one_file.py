@@ -120,5 +120,7 @@ def test_evaluate_takes_it() -> None:
 
 
 def test_what_is_no_metric_is_refused() -> None:
-    with pytest.raises(SettingsError, match="no_metric is a builtin_function_or_method, not"):
+    with pytest.raises(
+        SettingsError, match=r"no_metric must be a blurb\.metrics\.Metric \(got builtin_function_or_method"
+    ):
         metrics.get("no_metric")

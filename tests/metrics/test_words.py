@@ -66,7 +66,7 @@ def test_is_not_span_f1() -> None:
 
 @pytest.mark.parametrize("tag", ["I-PARTICIPANT", "PAR", "OUT", "I", "I-", "", "O-PAR", "X-PAR", "i-PAR"])
 def test_what_is_no_tag_is_refused(tag: str) -> None:
-    with pytest.raises(ValueError, match="is not a tag here: expected 'O', or a prefix with one of PAR, INT, OUT"):
+    with pytest.raises(ValueError, match="is not a valid tag: expected 'O' or a prefix and one of PAR, INT, OUT"):
         token_macro_f1([["O"]], [[tag]])
 
 

@@ -125,7 +125,7 @@ def test_the_other_types_and_poolings(checkpoint: Checkpoint, task: str, values:
 def test_cls_is_refused_for_t5_and_what_is_possible_is_named(checkpoint: Checkpoint, pooling: str) -> None:
     source, settings = resolve(str(checkpoint("t5"))), complete({"max_length": 48, "pooling": pooling})
     with pytest.raises(
-        SettingsError, match=f"'{pooling}' cannot work on gad .*no classification token.* Possible for pooling: .*mean"
+        SettingsError, match=f"'{pooling}' does not work on gad .*no classification token.* Possible values: .*mean"
     ):
         check(source, bind(tasks.get("gad"), settings))
     check(source, bind(tasks.get("bc2gm"), settings))  # words are not pooled
@@ -147,7 +147,7 @@ def test_a_head_that_does_not_serve_the_task_is_refused(
     from blurb.heads import heads
 
     monkeypatch.setattr(heads.get("linear"), "kinds", ("tokens",))
-    with pytest.raises(SettingsError, match="The head 'linear' does not serve gad"):
+    with pytest.raises(SettingsError, match="The head 'linear' does not support gad"):
         check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), complete({"max_length": 48})))
 
 

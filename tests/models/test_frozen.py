@@ -123,7 +123,7 @@ def test_an_encoder_without_hidden_states_is_named(checkpoint: Callable[[str], P
         return SimpleNamespace(last_hidden_state=output.last_hidden_state, hidden_states=None)
 
     frozen.encoder = without
-    with pytest.raises(ModelError, match="hands out no hidden states of its layers"):
+    with pytest.raises(ModelError, match="does not return the hidden states of its layers"):
         frozen.fill(features, ("first", "mean", "head", "tail"), into)
 
 

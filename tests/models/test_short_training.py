@@ -61,7 +61,7 @@ def test_every_kind_of_task_starts_from_a_fit(
 def test_a_linear_start_needs_the_linear_head(checkpoint: Callable[[str], Path]) -> None:
     source, task = models.resolve(str(checkpoint("bert_uncased"))), tasks.get("gad")
     for head in ("bilstm", "bilstm,hidden=32"):
-        with pytest.raises(SettingsError, match="head_init 'linear' fits the head 'linear' and no other, not 'bilstm"):
+        with pytest.raises(SettingsError, match="head_init 'linear' supports only the head 'linear', not 'bilstm"):
             check(source, bind(task, {"head": head, "head_init": "linear"}))
 
 
@@ -95,7 +95,7 @@ def test_dev_is_not_predicted_again(
 
 @pytest.mark.parametrize("value", ["halfway", ""])
 def test_another_start_is_refused(value: str) -> None:
-    with pytest.raises(SettingsError, match="head_init is one of random, linear"):
+    with pytest.raises(SettingsError, match="head_init must be one of random, linear"):
         complete({"max_length": 32, "head_init": value})
 
 

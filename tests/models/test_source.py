@@ -56,9 +56,9 @@ def test_parameters_are_those_of_the_encoder_alone(checkpoint: Checkpoint) -> No
 @pytest.mark.parametrize(
     ("lost", "message"),
     [
-        (["config.json"], "there is no config.json; a checkpoint is a folder that save_pretrained wrote"),
-        (["model.safetensors"], "there are no weights .expected model.safetensors or pytorch_model.bin"),
-        (["tokenizer.json"], "there is no tokenizer .*save it beside the weights with tokenizer.save_pretrained"),
+        (["config.json"], "no config.json; a checkpoint must be a folder written by save_pretrained"),
+        (["model.safetensors"], "no weights; expected model.safetensors or pytorch_model.bin"),
+        (["tokenizer.json"], "no tokenizer .*save it to this folder with tokenizer.save_pretrained"),
     ],
 )
 def test_what_is_missing_is_named(copy: Path, lost: list[str], message: str) -> None:
@@ -69,7 +69,7 @@ def test_what_is_missing_is_named(copy: Path, lost: list[str], message: str) -> 
 
 
 def test_an_empty_folder_lacks_its_configuration(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"there is no config.json"):
+    with pytest.raises(ModelError, match=r"no config.json"):
         resolve(str(tmp_path))
 
 
@@ -83,10 +83,12 @@ def test_a_pattern_in_quotes_tells_what_it_fits(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     for name in ("checkpoint-1", "checkpoint-2"):
         (tmp_path / "pretrain" / name).mkdir(parents=True)
-    fits = "pretrain/checkpoint-1, pretrain/checkpoint-2: leave out the quotes"
-    with pytest.raises(ModelError, match=rf"has the name 'pretrain/checkpoint-\*'; as a pattern it fits {fits}"):
+    fits = "pretrain/checkpoint-1, pretrain/checkpoint-2: remove the quotes"
+    with pytest.raises(
+        ModelError, match=rf"is no model folder 'pretrain/checkpoint-\*'; as a pattern it matches {fits}"
+    ):
         resolve("pretrain/checkpoint-*")
-    with pytest.raises(ModelError, match="as a pattern it fits none"):
+    with pytest.raises(ModelError, match="as a pattern it matches none"):
         resolve("nowhere/checkpoint-?")
 
 
@@ -97,7 +99,7 @@ def test_a_folder_whose_name_looks_like_a_pattern_is_a_folder(copy: Path) -> Non
 
 @pytest.mark.parametrize("reference", ["a b/c", "org/model name", "org/--x..y", "ü/x", "org/" + "x" * 120, "a:b/c"])
 def test_what_the_hub_finds_no_name_is_one_sentence(reference: str) -> None:
-    with pytest.raises(ModelError, match=r"is neither a folder here nor (a Hub id, which is org/model|in the local)"):
+    with pytest.raises(ModelError, match=r"is neither a local folder nor (a Hub id \(org/model|in the local)"):
         resolve(reference)
 
 
@@ -121,7 +123,7 @@ def test_a_url_is_refused_and_its_password_is_not_shown(reference: str) -> None:
 
 
 def test_a_file_is_refused(copy: Path) -> None:
-    with pytest.raises(ModelError, match=f"is a file; give the folder of the checkpoint, {copy}"):
+    with pytest.raises(ModelError, match=f"is a file; use the folder of the checkpoint, {copy}"):
         resolve(str(copy / "model.safetensors"))
 
 
@@ -129,7 +131,7 @@ def test_a_folder_of_checkpoints_names_them(copy: Path) -> None:
     parent = copy.parent / "pretrain"
     for step in (1000, 500):
         shutil.copytree(copy, parent / f"checkpoint-{step}")
-    with pytest.raises(ModelError, match=r"there are checkpoints in it: checkpoint-500, checkpoint-1000. Give one"):
+    with pytest.raises(ModelError, match=r"checkpoints in subfolders: checkpoint-500, checkpoint-1000. Choose one"):
         resolve(str(parent))
 
 
@@ -140,7 +142,10 @@ def test_an_adapter_says_how_to_merge_it(copy: Path, merged: bool) -> None:
         (copy / "config.json").unlink()
     content = {"peft_type": "LORA", "base_model_name_or_path": "org/base"}
     (copy / "adapter_config.json").write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(ModelError, match=r"PEFT adapter.*merge_and_unload\(\), base being org/base, then save_pre"):
+    with pytest.raises(
+        ModelError,
+        match=r"PEFT adapter.*merge_and_unload\(\), where base is org/base, and save model and tokenizer with save_pre",
+    ):
         resolve(str(copy))
 
 
@@ -159,7 +164,7 @@ def test_presets_are_hub_ids() -> None:
 def test_without_network_or_cache_the_hub_cannot_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(
-        ModelError, match="no-such-org/no-such-model is neither a folder here nor in the local Hub cache"
+        ModelError, match="no-such-org/no-such-model is neither a local folder nor in the local Hub cache"
     ):
         resolve("no-such-org/no-such-model")
 
@@ -177,7 +182,7 @@ def test_a_tokenizer_larger_than_the_embeddings_is_refused(copy: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(copy)
     tokenizer.add_tokens(["@DRUG$", "@GENE$"])
     tokenizer.save_pretrained(copy)
-    with pytest.raises(ModelError, match="the tokenizer has 352 entries but the encoder embeds 350"):
+    with pytest.raises(ModelError, match="the tokenizer has 352 entries, but the encoder has only 350 embeddings"):
         resolve(str(copy))
 
 
@@ -194,11 +199,11 @@ def test_a_tokenizer_smaller_than_the_embeddings_is_common(copy: Path, tmp_path:
         ("config.json", "{", "mine: .*not a valid JSON"),
         ("config.json", "[]", "mine: "),
         ("config.json", "{}", "model_type"),
-        ("config.json", '{"model_type": "nonsense"}', "describes no encoder of texts: .*nonsense"),
+        ("config.json", '{"model_type": "nonsense"}', "does not describe a text encoder: .*nonsense"),
         ("config.json", '{"model_type": "bert", "hidden_size": 30, "num_attention_heads": 7}', "not a multiple"),
-        ("config.json", '{"model_type": "encodec"}', "describes no encoder of texts"),
-        ("tokenizer.json", "", "the tokenizer cannot be loaded"),
-        ("tokenizer.json", "{", "the tokenizer cannot be loaded"),
+        ("config.json", '{"model_type": "encodec"}', "does not describe a text encoder"),
+        ("tokenizer.json", "", "cannot load the tokenizer"),
+        ("tokenizer.json", "{", "cannot load the tokenizer"),
     ],
 )
 def test_files_that_are_damaged_are_an_error_of_the_model(copy: Path, name: str, content: str, message: str) -> None:

@@ -176,7 +176,7 @@ def test_what_is_larger_than_the_limit_is_held_in_memory(home: Path, monkeypatch
     found, note = stored(KEY, SHAPES, Counted())
     assert same(found)
     assert not isinstance(found[0], np.memmap)
-    assert note.startswith("held in memory, as the cache cannot keep them: they would take")
+    assert note.startswith("held in memory, as they cannot be cached: they need")
 
 
 def test_a_full_disk_costs_no_run(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +197,7 @@ def test_a_disk_that_fills_up_at_the_end_costs_no_run(home: Path, monkeypatch: p
     monkeypatch.setattr(Path, "write_text", full)
     found, note = stored(KEY, SHAPES, Counted())
     assert same(found)
-    assert note == "not kept in the cache: No space left on device"
+    assert note == "not cached: No space left on device"
     assert entries(home) == []
 
 

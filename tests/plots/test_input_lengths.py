@@ -50,7 +50,7 @@ def test_lanes_limits_and_table_8() -> None:
 def test_without_sub_tokens_the_lengths_are_words_and_nothing_is_compared() -> None:
     (axes,) = input_lengths.draw([statistics("gad", "test", False)]).axes
     assert drawn(axes, input_lengths.LANES["test"]) == [[4, 64], [8, 16], [8], [20], [64]]
-    assert axes.get_xlabel() == "words of an input"
+    assert axes.get_xlabel() == "words per input"
     assert not labelled(axes, input_lengths.LIMIT)
 
 
@@ -64,4 +64,4 @@ def test_equal_statistics_give_equal_files(tmp_path: Path, suffix: str) -> None:
 
 def test_a_picture_of_another_format_is_refused_before_anything_is_read() -> None:
     result = CliRunner().invoke(cli, ["data", "stats", "--data", "nowhere", "--plot", "a.gif"])
-    assert "--plot writes .png" in str(result.exception)
+    assert "--plot must end in .png" in str(result.exception)

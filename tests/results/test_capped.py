@@ -19,7 +19,7 @@ from blurb.runs.store import Store
 from tests.results.played import CONFIGURATION, play
 
 CAPPED = {"head": "linear", "pooling": "cls", "max_train": 64, "max_eval": 64}
-NOTE = "at most 64 training units; at most 64 dev and test units"
+NOTE = "at most 64 training examples; at most 64 dev and test examples"
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_it_is_never_ranked(folder: Path) -> None:
     ranks = {entry.name.split()[0]: rank for rank, entry in ranking.ranked(entries, "gad")}
     assert ranks == {"whole": "1", "tiny": ""}
     result = CliRunner().invoke(cli, ["leaderboard", "show", "--no-intervals", "--sort", "gad"])
-    assert f"tiny smoke: not ranked, as a part of the units was scored ({NOTE})." in result.output
+    assert f"tiny smoke: not ranked, as only some of the examples were scored ({NOTE})." in result.output
 
 
 @pytest.mark.parametrize("form", ["markdown", "latex"])
@@ -68,7 +68,7 @@ def test_it_has_no_star_on_the_page(folder: Path) -> None:
         printed = f"{entry.datasets['gad'].test.mean:.2f}"
         assert f"<b>{printed}</b>" not in page
         assert printed in page
-        assert "part of the units" in page
+        assert "subset of examples" in page
 
 
 def test_it_is_compared_with_no_whole_row(folder: Path) -> None:
@@ -76,7 +76,7 @@ def test_it_is_compared_with_no_whole_row(folder: Path) -> None:
     files = {each.model: each for each in of_file(folder / "results.csv")}
     for tiny, whole in ((sides["tiny"], sides["whole"]), (files["tiny"], sides["whole"])):
         line = next(one for one in comparison.judge(whole, tiny, "test", with_units=False) if one.name == "gad")
-        assert line.reason == "other units were scored: all on one side, at most 64 on the other"
+        assert line.reason == "different examples were scored: all in one row, at most 64 in the other"
     result = CliRunner().invoke(cli, ["check", "tiny", "--baseline", "whole", "--split", "test", "--format", "json"])
     assert result.exit_code == 2
-    assert "other units" in json.dumps(json.loads(result.stdout))
+    assert "different examples" in json.dumps(json.loads(result.stdout))

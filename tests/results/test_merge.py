@@ -43,7 +43,7 @@ def table(folder: Path, *trials: Trial, **changes: object) -> Path:
 )
 def test_seeds_of_two_kinds_are_refused_with_both_places(changes: dict[str, object], what: str, tmp_path: Path) -> None:
     first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2, **changes))
-    with pytest.raises(DataError, match=rf"b/results\.csv:2: .*{what}.* than seed 1 in .*a/results\.csv:2"):
+    with pytest.raises(DataError, match=rf"b/results\.csv:2: .* seed 1 in .*a/results\.csv:2, as .*{what}"):
         merge.merge([first, second], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -126,13 +126,11 @@ def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
     for known in (True, False):  # whose they are is noted beside them; without the note the trials say it
         if not known:
             (tmp_path / owners.NOTE).unlink()
-        reason = (
-            "they were made from the store .*runs-a" if known else "they hold a on gad, seed 1, which .* does not know"
-        )
+        reason = "they belong to the store .*runs-a" if known else "they have a on gad, seed 1, which is not in "
         with pytest.raises(StoreError, match=reason):
             tables.rebuild(Store(tmp_path / "runs-b"), leaderboard)
     assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
-    with pytest.raises(DataError, match=r"results\.csv:2: the table holds a on gad, seed 1, which is in none of"):
+    with pytest.raises(DataError, match=r"results\.csv:2: the table has a on gad, seed 1, which is in none of"):
         merge.merge([table(tmp_path / "c", trial(seed=7))], tmp_path)
     assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
 
@@ -142,11 +140,11 @@ def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
     [
         ({}, 5, ""),
         ({}, 1, "one seed"),
-        ({"max_train": 200}, 3, "at most 200 training units"),
+        ({"max_train": 200}, 3, "at most 200 training examples"),
         (
             {"max_train": 2000, "max_eval": 64},
             1,
-            "one seed; at most 2,000 training units; at most 64 dev and test units",
+            "one seed; at most 2,000 training examples; at most 64 dev and test examples",
         ),
     ],
 )
@@ -166,13 +164,13 @@ def test_the_note_says_what_was_run(settings: dict[str, int], seeds: int, note: 
 
 
 def test_the_row_of_53549ab_with_a_note_that_was_not_so(tmp_path: Path) -> None:
-    """`--protocol quick --seeds 2`: it read "one seed, at most 2,000 training units"."""
+    """`--protocol quick --seeds 2`: it read "one seed, at most 2,000 training examples"."""
     shutil.copytree(GOLDEN / "store", tmp_path / "store")
     found = tables.rebuild(Store(tmp_path / "store"), tmp_path / "leaderboard.csv")
     notes = {(one.model, one.configuration.protocol): one.note for one in found}
-    assert notes["other-encoder", "quick"] == "at most 2,000 training units"
+    assert notes["other-encoder", "quick"] == "at most 2,000 training examples"
     assert notes["baseline:majority", "standard"] == ""
-    smoke = "smoke test: scores mean nothing; one seed; at most 64 training units; at most 64 dev and test units"
+    smoke = "smoke test: scores mean nothing; one seed; at most 64 training examples; at most 64 dev and test examples"
     assert notes["golden-encoder", "smoke"] == smoke
 
 
@@ -200,7 +198,7 @@ def test_two_models_of_the_same_trials_are_two(tmp_path: Path) -> None:
         tables.rebuild(store, tmp_path / model / "leaderboard.csv")
     files = [tmp_path / model / "results.csv" for model in ("m", "n")]
     merge.merge(files, tmp_path / "out")
-    with pytest.raises(DataError, match="the table holds n on gad"):
+    with pytest.raises(DataError, match="the table has n on gad"):
         merge.merge(files[:1], tmp_path / "out")
 
 
@@ -235,7 +233,7 @@ def test_a_table_of_the_other_kind_is_left_alone(name: str, tmp_path: Path) -> N
     tables.rebuild(store, tmp_path / "mine.csv")
     if name == "mine.csv":  # a long table where the wide one would go
         shutil.copy(tmp_path / "mine-results.csv", tmp_path / "mine.csv")
-    with pytest.raises(StoreError, match="is a table of runs and was left as it is"):
+    with pytest.raises(StoreError, match="is a table of runs and was not changed"):
         tables.rebuild(store, tmp_path / name)
 
 
@@ -250,7 +248,7 @@ def test_a_damaged_table_is_told_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"results\.csv has schema version none"):
         tables.rebuild(store, tmp_path / "leaderboard.csv")
     (tmp_path / "results.csv").write_text("schema,metric,trial\n4,f1,abc\n")
-    with pytest.raises(DataError, match=r"results\.csv:1: the columns model, task, seed are missing"):
+    with pytest.raises(DataError, match=r"results\.csv:1: missing columns: model, task, seed"):
         tables.rebuild(store, tmp_path / "leaderboard.csv")
 
 

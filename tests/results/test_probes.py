@@ -128,7 +128,7 @@ def test_a_whole_row_of_probes_has_a_judged_score(tmp_path: Path) -> None:
     assert lines["score"].reason == ""
     decision = decide(rows["bad"], rows["good"], Rules())
     assert (decision.outcome, decision.paired) == (Outcome.REGRESSION, True)
-    assert "more than answers exchanged unit by unit do" in decision.findings[0].reasons[0]
+    assert "more than chance explains in a paired test" in decision.findings[0].reasons[0]
     assert decide(rows["good"], rows["bad"], Rules()).outcome == Outcome.PASS
     assert decide(rows["good"], rows["good"], Rules()).outcome == Outcome.PASS
 
@@ -150,7 +150,7 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
             line.incomparable for line in comparison.judge(rows["tuned"], side, "test", True) if line.name == "gad"
         } == {Incomparable.LEARNER}
         reasons = {line.reason for line in comparison.judge(rows["bad"], side, "test", True)}
-        assert reasons == {"probes are compared unit by unit, and predictions on the same units are not there"}
+        assert reasons == {"comparing probes needs the predictions of both on the same examples"}
     published = invented.row("paper", means={"gad": 80.0})
     assert comparison.judge(published, rows["good"], "test", True, ["gad"])[0].incomparable is Incomparable.LEARNER
 
@@ -183,8 +183,8 @@ def test_the_page_keeps_them_apart(folder: Path) -> None:
     ]  # fmt: skip
     assert {entry.kind for entry in page.boards[1].entries} == {"store"}
     text = render(page)
-    assert "Probes of frozen encoders: The datasets of BLURB" in text
-    assert "paired randomisation of test units" in text
+    assert "Probes of frozen encoders: The BLURB datasets" in text
+    assert "paired permutation test over test examples" in text
     (curves,) = {len(one.curves) for entry in page.boards[1].entries for one in entry.datasets.values()}
     assert curves == 0
 
@@ -193,7 +193,7 @@ def test_the_commands_say_which_test_it_was(folder: Path) -> None:
     result = blurb("compare", "good", "bad")
     assert "lower (paired)" in result.output
     assert comparison.PAIRED in " ".join(result.output.split())
-    assert "other learner" in blurb("compare", "good", "tuned", "--format", "csv").output
+    assert "different learners" in blurb("compare", "good", "tuned", "--format", "csv").output
     done = blurb("check", "bad", "--baseline", "good", "--format", "json", "--junit", "j.xml", "--summary", "s.md")
     assert done.exit_code == 1
     assert json.loads(done.output)["test"] == "paired over test units"
@@ -208,4 +208,4 @@ def test_the_commands_say_which_test_it_was(folder: Path) -> None:
 def test_it_is_no_result_for_the_hub(folder: Path) -> None:
     for form in ("model-index", "eval-results"):
         result = CliRunner().invoke(cli, ["export", form, "--model", "good", "--out", "x"])
-        assert "these are figures of a probe" in str(result.exception) + result.output
+        assert "is a probe. The Hub" in str(result.exception) + result.output

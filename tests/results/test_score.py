@@ -100,11 +100,11 @@ def test_numbers_that_were_not_read_in_their_source_are_marked(tmp_path: Path) -
     assert ROWS["linkbert2022", "BioLinkBERT-base"].certainty == "printed"
     second_hand = ROWS["blurb-leaderboard", "BioM-ALBERT-xxlarge"]
     assert (second_hand.certainty, second_hand.means(), second_hand.score) == ("quoted", {}, 84.10)
-    assert "second hand" in second_hand.remarks[0]
+    assert "quoted" in second_hand.remarks[0]
     path = tmp_path / "external.csv"  # as 0.1.0 wrote it: other words than printed count as recalled
     path.write_text(",".join(published.COLUMNS) + "\ns,v,m,gad,80,1,printed\ns,v,m,ddi,80,1,heard\n")
     (old,) = published.read(path)
-    assert "recalled" in old.remarks[0]
+    assert "from memory" in old.remarks[0]
 
 
 def test_each_source_keeps_its_own_figures_of_pubmedbert() -> None:

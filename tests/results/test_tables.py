@@ -162,7 +162,7 @@ def test_the_terminal_says_score_or_what_is_missing(tmp_path: Path) -> None:
     assert "50.50 ± 0.71" in text
     assert re.search(r"gu2021 PubMedBERT \[1\] +86.08 +73.38 +81.19 +92.30 +82.32 +71.70 +81.16 +5/10", text)
     assert "blurb-leaderboard BioM-ELECTRA-large [" in text
-    assert "] second hand: quoted by another source" in text
+    assert "] quoted from another publication" in text
 
 
 def test_names_and_titles_are_no_markup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

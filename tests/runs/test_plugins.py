@@ -93,7 +93,7 @@ def test_the_same_file_elsewhere_is_the_same_trial(trial: Callable[..., Trial], 
         heads.files.clear()
         found.add(trial(head=f"{tmp_path / folder / 'my_head.py'}:MyHead").hash)
     assert len(found) == 1
-    with pytest.raises(SettingsError, match=r"Two heads are called 'my_head.py:MyHead'"):
+    with pytest.raises(SettingsError, match=r"Two heads have the name 'my_head.py:MyHead'"):
         trial(head=f"{tmp_path / 'a' / 'my_head.py'}:MyHead")
 
 
@@ -189,7 +189,9 @@ def test_a_formulation_without_units_is_named(
         precision="fp32", device="cpu",
     )  # fmt: skip
     planned = plan.prepare(request)
-    message = r"theirs\.Mine makes no units of the \d+ examples of hoc, train; there must be one at least\."
+    message = (
+        r"units\(\) of .*theirs\.Mine returned nothing for hoc, train \(\d+ rows\); it must return at least one .*"
+    )
     with pytest.raises(DataError, match=message):
         cost.estimate([planned], 1)
     assert re.fullmatch(message, execute(planned.final[0]).message)
@@ -201,8 +203,8 @@ def test_a_formulation_without_units_is_named(
         ("x = (", r"my_head\.py:1: SyntaxError"),
         ("\nimport nothing_of_this_name\n", r"my_head\.py:2: ModuleNotFoundError"),
         ("1 / 0\n", r"my_head\.py:1: ZeroDivisionError"),
-        ("x = 1\n", "defines no MyHead"),
-        (None, "there is no file"),
+        ("x = 1\n", "does not define MyHead"),
+        (None, "does not exist"),
     ],
 )
 def test_a_file_that_cannot_be_loaded_is_told_with_its_line(
@@ -215,7 +217,7 @@ def test_a_file_that_cannot_be_loaded_is_told_with_its_line(
 
 
 def test_a_module_that_is_not_installed_says_how_to_name_its_file(trial: Callable[..., Trial]) -> None:
-    with pytest.raises(SettingsError, match=r"name its file: \./my_package/my_head\.py:MyHead"):
+    with pytest.raises(SettingsError, match=r"use its file: \./my_package/my_head\.py:MyHead"):
         trial(head="my_package.my_head:MyHead")
 
 

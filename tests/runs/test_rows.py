@@ -138,7 +138,7 @@ def test_a_damaged_row_is_put_together_from_its_trials(tmp_path: Path) -> None:
     first = rows.write(store, replace(row("m", trial("gad"), trial("ddi")), tokenizer="t"))
     file = tmp_path / "m" / "rows" / f"{first.key}.json"
     file.write_text(file.read_text()[:100])
-    with pytest.warns(DamageWarning, match=rf"{first.key}\.json could not be read and is now {first.key}\.damaged"):
+    with pytest.warns(DamageWarning, match=rf"{first.key}\.json could not be read; renamed it to {first.key}\.damaged"):
         rows.write(store, replace(row("m", trial("gad")), tokenizer="t"))
     (found,) = from_store.read(store, lambda text: pytest.fail(text))
     assert set(found.records) == {"gad", "ddi"}  # the third has other weights

@@ -117,7 +117,7 @@ def test_a_paired_randomisation_is_scipys_permutation_test() -> None:
             sides, lambda a, b: a.mean() - b.mean(), permutation_type="samples", n_resamples=9_999, rng=1
         ).pvalue
         assert found == pytest.approx(expected, abs=0.025)
-    with pytest.raises(ValueError, match="one run a side"):
+    with pytest.raises(ValueError, match="one run each"):
         randomised(both, both, "x")
 
 

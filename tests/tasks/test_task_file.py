@@ -79,7 +79,7 @@ def test_metrics(tmp_path: Path, kind: str, extra: str, metric: str, options: di
         (('kind = "conll"', 'kind = "connl"'), "Did you mean 'conll'"),
         (('kind = "conll"', 'kind = "tsv"'), "tsv cannot hold a task of type ner; possible: conll, jsonl"),
         (('kind = "conll"', 'kind = "conll", tags = 1'), "Did you mean 'tag'"),
-        (("[", "[["), "not valid TOML"),
+        (("[", "[["), "invalid TOML"),
         (("name =", "seeds = 0\nname ="), "seeds must be at least 1"),
         (("name =", 'negative = "Gene"\nname ='), "negative is nothing to a task of type ner"),
         (('"my-genes"', '"gad"'), "gad is a task already"),
@@ -146,7 +146,7 @@ def test_new_writes_a_file_that_works_and_never_replaces_one(tmp_path: Path) -> 
     target = tmp_path / "deep.toml"
     arguments = ["tasks", "new", "my-qa", "--type", "qa", *files, "--out", str(target)]
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    assert "Labels: no, yes. Rows: train 2, dev 2, test 2." in result.output
+    assert "Labels: no, yes. Examples: train 2, dev 2, test 2." in result.output
     tasks._files.clear()
     assert tasks.get(str(target)).labels == ("no", "yes")
     assert isinstance(CliRunner().invoke(cli, arguments).exception, SettingsError)
@@ -161,11 +161,11 @@ def test_new_refuses_files_that_are_not_there_and_says_what_it_made_up(tmp_path:
     start = ["tasks", "new", "x", "--type", "ner", "--out", str(target), "--train", str(tmp_path / "a.txt")]
     result = CliRunner().invoke(cli, [*start, "--dev", str(tmp_path / "none"), "--test", str(tmp_path)])
     assert isinstance(result.exception, SettingsError)
-    assert f"no file at --dev {tmp_path / 'none'}, --test {tmp_path}" in str(result.exception)
+    assert f"File not found: --dev {tmp_path / 'none'}, --test {tmp_path}" in str(result.exception)
     assert not target.exists()
     result = CliRunner().invoke(cli, [*start, "--dev", str(tmp_path / "a.txt"), "--test", str(tmp_path / "a.txt")])
     assert result.exit_code == 0
-    assert "name no type of entity, so it is called Entity" in result.output
+    assert "name no entity type, so it is called Entity" in result.output
 
 
 @pytest.mark.parametrize(("kind", "form"), [(k, f) for k in tasks.TYPES for f in tasks.types.get(k).formats])

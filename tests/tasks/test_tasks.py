@@ -164,7 +164,7 @@ def test_a_name_that_is_taken_is_an_error_that_names_both(
 ) -> None:
     point = EntryPoint("gad", "theirs:TASK", "blurb.tasks")
     monkeypatch.setattr("blurb.registry.entry_points", lambda group: [point])
-    with pytest.raises(SettingsError, match=r"Two tasks are called 'gad': blurb.tasks.gad:TASK .* theirs:TASK"):
+    with pytest.raises(SettingsError, match=r"Two tasks have the name 'gad': blurb.tasks.gad:TASK .* theirs:TASK"):
         tasks.all()
 
 

@@ -69,7 +69,7 @@ def test_the_highest_layers_are_drawn_anew(kind: str, checkpoint: Checkpoint) ->
 
 def test_more_layers_than_there_are(checkpoint: Checkpoint) -> None:
     encoder, _ = load_encoder(str(checkpoint("bert_uncased")))
-    with pytest.raises(SettingsError, match=r"freeze_layers 90 .* do not fit"):
+    with pytest.raises(SettingsError, match=r"freeze_layers 90 .* must not exceed"):
         prepare(encoder, complete({"max_length": 32, "freeze_layers": 90}))
     with pytest.raises(SettingsError, match="layer_decay must be above 0"):
         complete({"max_length": 32, "layer_decay": 0.0})

@@ -104,7 +104,9 @@ def test_a_tracker_is_told_of_epochs_and_figures_and_changes_nothing(tmp_path: P
 def test_a_tracker_that_fails_is_a_warning(tmp_path: Path, fake: type[Fake], where: str) -> None:
     fake.fails_at = where
     try:
-        with pytest.warns(UserWarning, match="wandb failed, the trial goes on without it: RuntimeError: no connection"):
+        with pytest.warns(
+            UserWarning, match="wandb failed; the trial continues without it: RuntimeError: no connection"
+        ):
             path = run(tmp_path, "--track", "wandb")
     finally:
         fake.fails_at = ""

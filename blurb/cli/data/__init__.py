@@ -1,4 +1,4 @@
-"""`blurb data`: make the data from the originals; is it BLURB's?"""
+"""`blurb data`: download, prepare, verify and inspect the datasets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blurb.cli.data.verify import verify
 
 @click.group(name="data")
 def command() -> None:
-    """Prepare and verify the data."""
+    """Download, prepare, verify and inspect the data."""
 
 
 command.add_command(download)

@@ -1,4 +1,4 @@
-"""What the commands that look at data have in common."""
+"""Options shared by the commands that inspect data."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 LOOK = (
     click.option(
-        "--data", type=click.Path(path_type=Path), help="Folder in the BLURB layout (not needed by task files)."
+        "--data", type=click.Path(path_type=Path), help="Data folder in BLURB's layout (not needed for task files)."
     ),
     click.option(
-        "--tasks", "selection", default="all", show_default=True, help="Names, types or task files, with commas."
+        "--tasks", "selection", default="all", show_default=True, help="Task names, types or files, comma-separated."
     ),
-    click.option("--model", help="A checkpoint, for what depends on its tokenizer."),
+    click.option("--model", help="Checkpoint whose tokenizer to use."),
     CASING,
     click.option("--format", "form", type=FORMATS, default="table", help="Output format."),
 )
 
 
 def look_options(command: F) -> F:
-    """Adds where the data is, which tasks, whose tokenizer, and how to print."""
+    """Adds the options about data folder, tasks, tokenizer and output format."""
     for option in reversed(LOOK):
         command = option(command)
     return command
 
 
 def reader_of(model: str | None, folder: Path, casing: str | None) -> Read | None:
-    """How the model reads a split, or None if no model was given."""
+    """The function that tokenizes a split as the model does; None if no model was given."""
     if model is None:
         return None
     from blurb.cli._request import source

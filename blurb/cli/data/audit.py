@@ -1,4 +1,4 @@
-"""`blurb data audit`: what is wrong with the data, however right the copy is."""
+"""`blurb data audit`: problems of the datasets themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COLUMNS = ("check", "dataset", "where", "kind", "count", "distinct", "long", "effect", "ids", "others")
 NUMBERS = ("count", "distinct", "6+ words")
 SHOWN = 26
-"""Characters of ids in the table."""
+"""Maximum characters of ids in the table."""
 
 
 @click.command()
@@ -25,25 +25,25 @@ SHOWN = 26
 @click.option(
     "--raw",
     type=click.Path(path_type=Path),
-    help="Folder of the original releases: ChemProt and DDI are compared with other tasks by their text without "
-    "dummies, NCBI-disease by document.",
+    help="Folder of the original releases, to compare ChemProt and DDI with other tasks by their text without "
+    "dummies and NCBI-disease by document.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Also write all findings with all ids: a .csv or .json.",
+    help="Also write all findings with all ids to a .csv or .json file.",
 )
 def audit(
     data: Path | None, selection: str, model: str | None, form: str, raw: Path | None, out: Path | None,
     casing: str | None,
 ) -> None:  # fmt: skip
-    """Look for leaks, repeated and contradictory examples, odd characters, and what no encoder can see.
+    """Look for leaks, duplicates, contradictory labels, odd characters, and text that no encoder can see.
 
-    The same inputs within a split, in two splits and in two tasks; equal inputs with different labels; documents that
-    come twice; tags that their scheme forbids; characters. With --model also entities without a sub-token of their own
-    and relation pairs that are longer than the task's limit. Outputs hold ids and counts, never text. Exit code 0
-    whatever is found, 2 if a file cannot be read.
+    Reports inputs that occur twice in a split, in two splits or in two tasks; equal inputs with different labels;
+    duplicate documents; tags that their scheme forbids; odd characters. With --model also entities without a
+    sub-token of their own and relation pairs longer than the task's limit. The output has ids and counts, never text.
+    Exit code 0 whatever is found, 2 if a file cannot be read.
     """
     from blurb import tasks
     from blurb.cli._request import folders
@@ -55,12 +55,12 @@ def audit(
     from blurb.files import write_whole
 
     if out is not None and out.suffix not in (".csv", ".json"):
-        raise SettingsError(f"--out writes .csv or .json, not '{out.name}'.")
+        raise SettingsError(f"--out must end in .csv or .json (got '{out.name}').")
     chosen = tasks.select(selection)
     folder, _ = folders("blurb", data, None, chosen, has_suite=False)
     corpora, unreadable, notes = gather(chosen, folder, raw, reader_of(model, folder, casing), load_original)
     if not corpora and not unreadable:
-        raise DataError(f"none of the files is there.{elsewhere(chosen, folder)}", folder)
+        raise DataError(f"none of the data files exists.{elsewhere(chosen, folder)}", folder)
     findings = [*unreadable, *examine(corpora)]
     if form == "table":
         for check in dict.fromkeys(finding.check for finding in findings):
@@ -90,7 +90,7 @@ def _plain(findings: Sequence[Finding], form: str) -> str:
 
 
 def _show(findings: list[Finding]) -> None:
-    """The table of one check; what all rows say alike, or no row says, is no column."""
+    """Prints the table of one check; an effect shared by all rows goes into the title, empty columns are left out."""
     effects = {finding.effect for finding in findings}
     click.secho(findings[0].check.capitalize(), bold=True, nl=False)
     click.echo(f": {findings[0].effect}" if len(effects) == 1 else "")

@@ -1,4 +1,4 @@
-"""`blurb data download`: the original releases that everybody may fetch."""
+"""`blurb data download`: the original releases that need no registration."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the original releases.")
-@click.option("--tasks", "selection", default="all", show_default=True, help="Names or types, separated by commas.")
-@click.option("--accept-licences", is_flag=True, help="Do not ask whether the licences shown are accepted.")
-@click.option("--again", is_flag=True, help="Fetch files without a pinned hash also where they are there already.")
+@click.option("--tasks", "selection", default="all", show_default=True, help="Task names or types, comma-separated.")
+@click.option("--accept-licences", is_flag=True, help="Accept the licences shown without being asked.")
+@click.option("--again", is_flag=True, help="Download files without a pinned hash again even if they exist.")
 @click.option("--nltk-data", type=click.Path(path_type=Path), help="Folder with tokenizers/punkt_tab, for ChemProt.")
 def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk_data: Path | None) -> None:
-    """Fetch the releases that need no registration, and check what can be prepared from them.
+    """Download the releases that need no registration, and check that BLURB's data can be prepared from them.
 
-    Files, sizes and licences are shown first. The same command continues after an interruption. What is fetched is
-    checked by SHA-256 where the file never changes, and in the end by preparing it and comparing with BLURB's data;
-    a file without a pinned hash that turns out wrong is fetched anew with --again. Exit code 0 if all is there and
-    right, 1 if something needs a registration or is not BLURB's, 2 if a fetch failed.
+    Files, sizes and licences are shown first. After an interruption, run the same command again to continue. Files
+    that never change are checked by SHA-256; finally all are prepared and compared with BLURB's data. Use --again to
+    download a file without a pinned hash once more. Exit code 0 if all files are present and correct, 1 if something
+    needs a registration or is not BLURB's data, 2 if a download failed.
     """
     from blurb import tasks
     from blurb.corpora.download import fetch
@@ -45,12 +45,12 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
     ]  # fmt: skip
     show(("dataset", "file", "MB", "licence"), rows, "table", numbers=("MB",))
     for task in others:
-        click.echo(f"{task.title} must be fetched by hand ({_by_hand(task)}).")
+        click.echo(f"{task.title} must be downloaded by hand ({_by_hand(task)}).")
     if not ours:
         raise SystemExit(1)
     if not accept_licences:
         if not sys.stdin.isatty():
-            raise DataError("nothing was fetched: say --accept-licences if you accept the licences shown.")
+            raise DataError("nothing was downloaded: add --accept-licences to accept the licences shown.")
         click.confirm("Do you accept these licences?", abort=True)
     errors: list[str] = []
     got = 0
@@ -60,10 +60,10 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
                 bar = bars.add_task(Path(one.path).name, total=one.size)
                 try:
                     new = fetch(one, out, partial(_advance, bars, bar), again)
-                    click.echo(f"{one.path}: {'fetched' if new else 'there already'}", err=True)
+                    click.echo(f"{one.path}: {'downloaded' if new else 'already present'}", err=True)
                     got += 1
                 except DataError as error:
-                    click.echo(f"{one.path}: not fetched", err=True)
+                    click.echo(f"{one.path}: not downloaded", err=True)
                     errors.append(f"{task.title}: {error}")
                 finally:
                     bars.remove_task(bar)
@@ -73,8 +73,8 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
     doubtful = [] if again else [path for task in wrong for path in _unpinned(task, out)]
     if doubtful:
         click.secho(
-            f"No hash is pinned of {', '.join(doubtful)}, so what is there may be damaged or another version. The same "
-            "command with --again fetches such files anew.",
+            f"No hash is pinned for {', '.join(doubtful)}: the files may be damaged or of another version. Add --again "
+            "to download them again.",
             fg="yellow",
             err=True,
         )
@@ -86,12 +86,12 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
 
 def _by_hand(task: Task) -> str:
     if not task.source:
-        return "its declaration names no source"
+        return "its task names no source"
     return f"{task.source.page}; {task.source.note}" if task.source.note else task.source.page
 
 
 def _check(chosen: list[Task], raw: Path, nltk_data: Path | None) -> list[Task]:
-    """Prepares what is there in a temporary folder: the tasks whose files are not BLURB's data, or not all there."""
+    """Prepares the tasks in a temporary folder; returns those whose files are incomplete or not BLURB's data."""
     from blurb.corpora.build import MissingRelease, MissingTool, prepare
     from blurb.errors import DataError
 
@@ -101,7 +101,7 @@ def _check(chosen: list[Task], raw: Path, nltk_data: Path | None) -> list[Task]:
             try:
                 verdict = str(prepare(task, raw, Path(folder), nltk_data)[0].verdict)
             except MissingRelease:
-                verdict = "not all there"
+                verdict = "incomplete"
             except MissingTool as error:
                 verdict = f"not checked: {error}"
             except DataError as error:
@@ -113,7 +113,7 @@ def _check(chosen: list[Task], raw: Path, nltk_data: Path | None) -> list[Task]:
 
 
 def _unpinned(task: Task, raw: Path) -> list[str]:
-    """The files of a task that are there and count as right whatever is in them."""
+    """The existing files of a task that have no hash to check them by."""
     downloads = task.source.downloads if task.source else ()
     return [one.path for one in downloads if not one.sha256 and (raw / one.path).is_file()]
 

@@ -1,4 +1,4 @@
-"""`blurb data prepare`: from the original releases to the BLURB layout."""
+"""`blurb data prepare`: convert the original releases to BLURB's layout."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--raw", type=click.Path(path_type=Path), required=True, help="Folder with the original releases.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the BLURB layout.")
-@click.option("--tasks", "selection", default="all", show_default=True, help="Names or types, separated by commas.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the files in BLURB's layout.")
+@click.option("--tasks", "selection", default="all", show_default=True, help="Task names or types, comma-separated.")
 @click.option("--nltk-data", type=click.Path(path_type=Path), help="Folder with tokenizers/punkt_tab, for ChemProt.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: str) -> None:
-    """Make the files of BLURB from the original releases, wherever they lie below --raw, unpacked or as archives.
+    """Convert the original releases anywhere below --raw, unpacked or as archives, to BLURB's files.
 
-    What is missing is listed with the page to get it from; the rest is prepared and verified, and each dataset takes
-    the place of an older one only when it is whole. Exit code 0 if all were prepared, 1 if some are missing, 2 if an
-    original is broken or --out cannot be written.
+    Missing releases are listed with their download page; the others are converted and verified. A dataset replaces an
+    older one only when it is complete. Exit code 0 if all were prepared, 1 if some are missing, 2 if an original is
+    broken or --out cannot be written.
     """
     from blurb import tasks
     from blurb.corpora.build import MissingRelease, MissingTool
@@ -45,7 +45,7 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
         counts: tuple[object, ...] = ("-", "-", "-")
         if not task.builder:
             outcome = "not preparable"
-            missing.append((task, "its declaration names no builder."))
+            missing.append((task, "its task names no builder."))
         else:
             click.echo(f"{task.title} ...", err=True)
             try:
@@ -79,7 +79,7 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
 def _where_to_get(task: Task, problem: str) -> str:
     lines = [f"\n{task.title} is missing: {problem}"]
     if task.source:
-        lines += [f"  get it from: {task.source.page}", f"  put there:   {task.source.files}"]
+        lines += [f"  get it from: {task.source.page}", f"  save as:     {task.source.files}"]
     lines.append(f"  licence:     {task.licence}")
     if task.source and task.source.note:
         lines.append(f"  note:        {task.source.note}")

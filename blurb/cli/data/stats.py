@@ -1,4 +1,4 @@
-"""`blurb data stats`: sizes, lengths, labels, and what needs no model to be said of a score."""
+"""`blurb data stats`: sizes, lengths, labels, and the scores of trivial answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from blurb.data.stats import Lengths, Statistics
 
 MOST_LABELS = 50
-"""Lines of labels of a dataset in the table: a task file may declare any number of them."""
+"""Maximum number of labels listed per dataset; a task file may declare any number."""
 
 
 @click.command()
@@ -24,15 +24,15 @@ MOST_LABELS = 50
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Also draw the lengths: a .png, .svg or .pdf (needs the extra 'plots').",
+    help="Also plot the lengths to a .png, .svg or .pdf (needs the extra 'plots').",
 )
 def stats(
     data: Path | None, selection: str, model: str | None, form: str, plot: Path | None, casing: str | None
 ) -> None:
-    """Show what every split holds: sizes, lengths, labels, the majority's score, the ceiling of IO tags.
+    """Show the size, lengths and labels of every split, the majority's score, and the ceiling of IO tags.
 
-    Lengths are in words; with --model also in sub-tokens, special tokens included, beside Table 8 of Gu et al., and
-    with what training cuts at the task's maximum length (or at the encoder's, if that is less).
+    Lengths are in words; with --model also in sub-tokens (special tokens included), compared with Table 8 of Gu et
+    al., and with how much training cuts at the task's or the encoder's maximum length.
     """
     from blurb import tasks
     from blurb.cli._request import folders
@@ -47,16 +47,16 @@ def stats(
     chosen = tasks.select(selection)
     folder, _ = folders("blurb", data, None, chosen, has_suite=False)
     if not folder.is_dir():
-        raise DataError("the data folder does not exist; give it with --data.", folder)
+        raise DataError("the data folder does not exist; check --data.", folder)
     read = reader_of(model, folder, casing)
     found, notes = [], []
     for task in chosen:
         there = [split for split in tasks.SPLITS if path_of(task, folder, split).is_file()]
-        notes += [f"{task.name}: {split} is not there." for split in tasks.SPLITS if split not in there]
+        notes += [f"{task.name}: the {split} file is missing." for split in tasks.SPLITS if split not in there]
         rows = {split: read_split(task, folder, split) for split in there}
         found += measure(task, rows, read, majority_score)
     if not found:
-        raise DataError(f"none of the files is there.{elsewhere(chosen, folder)}", folder)
+        raise DataError(f"none of the data files exists.{elsewhere(chosen, folder)}", folder)
     if form == "table":
         _show_tables(found)
     elif form == "json":
@@ -73,7 +73,7 @@ def stats(
 
 
 def record(one: Statistics) -> dict[str, Any]:
-    """Everything about a split, for JSON; floats to four decimals."""
+    """All statistics of a split, for JSON; floats with four decimals."""
     from blurb.data.stats import TABLE_8
 
     published = TABLE_8.get(one.task.name)
@@ -98,7 +98,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested objects as columns: `words mean`. Labels are one cell, as every dataset has others; no value is empty."""
+    """Nested objects as columns (`words mean`). Labels are one cell, as they differ by dataset; None becomes ""."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         if key == "labels":
@@ -111,7 +111,7 @@ def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _show_tables(found: Sequence[Statistics]) -> None:
-    """Sizes and lengths of every split; labels, a row each; and with sub-tokens, Table 8."""
+    """Prints sizes and lengths of every split, a row per label, and with sub-tokens Table 8."""
     from blurb.data.stats import TABLE_8
     from blurb.tasks import SPLITS
 
@@ -134,10 +134,10 @@ def _show_tables(found: Sequence[Statistics]) -> None:
         rows.append([*row, _score(one.majority), _score(one.io_ceiling)])
     show(columns, rows, "table", numbers=columns[2:])
     click.echo(
-        "units: as in the paper's Table 3; words, sub-tokens: mean of an input; IO: F1 of perfect tags without B"
+        "units: counted as in the paper's Table 3; words, sub-tokens: mean per input; IO: F1 of perfect tags without B"
     )
     if pieces:
-        click.echo("beyond: inputs longer than the limit; they lose text, or (w) are read in windows")
+        click.echo("beyond: inputs longer than the limit; they are cut, or (w) read in windows")
     click.echo()
     tasks = {one.task.name: one.task for one in found}
     cells = {(one.task.name, one.split): one for one in found}
@@ -148,7 +148,7 @@ def _show_tables(found: Sequence[Statistics]) -> None:
         rows += [[name, label, *(_label(one, label) for one in splits)] for label in labels[:MOST_LABELS]]
         if rest := labels[MOST_LABELS:]:
             sums = ["-" if one is None else f"{sum(one.labels[label] for label in rest):,}" for one in splits]
-            rows.append([name, f"({len(rest):,} more, see --format csv)", *sums])
+            rows.append([name, f"({len(rest):,} more: use --format csv)", *sums])
         if "score" in task.task_type.columns:
             rows.append([name, "score: mean, sd", *map(_scores, splits)])
     show(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
@@ -160,18 +160,18 @@ def _show_tables(found: Sequence[Statistics]) -> None:
             published = TABLE_8.get(name)
             rows.append([name, f"{mean:.1f}", *(published or ("", ""))])
         show(("dataset", "here", "Wiki+Books", "PubMed"), rows, "table", numbers=("here", "Wiki+Books", "PubMed"))
-        click.echo("Sub-tokens of an input over all splits, beside Table 8 of Gu et al. for its two vocabularies.")
+        click.echo("Mean sub-tokens per input over all splits, and Table 8 of Gu et al. for its two vocabularies.")
 
 
 def _label(one: Statistics | None, label: str) -> str:
-    """Count and share: of the units; of documents, which may have several labels."""
+    """Count, and share of the units (documents may have several labels)."""
     if one is None:
         return "-"
     return _share(one.labels[label], one.units)
 
 
 def _share(count: int, units: int) -> str:
-    """A split of NER or PICO may have no entity at all."""
+    """Count and share; the count alone if a split of NER or PICO has no entity at all."""
     return f"{count:,} ({100 * count / units:.1f} %)" if units else f"{count:,}"
 
 
@@ -180,7 +180,7 @@ def _scores(one: Statistics | None) -> str:
 
 
 def _beyond(one: Statistics) -> str:
-    """Share of the inputs over the limit, and how they are read."""
+    """Share of the inputs over the limit, and whether they are read in windows."""
     if one.windowed:
         return f"{100 * one.windowed / one.inputs:.1f} % w"
     return f"{100 * one.truncated / one.inputs:.1f} %  " if one.truncated else "-  "

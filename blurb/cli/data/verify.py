@@ -1,4 +1,4 @@
-"""`blurb data verify`: is this BLURB's data?"""
+"""`blurb data verify`: check that the data is BLURB's."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--data", "folder", type=click.Path(path_type=Path), required=True, help="Folder in the BLURB layout.")
-@click.option("--tasks", "selection", default="all", show_default=True, help="Names or types, separated by commas.")
-@click.option("--allow-missing", is_flag=True, help="A file that is not there is no failure.")
-@click.option("--full", is_flag=True, help="Read every file, also where the manifest says what is in it.")
+@click.option("--data", "folder", type=click.Path(path_type=Path), required=True, help="Data folder in BLURB's layout.")
+@click.option("--tasks", "selection", default="all", show_default=True, help="Task names or types, comma-separated.")
+@click.option("--allow-missing", is_flag=True, help="Do not fail because of missing files.")
+@click.option("--full", is_flag=True, help="Read every file, even if it matches the manifest.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: str) -> None:
-    """Count every split beside the paper's Table 3 and compare the hash of its examples with the release.
+    """Compare the size of every split with the paper's Table 3, and the hash of its examples with the release.
 
-    A file that is byte for byte what `blurb data prepare` wrote (manifest.json in the folder) is not read again.
+    A file that is byte for byte as `blurb data prepare` wrote it (see manifest.json in the folder) is not read again.
 
     Verdicts: identical (same examples in the same order), counts only, differs. Exit code 0 if nothing is missing or
     different, 1 otherwise, 2 if a file cannot be read.
@@ -41,7 +41,7 @@ def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: 
         columns = ("dataset", "unit", *tasks.SPLITS, "verdict")
         rows = [(f.task.name, f.task.unit, *(_cell(f, split) for split in tasks.SPLITS), _verdict(f)) for f in findings]
         show(columns, rows, form, numbers=tasks.SPLITS)
-        click.echo("In brackets: Table 3 of the paper, where it prints another number.")
+        click.echo("In brackets: the number in Table 3 of the paper, where it differs.")
     else:
         _show_plainly(findings, form)
     for finding in findings:
@@ -53,7 +53,7 @@ def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: 
     for message in dict.fromkeys(note for finding in findings for note in finding.notes):  # one manifest for all
         click.secho(message, fg="yellow", err=True)
     if all(len(finding.missing) == len(tasks.SPLITS) for finding in findings):
-        click.secho(f"{folder}: none of the files is there.{elsewhere(chosen, folder)}", fg="yellow", err=True)
+        click.secho(f"{folder}: none of the data files exists.{elsewhere(chosen, folder)}", fg="yellow", err=True)
     if any(finding.errors for finding in findings):
         raise SystemExit(2)
     bad = any(finding.verdict == "differs" for finding in findings)

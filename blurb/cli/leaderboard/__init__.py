@@ -1,4 +1,4 @@
-"""`blurb leaderboard`: tables of rows, one file a command."""
+"""`blurb leaderboard`: tables of rows, one module per command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from blurb.cli.leaderboard.show import published_rows
 
 @click.group(name="leaderboard")
 def command() -> None:
-    """Show, check, merge and publish rows."""
+    """Show, merge, validate and publish rows."""
 
 
 command.add_command(html)

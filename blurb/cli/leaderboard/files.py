@@ -1,4 +1,4 @@
-"""`blurb leaderboard merge`, `add` and `validate`: tables that go from hand to hand."""
+"""`blurb leaderboard merge`, `add` and `validate`: tables shared between people and machines."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import click
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the tables.")
 def merge(files: tuple[Path, ...], out: Path) -> None:
-    """Make one results.csv, and its leaderboard.csv, from the results.csv of several machines.
+    """Merge the results.csv of several machines into one, and write its leaderboard.csv.
 
-    Lines that agree are one. Where two files say something else of one run, both places are named and nothing is
-    written.
+    Identical lines are merged. If two files disagree about a run, both lines are reported and nothing is written.
     """
     from blurb.results import merge
     from blurb.wording import plural
@@ -26,23 +25,23 @@ def merge(files: tuple[Path, ...], out: Path) -> None:
 
 
 @click.command(name="add")
-@click.option("--model", required=True, help="Name of the model.")
-@click.option("--source", required=True, help="Short name of the source, such as gu2021.")
-@click.option("--version", default="", help="Which edition, table, date.")
+@click.option("--model", required=True, help="Model name.")
+@click.option("--source", required=True, help="Short name of the publication, such as gu2021.")
+@click.option("--version", default="", help="Edition, table or date of the publication.")
 @click.option(
     "--score", "scores", multiple=True, required=True, metavar="DATASET=NUMBER",
-    help="Times 100; repeatable. DATASET may be 'score' for the printed mean.",
+    help="Score times 100; repeatable. Use 'score' as DATASET for the printed mean.",
 )  # fmt: skip
-@click.option("--times-100", is_flag=True, help="The numbers are times 100, even those that are 1 or less.")
-@click.option("--runs", type=click.IntRange(min=1), help="How many runs each number is the mean of.")
-@click.option("--recalled", is_flag=True, help="The numbers were not read in their source.")
+@click.option("--times-100", is_flag=True, help="Confirms that scores of 1 or less are also times 100.")
+@click.option("--runs", type=click.IntRange(min=1), help="Number of runs that each score is a mean of.")
+@click.option("--recalled", is_flag=True, help="The numbers were not read in the publication itself.")
 @click.option("--leaderboard", type=click.Path(path_type=Path), default="leaderboard.csv", show_default=True,
-              help="The numbers go into external.csv beside it.")  # fmt: skip
+              help="Table; the numbers go into external.csv in its folder.")  # fmt: skip
 def add(
     model: str, source: str, version: str, scores: tuple[str, ...], times_100: bool, runs: int | None, recalled: bool,
     leaderboard: Path,
 ) -> None:  # fmt: skip
-    """Add someone's published numbers; they appear in leaderboard.csv when it is next written."""
+    """Add published numbers of others; they appear in leaderboard.csv when it is written next."""
     from blurb import names
     from blurb.errors import SettingsError, UnknownName
     from blurb.results import published
@@ -61,10 +60,12 @@ def add(
         except ValueError:
             value = -1.0
         if not 0 <= value <= 100 or name in found:
-            raise SettingsError(f"--score {text}: expected DATASET=NUMBER, a number from 0 to 100, each dataset once.")
+            raise SettingsError(
+                f"--score {text}: must be DATASET=NUMBER with a number from 0 to 100, each dataset once."
+            )
         if 0 < value <= 1 and not times_100:
             raise SettingsError(
-                f"--score {text}: scores are times 100; is {name}={100 * value:g} meant? If not, add --times-100."
+                f"--score {text}: scores are times 100. Did you mean {name}={100 * value:g}? If not, add --times-100."
             )
         found[name] = value
     printed = found.pop("score", None)
@@ -79,7 +80,10 @@ def add(
 @click.command(name="validate")
 @click.argument("file", type=click.Path(path_type=Path))
 def validate(file: Path) -> None:
-    """Is FILE a results.csv, leaderboard.csv or external.csv that blurb can read? Exit code 2, and the line, if not."""
+    """Check that blurb can read FILE, a results.csv, leaderboard.csv or external.csv.
+
+    If it cannot, the message names the line and the exit code is 2.
+    """
     from blurb.results import csv_files, published, results_csv
     from blurb.results.references import of_file
     from blurb.wording import plural
@@ -94,4 +98,4 @@ def validate(file: Path) -> None:
         rows = of_file(file, alone=True)
     for row in rows:
         click.echo(f"{row.name}: {plural(len(row.means()), 'dataset')}")
-    click.echo(f"{file}: {plural(len(rows), 'row')}, fine.")
+    click.echo(f"{file}: {plural(len(rows), 'row')}, valid.")

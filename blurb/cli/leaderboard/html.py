@@ -13,15 +13,16 @@ import click
 @click.option("--results", type=click.Path(path_type=Path, dir_okay=False), multiple=True, metavar="FILE",
               help="Also show the rows of this results.csv (repeatable).")  # fmt: skip
 @click.option("--ablations", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Also show the tables that blurb ablate wrote into this folder.")  # fmt: skip
+              help="Also show the tables that blurb ablate wrote to this folder.")  # fmt: skip
 @click.option("--title", default="BLURB leaderboard", show_default=True, help="Title of the page.")
-@click.option("--no-published", is_flag=True, help="Leave the published rows out.")
+@click.option("--no-published", is_flag=True, help="Leave out the published rows.")
 def command(
     out: Path, output: Path, results: tuple[Path, ...], ablations: Path | None, title: str, no_published: bool
 ) -> None:
     """Write the leaderboard as one HTML file.
 
-    OUT needs no server and no network: tables to sort and filter, pictures, head to head, and how each row was made.
+    OUT works offline and without a server. It has sortable tables, charts, pairwise comparisons, and the provenance of
+    each row.
     """
     from blurb.errors import SettingsError
     from blurb.files import write_whole
@@ -29,9 +30,9 @@ def command(
     from blurb.wording import plural
 
     if not output.is_dir() and not results and no_published:
-        raise SettingsError(f"There is no store at {output} and no --results: the page would be empty.")
+        raise SettingsError(f"Nothing to show: there is no store at {output}. Add --results, or remove --no-published.")
     found = html.collect(output, results, ablations, title, with_published=not no_published)
     write_whole(out, html.render(found).encode())
     own = [entry.kind != "published" for board in found.boards for entry in board.entries]
     others = f", {own.count(False)} published" if False in own else ""
-    click.echo(f"{out}: {plural(own.count(True), 'row')} of yours{others}.")
+    click.echo(f"{out}: {plural(own.count(True), 'own row')}{others}.")

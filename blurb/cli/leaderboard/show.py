@@ -1,4 +1,4 @@
-"""`blurb leaderboard show` and `published`: rows for people."""
+"""`blurb leaderboard show` and `published`: rows in the terminal."""
 
 from __future__ import annotations
 
@@ -17,27 +17,29 @@ if TYPE_CHECKING:
 
 @click.command(name="show")
 @click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
-@click.option("--sort", "column", default="score", show_default=True, help="A dataset, a task type, or score.")
-@click.option("--model", default="*", help="Rows whose model fits a pattern, such as 'bert*'.")
-@click.option("--protocol", default="*", help="Rows whose protocol fits a pattern.")
-@click.option("--head", default="*", help="Rows with a head that fits a pattern.")
 @click.option(
-    "--suite", type=click.Choice(["blurb", "demo"]), help="Real or synthetic data.  [default: real, if there is any]"
+    "--sort", "column", default="score", show_default=True, help="Column to sort by: a dataset, a task type, or score."
 )
-@click.option("--datasets", is_flag=True, help="The thirteen datasets instead of the six means.")
+@click.option("--model", default="*", help="Show only models that match a pattern, such as 'bert*'.")
+@click.option("--protocol", default="*", help="Show only protocols that match a pattern.")
+@click.option("--head", default="*", help="Show only heads that match a pattern.")
+@click.option(
+    "--suite", type=click.Choice(["blurb", "demo"]), help="Real or synthetic data.  [default: blurb, if it has rows]"
+)
+@click.option("--datasets", is_flag=True, help="Show the thirteen datasets instead of the six means.")
 @click.option("--no-published", is_flag=True, help="Leave out the published rows.")
-@click.option("--no-intervals", is_flag=True, help="Leave out the intervals; quicker.")
-@click.option("--without", type=click.Choice(["leaks"]), help="Score without the test units that are in train.")
-@click.option("--data", type=click.Path(path_type=Path), help="Folder of the datasets, for --without.")
+@click.option("--no-intervals", is_flag=True, help="Leave out the intervals (faster).")
+@click.option("--without", type=click.Choice(["leaks"]), help="Score without the test examples that occur in train.")
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder, for --without.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def command(
     output: Path, column: str, model: str, protocol: str, head: str, suite: str | None, datasets: bool,
     no_published: bool, no_intervals: bool, without: str | None, data: Path | None, form: str,
 ) -> None:  # fmt: skip
-    """Show the rows of the store, the best first, with 95 % intervals over runs and test units.
+    """Show the rows of the store, best first, with 95 % intervals over runs and test examples.
 
-    A rank such as 2-4 says that the intervals do not separate the row from those around it. Published rows have no
-    predictions, so no intervals.
+    A rank such as 2-4 means that the intervals do not separate the row from its neighbours. Published rows have no
+    predictions and therefore no intervals.
     """
     from blurb import tasks
     from blurb.errors import SettingsError, UnknownName
@@ -53,7 +55,7 @@ def command(
     suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
     rows = [row for row in rows if row.suite == suite]
     if not rows:
-        raise SettingsError(f"{output}: there is no finished row that fits.")
+        raise SettingsError(f"{output}: no finished row matches the options.")
     left_out = _leaks(rows, data) if without else None
     entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]
     if not no_published and not left_out and suite == "blurb":
@@ -68,12 +70,12 @@ def command(
     show(("rank", "row", *shown, "runs"), lines, form, numbers=("rank", *shown, "runs"))
     for entry in entries if form == "table" else ():
         if entry.capped:
-            click.echo(f"{entry.name}: not ranked, as a part of the units was scored ({entry.note}).")
+            click.echo(f"{entry.name}: not ranked, as only some of the examples were scored ({entry.note}).")
         elif entry.note:
             click.echo(f"{entry.name}: {entry.note}.")
     if left_out and form == "table":
         counts = ", ".join(f"{name} {len(ids)}" for name, ids in left_out.items() if ids)
-        click.echo(f"Test units left out, as their input is in train: {counts or 'none'}.")
+        click.echo(f"Test examples left out because their input occurs in train: {counts or 'none'}.")
 
 
 def _cell(entry: Entry, name: str, form: str) -> str:
@@ -87,13 +89,13 @@ def _cell(entry: Entry, name: str, form: str) -> str:
 
 
 def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:
-    """The test units of each dataset, as the trials cut it, that are in its train set."""
+    """The test examples of each dataset, as the trials cut it, whose input occurs in its train set."""
     from blurb import data, formulations, tasks
     from blurb.data.audit import leaks
     from blurb.errors import SettingsError
 
     if folder is None:
-        raise SettingsError("--without leaks looks for the texts in the data: give their folder with --data.")
+        raise SettingsError("--without leaks compares the texts of the data; add --data.")
     found: dict[str, set[str]] = {}
     names = {task for row in rows for task in row.records}
     for task in (task for task in tasks.all() if task.name in names):
@@ -114,9 +116,9 @@ LEAKING: tuple[Split, ...] = ("train", "test")
 @click.command(name="published")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def published_rows(form: str) -> None:
-    """Show the published rows that come with blurb: the printed score beside the one recomputed from the datasets.
+    """Show the published rows that come with blurb: the printed score, and the score recomputed from the datasets.
 
-    numbers: printed (read in that source), quoted (second hand) or recalled.
+    The column 'numbers' is printed (read in that publication), quoted (read elsewhere) or recalled (from memory).
     """
     from blurb import tasks
     from blurb.leaderboard import ranking

@@ -1,4 +1,4 @@
-"""What a row of the store can be exported as: one file a format, found by its name (see `blurb.registry`)."""
+"""The export formats: one module per format, found by its name (see `blurb.registry`)."""
 
 from __future__ import annotations
 
@@ -16,37 +16,39 @@ formats: Registry[Format] = Registry("export format", "blurb.export.formats", "E
 
 
 def render(name: str, wanted: Wanted) -> Files:
-    """The files of a format, by path below the place they go to ("" for a format of one file); nothing is written.
+    """The content of a format's files by relative path ("" for a format with a single file); writes nothing.
 
-    :raises BlurbError: if anything is wrong with what is wanted
+    :raises BlurbError: if the request is invalid
     """
     form = formats.get(name)
     for option in wanted.given - form.options:
         fits = [other for other in formats.names() if option in formats.get(other).options]
-        raise SettingsError(f"--{option.replace('_', '-')} is not for {name}, but for {', '.join(fits)}.")
+        raise SettingsError(f"--{option.replace('_', '-')} does not apply to {name}, only to {', '.join(fits)}.")
     return form.render(wanted)
 
 
 def write(files: Files, out: Path, alone: bool) -> list[Path]:
     """Writes rendered files to `out`: one file, or a folder.
 
-    :param alone: the folder must be new or empty and appears whole, so that nothing old lies among its files
+    :param alone: the folder must be new or empty, and appears with all files at once
     """
     if "" in files:
         if out.is_dir():
-            raise SettingsError(f"{out} is a folder; give a file with --out.")
+            raise SettingsError(f"--out must be a file, but {out} is a folder.")
         out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, files[""])
         return [out]
     if out.exists() and (not out.is_dir() or (alone and any(out.iterdir()))):
-        raise SettingsError(f"{out} is there already and was left as it is; give another folder with --out.")
+        raise SettingsError(f"{out} exists already and was not changed; choose another --out folder.")
     whole = out.resolve()  # `.` has no name
     place = whole.with_name(f".{whole.name}.{os.getpid()}") if alone else out
     place.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         write_whole(place / name, content)
     if alone:
-        if whole.exists():  # empty, and maybe the folder somebody stands in, who would stand in a removed one
+        if (
+            whole.exists()
+        ):  # Move the files in rather than replacing the folder: it may be the user's working directory.
             for path in place.iterdir():
                 path.rename(whole / path.name)
             place.rmdir()

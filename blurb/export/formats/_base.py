@@ -1,4 +1,4 @@
-"""What a format is, what it is asked, and which rows of the store it gets."""
+"""The interface of export formats, their options, and the selection of rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Files = Mapping[str, bytes]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What `blurb export` was asked.
+    """The arguments of `blurb export`.
 
-    :param models: names of rows; empty for all
-    :param row: words that the configuration of the row must have
+    :param models: model names; empty for all
+    :param row: words that the configuration of the row must contain
     :param published: sources or models of `published.csv`
-    :param seed: whose predictions a submission has
-    :param dataset_id: the Hub's name for BLURB in model cards
-    :param given: the options that were given and do not concern every format
+    :param seed: seed of the predictions in a submission
+    :param dataset_id: name of BLURB on the Hub, for model cards
+    :param given: the given options that not every format has
     """
 
     store: Path
@@ -43,13 +43,13 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Format:
-    """One format.
+    """An export format.
 
-    :param summary: for the help
-    :param render: the files, by path; "" is the one file of a format that may go to the terminal
-    :param options: those of `Wanted` that concern it, beyond store, datasets, models, row and out
-    :param folder: where its files go if nobody says
-    :param alone: that folder must be new
+    :param summary: summary for the help
+    :param render: makes the files by path; "" is the single file of a format, which may go to the terminal
+    :param options: options of `Wanted` that apply to it, beyond store, datasets, models, row and out
+    :param folder: default folder of its files
+    :param alone: whether the folder must be new
     """
 
     summary: str
@@ -60,17 +60,17 @@ class Format:
 
 
 def rows(wanted: Wanted, optional: bool = False) -> list[RowScores]:
-    """The rows of the store that are wanted, in the order of `--model`.
+    """The requested rows of the store, in the order of `--model`.
 
-    Rows of the demo suite are left out where there are real ones: their numbers mean nothing beside each other.
+    Rows of the demo suite are left out if there are real ones, as their numbers are not comparable.
 
-    :param optional: no row at all is no error, unless one was asked for
+    :param optional: an empty store is no error, unless a row was requested
     """
     there = from_store.read(Store(wanted.store))
     if not there and optional and not (wanted.models or wanted.row):
         return []
     if not there:
-        raise StoreError(f"There are no finished trials in {wanted.store}; give the folder of a store with --store.")
+        raise StoreError(f"No finished trials in {wanted.store}; check --store.")
     models = list(dict.fromkeys(row.model for row in there))
     for name in wanted.models:
         if name not in models:
@@ -87,20 +87,20 @@ def rows(wanted: Wanted, optional: bool = False) -> list[RowScores]:
 
 
 def one_row(wanted: Wanted) -> RowScores:
-    """The one row that is wanted; SettingsError with the choices if several are."""
+    """The requested row; SettingsError with the choices if there are several."""
     chosen = rows(wanted)
     models = list(dict.fromkeys(row.model for row in chosen))
     if len(models) > 1:
-        raise SettingsError(f"Say which model with --model: {', '.join(models)}.")
+        raise SettingsError(f"There are several models; choose one with --model: {', '.join(models)}.")
     if len(chosen) > 1:
         choices = "\n".join(f"  --row '{row.detail}'" for row in chosen)
-        raise SettingsError(f"{models[0]} has {len(chosen)} rows; say which:\n{choices}")
+        raise SettingsError(f"{models[0]} has {len(chosen)} rows; choose one:\n{choices}")
     return chosen[0]
 
 
 def real_row(wanted: Wanted) -> RowScores:
-    """`one_row`, refused if it is of the demo suite: what leaves the house must not look like a result."""
+    """`one_row`, but not from the demo suite: synthetic results must not look like real ones."""
     row = one_row(wanted)
     if row.suite == DEMO:
-        raise SettingsError(f"{row.model} ran on the synthetic demo suite; its numbers are no results on BLURB.")
+        raise SettingsError(f"{row.model} ran on the synthetic demo suite, so it has no results on BLURB to export.")
     return row

@@ -1,4 +1,4 @@
-"""The content of a table: models side by side, a line a dataset in the order of the paper's Table 6, the score last."""
+"""The content of a table: a column per model, a line per dataset in the order of the paper's Table 6, score last."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCE = "Gu et al., ACM Transactions on Computing for Healthcare 3(1), 2021"
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure as printed; empty where there is none. `best` is of its dataset, among two or more."""
+    """A number as printed, "" if missing. `best` marks the best of its dataset among two or more models."""
 
     text: str = ""
     sd: str = ""
@@ -29,10 +29,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """One model. Figures are times 100; `sd` is over seeds, of datasets with two or more.
+    """One model. Scores are times 100; `sd` is over seeds, for datasets with two or more.
 
-    :param capped: scored on a part of the units: never the best
-    :param probe: of a frozen encoder: the best among its like at most
+    :param capped: only some of the examples were scored, so it is never the best
+    :param probe: a frozen encoder, which can only be the best probe
     """
 
     name: str
@@ -45,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: `cells` has a line for each of `lines` and in it a cell for each of `heads`."""
+    """A table: `cells` has a line for each of `lines` with a cell for each of `heads`."""
 
     corner: str
     heads: Sequence[str]
@@ -56,13 +56,15 @@ class Grid:
 
 
 def grid(wanted: Wanted) -> Grid:
-    """The table that is wanted; published rows come first, as they do in what is compared with."""
+    """The requested table, published rows first."""
     others = _published(wanted.published)
     own = rows(wanted, optional=bool(others))
     if not wanted.models and not wanted.row and others:
         own = [row for row in own if row.suite != DEMO]
     if others and any(row.suite == DEMO for row in own):
-        raise SettingsError("Rows of the synthetic demo suite do not stand beside published ones.")
+        raise SettingsError(
+            "Rows of the synthetic demo suite cannot be compared with published ones; remove --published."
+        )
     columns = [_column(row, own, wanted.datasets) for row in [*others, *own]]
     keys = [task.name for task in wanted.datasets]
     titles = [task.title for task in wanted.datasets]
@@ -79,7 +81,7 @@ def grid(wanted: Wanted) -> Grid:
 
 
 def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool) -> str:
-    """What has to be said of the table; of what is not in it, nothing is said."""
+    """The caption, which mentions only what the table contains."""
     text = "Test scores times 100"
     text += " with the standard deviation over seeds" if sd and any(column.sd for column in columns) else ""
     text += "; the best of each dataset is bold" if len(columns) > 1 else ""
@@ -87,7 +89,7 @@ def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool) -> str:
 
 
 def _line(columns: Sequence[Column], key: str, sd: bool) -> list[Cell]:
-    """Best is judged by what is printed: two models with equal print are both best; probes among themselves."""
+    """A line of the table. Ties in print are all marked as best; probes compete among themselves."""
     texts = [f"{column.figures[key]:.2f}" if key in column.figures else "" for column in columns]
     best: dict[bool, str] = {}
     for probe in (False, True):
@@ -134,7 +136,7 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
 
 
 def _published(asked: Sequence[str]) -> list[RowScores]:
-    """Rows of the shipped file by source (`gu2021`), or by source and model (`gu2021/PubMedBERT`)."""
+    """Published rows by source (`gu2021`), or by source and model (`gu2021/PubMedBERT`)."""
     every = published.shipped()
     found = [row for name in asked for row in every if name in (row.source, f"{row.source}/{row.model}")]
     for name in asked:

@@ -1,4 +1,4 @@
-"""What both kinds of results on the Hugging Face Hub say of a dataset."""
+"""Shared by both formats for the Hugging Face Hub: the scores of a dataset."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from blurb.tasks import Task
 class Figure(NamedTuple):
     """Mean over seeds of one dataset, times 100.
 
-    :param metric: the name of the figure in `metrics.json`
-    :param sd: over seeds; None for one
-    :param verdict: on the data
+    :param metric: name of the metric in `metrics.json`
+    :param sd: standard deviation over seeds; None for a single seed
+    :param verdict: verdict on the data
     """
 
     task: Task
@@ -28,19 +28,19 @@ class Figure(NamedTuple):
     verdict: str
 
     def facts(self, row: RowScores) -> dict[str, Any]:
-        """What the number is the result of."""
+        """The configuration behind the number."""
         spread = {} if self.sd is None else {"sd": self.sd}
         setting = {"protocol": row.configuration.text, "precision": row.configuration.precision, "note": row.note}
         return {**{name: text for name, text in setting.items() if text}, "seeds": len(self.seeds), **spread}
 
 
 def figures(wanted: Wanted) -> tuple[RowScores, list[Figure]]:
-    """The row that is wanted and its datasets; StoreError if it has none of them."""
+    """The requested row and its datasets; StoreError if it has none of them."""
     row = real_row(wanted)
     if row.probe:
         raise SettingsError(
-            f"{row.model}: these are figures of a probe. On the Hub they would stand among those of fine-tuned "
-            "encoders, with which they must not be compared; export a fine-tuned row."
+            f"{row.model} is a probe. The Hub would list it among fine-tuned encoders, with which it is not "
+            "comparable; export a fine-tuned row instead."
         )
     found = list(_figures(row, wanted))
     if not found:

@@ -1,4 +1,4 @@
-"""References of the datasets, as their declarations have them, and of BLURB itself."""
+"""BibTeX references of the datasets, from their declarations, and of BLURB."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLURB = r"""@article{gu2021blurb,
 
 
 def _render(wanted: Wanted) -> Files:
-    """Of the datasets of `--tasks`; with `--model` or `--row`, of those that the rows have results of."""
+    """References of the datasets in `--tasks`; with `--model` or `--row`, only of those with results."""
     used = wanted.datasets
     if wanted.models or wanted.row:
         chosen = rows(wanted)

@@ -1,6 +1,6 @@
-"""`.eval_results/blurb.yaml` of a model on the Hub: the newer place for results, by `huggingface_hub`'s own class.
+"""`.eval_results/blurb.yaml` of a model on the Hub: the newer format for results, written by `huggingface_hub`.
 
-The Hub shows an entry beside others if the repository of the dataset says that it is a benchmark.
+The Hub compares an entry with others if the dataset's repository is registered as a benchmark.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _render(wanted: Wanted) -> Files:
         from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     except ImportError as error:
         raise SettingsError(
-            "This huggingface_hub knows no .eval_results yet: pip install --upgrade huggingface_hub."
+            "This version of huggingface_hub does not support .eval_results: pip install --upgrade huggingface_hub."
         ) from error
     row, found = figures(wanted)
     entries = []

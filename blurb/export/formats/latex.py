@@ -1,4 +1,4 @@
-"""A table for a paper; it needs the package `booktabs`."""
+"""A LaTeX table, which needs the package `booktabs`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLE = str.maketrans(SPECIAL)
 
 
 def escape(text: str) -> str:
-    r"""Text that LaTeX prints as it is.
+    r"""Escapes text for LaTeX.
 
     >>> escape("50% of a_b & {c}")
     '50\\% of a\\_b \\& \\{c\\}'

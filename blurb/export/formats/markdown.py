@@ -1,4 +1,4 @@
-"""A table for a README or an issue."""
+"""A Markdown table for a README or an issue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blurb.export.formats._grid import OPTIONS, Cell, grid
 
 
 def escape(text: str) -> str:
-    r"""Text that Markdown prints as it is, in a cell too.
+    r"""Escapes text for Markdown, including table cells.
 
     >>> escape("a_b | <c>")
     'a\\_b \\| \\<c\\>'

@@ -1,4 +1,4 @@
-"""The `model-index` of a model card, by the classes of `huggingface_hub`; a README that is there keeps the rest."""
+"""The `model-index` of a model card, written by `huggingface_hub`; an existing README keeps everything else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _render(wanted: Wanted) -> Files:
     try:
         card = ModelCard.load(wanted.out)
     except (ValueError, TypeError, KeyError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"is no model card that huggingface_hub can read: {error}", wanted.out) from error
+        raise DataError(f"huggingface_hub cannot read this model card: {error}", wanted.out) from error
     ours = {_identity(result) for result in results}
     kept = [result for result in card.data.eval_results or [] if _identity(result) not in ours]
     card.data.eval_results = kept + results
@@ -30,7 +30,7 @@ def _render(wanted: Wanted) -> Files:
 
 
 def _identity(result: EvalResult) -> tuple[object, ...]:
-    """What two results have in common if one takes the place of the other; huggingface_hub leaves the metric out."""
+    """The key by which a new result replaces an old one; that of huggingface_hub ignores the metric."""
     return (result.unique_identifier, result.metric_type, result.metric_name)
 
 
@@ -56,7 +56,7 @@ def _results(wanted: Wanted) -> list[EvalResult]:
 
 
 def _score(row: RowScores, wanted: Wanted) -> list[EvalResult]:
-    """The BLURB score, if all thirteen datasets are there and wanted."""
+    """The BLURB score, if all thirteen datasets are requested and have results."""
     if row.score is None or not row.blurb_means().keys() <= {task.name for task in wanted.datasets}:
         return []
     return [

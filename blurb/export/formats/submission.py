@@ -1,4 +1,4 @@
-"""The files that BLURB's site takes: a JSON file a dataset, and all of them in one zip archive."""
+"""The files for BLURB's website: one JSON file per dataset, and a zip archive of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blurb.export.submission import documents
 
 ARCHIVE = "submission.zip"
 EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The oldest date a zip archive knows: equal predictions give equal archives."""
+"""The oldest date of zip archives, so that equal predictions give identical archives."""
 
 
 def _render(wanted: Wanted) -> Files:

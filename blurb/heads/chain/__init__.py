@@ -1,1 +1,1 @@
-"""The linear chain behind the CRF heads (Lafferty et al., 2001): scores of neighbouring tags, learnt with the rest."""
+"""The linear chain of the CRF heads (Lafferty et al., 2001), with learned scores of adjacent tags."""

@@ -1,30 +1,31 @@
-"""What a chain refuses, with shapes and the place of the trouble."""
+"""Checks the inputs of a chain; messages have the shapes and the position of the problem."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 
 def check(emissions: Tensor, mask: Tensor, tags: Tensor | None = None) -> None:
-    """Looks at everything at once, so that a GPU waits once.
+    """Checks everything at once, so that a GPU waits only once.
 
-    :raises ValueError: shapes that do not fit, an empty sequence, a mask with a hole, scores that are not numbers, a
-        tag out of range; quotes the shapes and the first place
+    :raises ValueError: if shapes do not match, a sequence is empty, the mask has a gap, scores are not finite, or a tag
+        is out of range; the message has the shapes and the first position
     """
     if emissions.ndim != 3 or mask.shape != emissions.shape[:2] or (tags is not None and tags.shape != mask.shape):
         raise ValueError(
-            "a chain wants emissions (batch, words, tags), mask and tags (batch, words): "
-            f"{_shapes(emissions, mask, tags)}."
+            "shapes must be emissions (batch, words, tags), mask and tags (batch, words); "
+            f"got {_shapes(emissions, mask, tags)}."
         )
     if mask.dtype != torch.bool:
-        raise ValueError(f"the mask is {mask.dtype}, not torch.bool: {_shapes(emissions, mask, tags)}.")
+        raise ValueError(f"the mask must be torch.bool (got {mask.dtype}): {_shapes(emissions, mask, tags)}.")
     if mask.numel() == 0:
         raise ValueError(f"an empty sequence or batch: {_shapes(emissions, mask, tags)}.")
     size = emissions.shape[-1]
     troubles = {
         "sequence {} is empty (its first word is masked)": ~mask[:, 0],
-        "the mask has a hole before [sequence, word] {}": mask[:, 1:] & ~mask[:, :-1],
+        "the mask has a gap before [sequence, word] {}": pad(mask[:, 1:] & ~mask[:, :-1], (1, 0)),
         "the emissions are not finite at [sequence, word, tag] {}": ~emissions.isfinite() & mask.unsqueeze(-1),
     }
     if tags is not None:
@@ -34,8 +35,6 @@ def check(emissions: Tensor, mask: Tensor, tags: Tensor | None = None) -> None:
     for message, trouble in troubles.items():
         if trouble.any():
             place = trouble.nonzero()[0].tolist()
-            if "hole" in message:
-                place[1] += 1
             raise ValueError(f"{message.format(place)}: {_shapes(emissions, mask, tags)}.")
 
 

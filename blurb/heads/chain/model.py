@@ -1,4 +1,4 @@
-"""The linear chain as a module: likelihood of tags, best path, probability of each tag."""
+"""The linear chain as a module: likelihood of tags, best path, marginal probabilities."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ class Rules(Protocol):
 
     @property
     def starts(self) -> Bools:
-        """(tags,): may be the first."""
+        """(tags,): may be first."""
 
     @property
     def transitions(self) -> Bools:
-        """(tags, tags): the column's may follow the row's."""
+        """(tags, tags): the tag of the column may follow that of the row."""
 
     @property
     def ends(self) -> Bools:
-        """(tags,): may be the last."""
+        """(tags,): may be last."""
 
 
 class Chain(nn.Module):
-    """Scores of first tags, neighbouring tags and last tags, in float32 (or float64) outside autocast.
+    """Scores of first tags, adjacent tags and last tags, in float32 (or float64) outside autocast.
 
-    In all methods emissions are (batch, words, tags), mask is (batch, words), True for words, padding on the right;
-    ValueError where they are not so (`checks.py`).
+    In all methods emissions are (batch, words, tags) and mask is (batch, words), True for words, padding on the right;
+    otherwise they raise a ValueError (`checks.py`).
 
-    :param tags: how many
-    :param rules: what the tagging scheme allows; None allows everything. Decoding and marginals always obey
-    :param constrained: training obeys as well, in transitions: a window cut out of a sentence may start or end inside
-        an entity, so first and last tags stay free there
+    :param tags: number of tags
+    :param rules: what the tagging scheme allows; None allows everything. Decoding and marginals always follow it
+    :param constrained: whether training follows it, too, for transitions only: a window may start or end inside an
+        entity, so first and last tags are free
     """
 
     learning_rate_scale = 100.0
-    """AdamW moves a weight by about the learning rate a step; 5e-5 of an encoder would leave these scores at 0."""
+    """AdamW changes a weight by about the learning rate per step; an encoder's 5e-5 would leave these scores near 0."""
 
     def __init__(self, tags: int, rules: Rules | None = None, constrained: bool = False) -> None:
         super().__init__()
@@ -58,14 +58,16 @@ class Chain(nn.Module):
             shape = self.get_parameter(name).shape
             allowed = torch.ones(shape, dtype=torch.bool) if rules is None else torch.from_numpy(getattr(rules, name))
             if allowed.shape != shape:
-                raise ValueError(f"rules for {tuple(allowed.shape)} {name} and a chain with {tuple(shape)}.")
+                raise ValueError(
+                    f"the rules have shape {tuple(allowed.shape)} for {name}; the chain needs {tuple(shape)}."
+                )
             self.register_buffer(f"no_{name}", ~allowed, persistent=False)
 
     def log_likelihood(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
         """Log-probability of the tags, (batch,).
 
         :param tags: (batch, words); arbitrary in the padding
-        :raises ValueError: also if training is constrained and the tags break the rules
+        :raises ValueError: also if training is constrained and the tags violate the rules
         """
         check(emissions, mask, tags)
         with torch.autocast(emissions.device.type, enabled=False):
@@ -74,20 +76,18 @@ class Chain(nn.Module):
             found = _score(emissions, potentials, tags, mask) - log_partition(emissions, potentials, mask)
         if self.constrained and not torch.isfinite(found).all():
             row = int((~found.isfinite()).nonzero()[0])
-            raise ValueError(
-                f"the tags of sequence {row} break the rules of the scheme: {tags[row][mask[row]].tolist()}."
-            )
+            raise ValueError(f"the tags of sequence {row} violate the tagging scheme: {tags[row][mask[row]].tolist()}.")
         return found
 
     @torch.no_grad()
     def decode(self, emissions: Tensor, mask: Tensor) -> Tensor:
-        """The most probable tags that the rules allow, (batch, words); 0 in the padding."""
+        """The most probable allowed tags, (batch, words); 0 in the padding."""
         check(emissions, mask)
         with torch.autocast(emissions.device.type, enabled=False):
             tags, possible = viterbi(_clean(emissions, mask, shift=False), self._potentials(), mask)
         if not possible.all():
             row = int((~possible).nonzero()[0])
-            raise ValueError(f"the rules allow no tags for sequence {row} of {int(mask[row].sum())} words.")
+            raise ValueError(f"the rules allow no tag sequence for sequence {row} with {int(mask[row].sum())} words.")
         return tags
 
     @torch.no_grad()
@@ -101,7 +101,7 @@ class Chain(nn.Module):
         return found.masked_fill(~mask.unsqueeze(-1), 0)
 
     def _potentials(self, training: bool = False) -> Potentials:
-        """The scores, -inf where the rules forbid."""
+        """The scores, -inf for what the rules forbid."""
         obeyed = ["transitions"] if self.constrained else []
         forbidden = obeyed if training else Potentials._fields
         return Potentials(*(
@@ -113,9 +113,9 @@ class Chain(nn.Module):
 
 
 def _clean(emissions: Tensor, mask: Tensor, shift: bool = True) -> Tensor:
-    """At least float32, and 0 in the padding.
+    """The emissions in at least float32, and 0 in the padding.
 
-    A number added to all tags of a word changes no probability; near 0 the sums lose less to rounding.
+    Shifting all tags of a word does not change probabilities; near 0 the sums are more precise.
     """
     wide = emissions if emissions.dtype == torch.float64 else emissions.float()
     if shift:

@@ -1,4 +1,4 @@
-"""The partition function of a linear chain, exactly, in two ways: word after word, and as a balanced tree."""
+"""The exact partition function of a linear chain by two algorithms: word by word, and as a balanced tree."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from blurb.heads.chain.tree import tree
 
 
 def log_partition(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tensor:
-    """Logarithm of the sum over all paths of exp(score), by the algorithm that suits the size.
+    """Logarithm of the sum over all paths of exp(score), by the faster algorithm for the size.
 
-    :param emissions: (batch, words, tags), finite in the padding too
+    :param emissions: (batch, words, tags), finite also in the padding
     :param mask: (batch, words), True for words
     :returns: (batch,)
     """
@@ -25,16 +25,16 @@ def log_partition(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Te
 
 
 def prefers_tree(batch: int, words: int, tags: int, device: str) -> bool:
-    """Whether the tree is the faster one.
+    """Whether the tree is faster.
 
-    It multiplies matrices where the other multiplies vectors, `tags` times the arithmetic, but takes log2(words) steps
-    instead of `words`: a gain as long as starting a step costs more than its arithmetic (`benchmarks/crf.py`).
+    It multiplies matrices instead of vectors, with `tags` times the arithmetic, but in log2(words) instead of `words`
+    steps: faster as long as launching a step costs more than its arithmetic (`benchmarks/crf.py`).
     """
     return words > 16 and batch * tags**3 <= (2_100 if device == "cpu" else 200_000)
 
 
 def sequential(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tensor:
-    """(batch,); forward and backward variables word after word, the gradient from both of them."""
+    """(batch,), computed word by word; the gradient comes from forward and backward variables."""
     total: Tensor = _Sequential.apply(emissions, *potentials, mask)  # type: ignore[no-untyped-call]
     return total
 
@@ -42,7 +42,7 @@ def sequential(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tenso
 def forward_backward(emissions: Tensor, potentials: Potentials, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Forward and backward variables, (batch, words, tags), and the log partition function, (batch,).
 
-    Both variables hold the emission of their own word.
+    Both variables include the emission of their own word.
     """
     states = sweep(emissions, potentials, mask, emissions.shape[1], torch.logsumexp).transpose(0, 2)
     forward, backward = states[:, 0], flip(states[:, 1], mask)  # states: (batch, 2, words, tags)
@@ -51,7 +51,7 @@ def forward_backward(emissions: Tensor, potentials: Potentials, mask: Tensor) ->
 
 
 class _Sequential(torch.autograd.Function):
-    """The gradient of the log partition function is the expected number of times that a score is used."""
+    """The log partition function, whose gradient is the expected number of uses of each score."""
 
     @staticmethod
     def forward(ctx: Any, emissions: Tensor, starts: Tensor, transitions: Tensor, ends: Tensor, mask: Tensor) -> Tensor:

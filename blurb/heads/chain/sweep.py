@@ -1,4 +1,4 @@
-"""Runs along the words from both ends at once: what the sequential algorithms share."""
+"""A pass over the words from both ends at once, shared by the sequential algorithms."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Reduce = Callable[[Tensor, int], Tensor]
 
 
 class Potentials(NamedTuple):
-    """Scores of a chain; -inf is what cannot be.
+    """Scores of a chain; -inf means impossible.
 
-    :param starts: (tags,), of the first word's tag
-    :param transitions: (tags, tags), from the row's tag to the column's
-    :param ends: (tags,), of the last word's tag
+    :param starts: (tags,), for the tag of the first word
+    :param transitions: (tags, tags), from the tag of the row to that of the column
+    :param ends: (tags,), for the tag of the last word
     """
 
     starts: Tensor
@@ -26,19 +26,19 @@ class Potentials(NamedTuple):
 
 
 def flip(values: Tensor, mask: Tensor) -> Tensor:
-    """Every sequence of (batch, words, ...) read from its last word to its first; padding is arbitrary."""
+    """Reverses every sequence of (batch, words, ...); padding is arbitrary."""
     words = torch.arange(mask.shape[1], device=mask.device)
     places = (mask.sum(1, keepdim=True) - 1 - words).clamp(min=0)  # (batch, words)
     return values.gather(1, places.view(*places.shape, *[1] * (values.ndim - 2)).expand_as(values))
 
 
 def sweep(emissions: Tensor, potentials: Potentials, mask: Tensor, steps: int, reduce: Reduce) -> Tensor:
-    """Scores of the partial paths that end in each tag, with its emission.
+    """Scores of the partial paths that end in each tag, including its emission.
 
-    Both directions are rows of one batch: half the steps, and each as cheap as before. As the reversed sequences
-    start with their last words, no step needs the mask.
+    Both directions are rows of one batch, which halves the number of steps. As the reversed sequences start with their
+    last words, no step needs the mask.
 
-    :param emissions: (batch, words, tags), finite in the padding too
+    :param emissions: (batch, words, tags), finite also in the padding
     :returns: (steps, 2, batch, tags): [t, 0] after the words 0..t, [t, 1] after the last t + 1 words
     """
     both = torch.stack([emissions, flip(emissions, mask)]).permute(2, 0, 3, 1)[:steps].contiguous()

@@ -1,4 +1,4 @@
-"""The partition function as a product of matrices, taken two by two (Rush, 2020, "Torch-Struct", section 4)."""
+"""The partition function as a pairwise product of matrices (Rush, 2020, "Torch-Struct", section 4)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from blurb.heads.chain.sweep import Potentials
 
 
 def tree(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tensor:
-    """(batch,); the matrices of neighbouring words are multiplied in log space, level by level.
+    """(batch,); multiplies the matrices of adjacent words in log space, level by level.
 
-    Tags come first and the batch last in all shapes, so that the innermost loops are long.
+    All shapes have tags first and the batch last, so that the innermost loops are long.
     """
     scores = emissions.permute(2, 1, 0).contiguous()  # (tags, words, batch)
     first = potentials.starts.unsqueeze(-1) + scores[:, 0]
@@ -41,7 +41,7 @@ def _product(left: Tensor, right: Tensor) -> Tensor:
 
 
 class _LogProduct(torch.autograd.Function):
-    """torch's own gradient of logsumexp is NaN where all terms are -inf, as for forbidden transitions."""
+    """Log-space product with its own gradient: torch's logsumexp gives NaN if all terms are -inf (forbidden)."""
 
     @staticmethod
     def forward(ctx: Any, left: Tensor, right: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The best path through a chain (Viterbi), from both ends to the middle."""
+"""The best path through a chain (Viterbi), searched from both ends."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from blurb.heads.chain.sweep import Potentials, flip, sweep
 
 
 def viterbi(emissions: Tensor, potentials: Potentials, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The best paths and whether there is one.
+    """The best paths, and whether there is one.
 
-    Every sequence is cut in its middle: the best partial paths from the start and from the end meet there, which
-    takes half the steps forth and back.
+    The best partial paths from the start and from the end of a sequence meet in its middle, which halves the number of
+    steps in both passes.
 
-    :param emissions: (batch, words, tags), finite in the padding too
-    :returns: tags (batch, words), 0 in the padding; (batch,) False where the potentials forbid every path
+    :param emissions: (batch, words, tags), finite also in the padding
+    :returns: tags (batch, words), 0 in the padding; (batch,) False if the potentials forbid every path
     """
     batch, words, tags = emissions.shape
     rows = torch.arange(batch, device=mask.device)

@@ -1,1 +1,1 @@
-"""Featurizers of sequence tasks: how the vectors of an input become one."""
+"""Featurizers of sequence tasks: from the vectors of all sub-tokens to one vector per input."""

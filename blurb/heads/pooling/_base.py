@@ -1,4 +1,4 @@
-"""What a pooling does: the vectors of all sub-tokens in, one vector an input out."""
+"""The interface of poolings: from the vectors of all sub-tokens to one vector per input."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from torch import Tensor, nn
 
 
 class Pooling(nn.Module, ABC):
-    """Base of the poolings, in float32 outside autocast.
+    """Base class of poolings, which work in float32 outside autocast.
 
     :param size: hidden size of the encoder; the attribute `size` is that of the features
-    :param cls: place of the classification token (0 or -1, None where the tokenizer adds none)
+    :param cls: index of the classification token (0 or -1), None if the tokenizer adds none
     """
 
     needs_cls = False
-    """Refused for tokenizers without a classification token."""
+    """Whether it needs a tokenizer with a classification token."""
     uses_pooler = False
-    """Takes the output of the checkpoint's own pooler where it holds one."""
+    """Whether it uses the checkpoint's own pooler if there is one."""
     needs_entities = False
-    """Serves relation tasks alone."""
+    """Whether it works for relation tasks only."""
     needs_pair = False
-    """Serves pairs of texts that are to be compared alone."""
+    """Whether it works for pairs of texts to compare only."""
     needs_markers = False
-    """Serves inputs with markers around the entities alone."""
+    """Whether it works for inputs with entity markers only."""
 
     def __init__(self, size: int, cls: int | None) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Pooling(nn.Module, ABC):
         :param hidden: (batch, pieces, size), last layer
         :param mask: (batch, pieces), 1 for sub-tokens and 0 for padding
         :param pooled: (batch, size), output of the checkpoint's own pooler, or None
-        :param entities: (batch, 2, 2), first place and place after the last of head and tail, or of the
-            two texts of a pair, or None
+        :param entities: (batch, 2, 2), start and end (exclusive) of head and tail, or of the two texts of a pair, or
+            None
         :returns: (batch, size)
         """

@@ -1,4 +1,4 @@
-"""The featurizer of token tasks: one vector a word from those of its sub-tokens."""
+"""The featurizer of token tasks: one vector per word from those of its sub-tokens."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from torch import Tensor
 
 
 def word_vectors(hidden: Tensor, starts: Tensor, ends: Tensor, pooling: str) -> Tensor:
-    """One vector a word, (batch, words, size).
+    """One vector per word, (batch, words, size).
 
     :param hidden: (batch, pieces, size), last layer
-    :param starts: (batch, words), place of the first sub-token of each word
-    :param ends: (batch, words), place after the last
+    :param starts: (batch, words), index of the first sub-token of each word
+    :param ends: (batch, words), index after the last
     :param pooling: one of `blurb.inputs.words.POOLINGS`
 
     >>> hidden = torch.tensor([[[1.0], [2.0], [4.0]]])

@@ -9,7 +9,7 @@ from blurb.heads.pooling._base import Pooling
 
 
 class Attention(Pooling):
-    """Sum of the last layer weighted by softmax(v . tanh(W h + b)) over the input, padding left out."""
+    """Sum of the last layer weighted by softmax(v . tanh(W h + b)) over the input, without padding."""
 
     def __init__(self, size: int, cls: int | None) -> None:
         super().__init__(size, cls)

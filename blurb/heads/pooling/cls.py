@@ -9,7 +9,7 @@ from blurb.heads.pooling._base import Pooling
 
 
 class Cls(Pooling):
-    """The vector of [CLS], wherever the tokenizer puts it."""
+    """The vector of [CLS], at whichever end the tokenizer puts it."""
 
     needs_cls = True
 

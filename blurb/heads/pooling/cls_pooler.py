@@ -1,4 +1,4 @@
-"""`cls-pooler`: [CLS] through the checkpoint's own pooler, as transformers' sequence classifiers take it for BERT."""
+"""`cls-pooler`: [CLS] through the checkpoint's own pooler, as in transformers' sequence classifiers for BERT."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from blurb.heads.pooling.cls import Cls
 
 
 class ClsPooler(Cls):
-    """[CLS] through the dense layer and tanh that the checkpoint holds; the vector itself where it holds none.
+    """[CLS] through the dense layer and tanh of the checkpoint, or without them if it has none.
 
-    LinkBERT's published numbers stand on it: its pooler was trained on the relation of two texts. Many checkpoints
-    carry a pooler that nothing ever trained, which makes learning slower than without one, so it is not the standard.
+    LinkBERT's published numbers depend on its pooler, which was trained on the relation of two texts. Many checkpoints
+    have an untrained pooler, with which learning is slower than without one, so this is not the default.
     """
 
     uses_pooler = True

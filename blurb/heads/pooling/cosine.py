@@ -1,7 +1,7 @@
-"""`cosine`: how near the averages of the two texts of a pair are, each over its own sub-tokens in the joint input.
+"""`cosine`: cosine similarity of the means of the two texts, each over its own sub-tokens in the joint input.
 
-Siamese encoders compare two sentences so (Reimers and Gurevych, arXiv 1908.10084); here both are in one input and see
-each other. One number an input: a small training set cannot fit noise with it.
+Siamese encoders compare sentences in this way (Reimers and Gurevych, arXiv 1908.10084); here both are in one input and
+attend to each other. With a single number per input, a small training set cannot fit noise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`mean`: the mean over all sub-tokens; serves encoders without a classification token, T5's among them."""
+"""`mean`: the mean over all sub-tokens; also for encoders without a classification token, such as T5."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from blurb.heads.pooling._base import Pooling
 
 
 class Mean(Pooling):
-    """Mean of the last layer over the input, padding left out."""
+    """Mean of the last layer over the input, without padding."""
 
     def forward(
         self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None

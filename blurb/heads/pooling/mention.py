@@ -9,7 +9,7 @@ from blurb.heads.pooling._base import Pooling
 
 
 class Mention(Pooling):
-    """(batch, 2 * size): head, then tail. A dummy is a mention; markers belong to the mention that they enclose."""
+    """(batch, 2 * size): head, then tail. A dummy is a mention; markers are part of their mention."""
 
     needs_entities = True
 
@@ -17,7 +17,7 @@ class Mention(Pooling):
         super().__init__(2 * size, cls)
 
     def pool(self, hidden: Tensor, inside: Tensor) -> Tensor:
-        """One vector a mention.
+        """One vector per mention.
 
         :param hidden: (batch, 1, pieces, size)
         :param inside: (batch, 2, pieces, 1), True for the sub-tokens of the mention

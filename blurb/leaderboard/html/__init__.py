@@ -1,4 +1,4 @@
-"""The leaderboard as one HTML file that needs nothing else: no server, no network, no library (docs/leaderboard.md)."""
+"""The leaderboard as one HTML file that needs no server, network or library (docs/leaderboard.md)."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ Line = dict[str, str]
 
 
 def read(folder: Path) -> list[Ablation]:
-    """The tables that `blurb ablate` wrote into a folder."""
+    """Reads the tables that `blurb ablate` wrote to a folder."""
     if not (paths := sorted(folder.rglob("*.csv"))):
-        raise DataError("there are no CSV files; --ablations takes a folder that blurb ablate wrote.", folder)
+        raise DataError("no CSV files here; --ablations needs the --out folder of blurb ablate.", folder)
     found = []
     for path in paths:
         lines = _cells(path)
@@ -29,10 +29,10 @@ def read(folder: Path) -> list[Ablation]:
 
 
 def _cells(path: Path) -> list[Line]:
-    """Lines of a table of an ablation."""
+    """The lines of an ablation table."""
     columns, found = csv_files.read(path)
     if missing := [column for column in ablation_tables.COLUMNS if column not in columns]:
-        raise DataError(f"no table of blurb ablate: the columns {', '.join(missing)} are missing.", path, 1)
+        raise DataError(f"not a table of blurb ablate, as columns are missing: {', '.join(missing)}.", path, 1)
     if not found:
         raise DataError("the table has no rows.", path)
     for number, line in found:
@@ -40,6 +40,8 @@ def _cells(path: Path) -> list[Line]:
             raise DataError(f"expected {len(columns)} cells.", path, number)
         if line["schema"] != str(ablation_tables.SCHEMA):
             raise DataError(
-                f"schema version {line['schema'] or 'none'}; this reads {ablation_tables.SCHEMA}.", path, number
+                f"schema version {line['schema'] or 'none'}; this version of blurb reads {ablation_tables.SCHEMA}.",
+                path,
+                number,
             )
     return [{column: csv_files.original(cell) for column, cell in line.items()} for _, line in found]

@@ -1,4 +1,4 @@
-"""Everything on the page from the store, the files that were named, and the published rows."""
+"""Collects the content of the page from the store, the given files, and the published rows."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def collect(
     store: Path, results: Sequence[Path] = (), ablations: Path | None = None, title: str = TITLE,
     with_published: bool = True,
 ) -> Page:  # fmt: skip
-    """Reads what is to be shown; a row that is in the store and in a file is shown once, from the store.
+    """Reads everything to show; a row that is in both the store and a file is taken from the store.
 
     :param store: folder of the trials; may be missing
-    :param results: files as `results.csv`
-    :param ablations: folder with tables that `blurb ablate` wrote, also in folders below
-    :raises DataError: if a file is not what it should be
+    :param results: files in the format of `results.csv`
+    :param ablations: folder with tables of `blurb ablate`, also in subfolders
+    :raises DataError: if a file is invalid
     """
     rows = {row.identity: row for row in (from_store.read(Store(store)) if store.is_dir() else [])}
     for path in results:
@@ -49,7 +49,7 @@ def collect(
 
 
 def board(suite: str, entries: Iterable[Entry]) -> Board:
-    """The rows of one suite, best first: by score, else by how much of the benchmark is there and how good it is."""
+    """The rows of one suite, best first: by score, or without one by number of datasets and their mean."""
     ordered = sorted(entries, key=_rank)
     present = {task for entry in ordered for task in entry.datasets}
     names = (*DATASETS, *sorted(present - set(DATASETS)))
@@ -57,7 +57,7 @@ def board(suite: str, entries: Iterable[Entry]) -> Board:
 
 
 def _same(key: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two keys are of one row; a table of an earlier schema knows neither tokenizer nor recipe."""
+    """Whether two keys are of the same row; tables of an earlier schema have neither tokenizer nor recipe."""
     return len(key) == len(other) and all(
         one == two or (column in READ["3"] and not (one and two))
         for column, one, two in zip(KEY, key, other, strict=True)
@@ -71,7 +71,7 @@ def _rank(entry: Entry) -> tuple[bool, float, int, float, str]:
 
 
 def entry_of(row: RowScores) -> Entry:
-    """A row as the page shows it."""
+    """The entry of a row on the page."""
     known = intervals.of_row(row)
     types, score = intervals.averages({task: one for task, one in known.items() if task in DATASETS})
     if row.printed is not None:
@@ -101,7 +101,7 @@ def _dataset(row: RowScores, dataset: DatasetScores, test: Value) -> Dataset:
 
 
 def _curve(record: Record) -> Curve:
-    """Score on dev after every epoch, times 100; empty where there were none."""
+    """Score on dev after every epoch, times 100; empty without epochs."""
     try:
         with (record.path / "history.csv").open(encoding="utf-8", newline="") as file:
             cells = [line.get("dev") or "" for line in csv.DictReader(file) if "epoch" in line]
@@ -112,6 +112,6 @@ def _curve(record: Record) -> Curve:
 
 
 def title_of(task: str) -> str:
-    """The name of a dataset in the paper's tables; a task that is not installed here keeps its own."""
+    """The name of a dataset in the paper's tables; tasks that are not installed keep their own."""
     known = {one.name: one.title for one in tasks.all()}
     return known.get(task, task)

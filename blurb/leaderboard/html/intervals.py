@@ -1,4 +1,4 @@
-"""The interval of every number of a row, by what is there: runs with predictions, runs, or neither."""
+"""The intervals of a row's numbers, from runs with predictions, or from runs alone."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from blurb.statistics.student import half_width
 
 @dataclass(frozen=True)
 class Known:
-    """The mean of one dataset, and resamples of it where they can be had."""
+    """The mean of one dataset, with resamples if available."""
 
     value: Value
     spread: Spread | None = None
 
 
 def of_row(row: RowScores) -> dict[str, Known]:
-    """The datasets of a row that have a number on test."""
+    """The datasets of a row with a score on test."""
     found = {}
     for task, mean in row.means().items():
         values = row.values(task)
@@ -44,7 +44,7 @@ def of_row(row: RowScores) -> dict[str, Known]:
 
 
 def of_runs(task: str, values: list[float]) -> Known:
-    """A dataset of which only the scores of the runs are known."""
+    """A dataset for which only the scores of the runs are known."""
     mean, half = statistics.fmean(values), half_width(values)
     if half is None:
         return Known(Value(mean))
@@ -55,7 +55,7 @@ def of_runs(task: str, values: list[float]) -> Known:
 
 
 def averages(known: Mapping[str, Known]) -> tuple[dict[str, Value], Value | None]:
-    """Task-type means that are there whole, and the score if all thirteen are."""
+    """The complete task-type means, and the score if all thirteen datasets are present."""
     types = {}
     for kind, shares in type_weights().items():
         if (value := _average(known, shares)) is not None:

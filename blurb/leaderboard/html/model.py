@@ -1,4 +1,4 @@
-"""What the page shows, as plain data: nothing here knows of HTML."""
+"""The content of the page as plain data, independent of HTML."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from blurb.results.row_scores import Origin, RowScores
 
 BASES = {
-    "both": "seeds and test units",
-    "units": "test units only",
+    "both": "seeds and test examples",
+    "units": "test examples only",
     "seeds": "seeds only",
     "": "no interval",
 }
-"""What an interval rests on."""
+"""What the variance of an interval comes from."""
 Curve = tuple[float, ...]
 
 
@@ -32,10 +32,10 @@ class Value:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One dataset of one row, as far as it is known.
+    """One dataset of one row.
 
     :param seeds: seed -> score on test, times 100; empty for numbers without runs
-    :param planned: how many seeds there are to be; 0 if that is not known
+    :param planned: number of planned seeds; 0 if unknown
     :param curves: seed -> score on dev after every epoch
     """
 
@@ -51,10 +51,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Part:
-    """How one dataset of a row was made.
+    """The provenance of one dataset of a row.
 
     :param trials: seed -> hash of the trial
-    :param seconds: of training, all seeds together; None if it was not noted
+    :param seconds: seconds of training for all seeds; None if unknown
     """
 
     task: str
@@ -68,10 +68,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Made:
-    """How a row was made.
+    """The provenance of a row.
 
-    :param command: that asks for the same trials; `MODEL`, `DATA`, `RAW` and `PROTOCOL.toml` stand for paths, which are
-        nobody's business
+    :param command: command for the same trials; `MODEL`, `DATA`, `RAW` and `PROTOCOL.toml` replace private paths
     :param facts: name and value: hashes, versions, hardware, time
     """
 
@@ -87,8 +86,8 @@ KINDS = {Origin.STORE: "store", Origin.PUBLISHED: "published"}
 class Entry:
     """One row of the page.
 
-    :param detail: configuration, or the source of a published row, without the folders of anybody's machine
-    :param made: how; of rows of the store
+    :param detail: configuration, or the source of a published row, without private paths
+    :param made: provenance, for rows of the store
     """
 
     row: RowScores
@@ -105,33 +104,33 @@ class Entry:
 
     @property
     def model(self) -> str:
-        """Its name."""
+        """The name of the model."""
         return self.row.model
 
     @property
     def label(self) -> str:
-        """The name that tells it from all others."""
+        """A name that is unique on the page."""
         return f"{self.model} · {self.detail}" if self.detail else self.model
 
     @property
     def runs(self) -> str:
-        """How many runs the datasets have: `5`, or `5 to 10`."""
+        """The numbers of runs of the datasets: `5`, or `5 to 10`."""
         counts = self.row.run_counts
         return " to ".join(dict.fromkeys((str(counts[0]), str(counts[-1])))) if counts else ""
 
     @property
     def complete(self) -> bool:
-        """All datasets and seeds are there."""
+        """Whether all datasets and seeds are present."""
         return self.row.complete
 
     @property
     def capped(self) -> bool:
-        """Scored on a part of the examples: never the best of anything."""
+        """Whether only some of the examples were scored; such a row is never marked as best."""
         return self.row.capped
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know before comparing it."""
+        """Notes to read before comparing the row."""
         if self.row.published:
             return [self.row.version, *self.row.remarks]
         doubts = "" if self.row.data in ("verified", "synthetic") else f"data not verified: {self.row.data}"
@@ -140,7 +139,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Duel:
-    """Two entries of a board, by place: for each name of `Duels.names` half the interval, p, and why not."""
+    """The comparison of two entries of a board, given by index.
+
+    `lines` has for each name in `Duels.names`: half-width of the 95 % interval, p-value, and the reason if there is no
+    verdict.
+    """
 
     first: int
     other: int
@@ -149,11 +152,11 @@ class Duel:
 
 @dataclass(frozen=True)
 class Duels:
-    """All pairs of rows that have runs, of the best rows if there are many.
+    """The pairwise comparisons of rows with runs; only of the best rows if there are many.
 
-    :param names: datasets, task types of several datasets, the score
-    :param with_units: the choice of the test units is in the errors
-    :param left_out: rows with runs that are in no pair, as there are too many
+    :param names: datasets, task types with several datasets, the score
+    :param with_units: whether the intervals include the choice of test examples
+    :param left_out: number of rows with runs that are not compared, as there are too many
     """
 
     names: Sequence[str]
@@ -164,9 +167,9 @@ class Duels:
 
 @dataclass(frozen=True)
 class Ablation:
-    """One axis of one model: a line a cell, a column a dataset.
+    """One ablation of one model: a line per cell, a column per dataset.
 
-    :param lines: text of the cell, then dataset -> the line of the file
+    :param lines: text of the cell, and dataset -> line of the file
     """
 
     axis: str
@@ -177,9 +180,9 @@ class Ablation:
 
 @dataclass(frozen=True)
 class Board:
-    """The rows of one suite, best first; rows of two suites are never compared, nor are probes and fine-tuned rows.
+    """The rows of one suite, best first. Suites are never mixed, nor are probes and fine-tuned rows.
 
-    :param probe: all its rows are of frozen encoders
+    :param probe: whether all its rows are probes of frozen encoders
     """
 
     suite: str
@@ -191,7 +194,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Page:
-    """Everything on the page."""
+    """The content of the page."""
 
     title: str
     boards: Sequence[Board]

@@ -1,4 +1,4 @@
-"""Every two rows side by side, by the one judge of `blurb compare`."""
+"""Pairwise comparisons of rows, by the same function as `blurb compare`."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from blurb.statistics.student import critical
 from blurb.statistics.welch import Comparison
 
 WITH_UNITS = 28
-"""Pairs up to which the test units are resampled for each: eight rows. A pair of real rows takes seconds."""
+"""Maximum number of pairs (eight rows) for which test examples are resampled, which takes seconds per pair."""
 MOST = 20
-"""Rows that are set side by side: pairs grow with the square of the rows, and so would the page and its time."""
+"""Maximum number of rows to compare, as size and time grow with the square of the rows."""
 MOST_PROBES = 8
-"""Likewise of probes, whose test always exchanges test units."""
+"""The same for probes, whose test always needs the test examples."""
 COARSE = 0.01
 
 
 def duels(entries: Sequence[Entry], tasks: Sequence[str]) -> Duels:
-    """All pairs of the first `MOST` entries with runs.
+    """Compares all pairs of the first `MOST` entries with runs.
 
-    :param entries: in the order of the page, the best first
     p-values are those of `blurb compare`: corrected over the datasets of a pair, not over the pairs.
+
+    :param entries: entries in the order of the page, the best first
     """
     names = (*tasks, *(str(kind) for kind, group in members().items() if len(group) > 1), comparison.SCORE)
     with_runs = (place for place, entry in enumerate(entries) if any(one.runs for one in entry.row.datasets.values()))
@@ -52,7 +53,7 @@ def _duel(first: int, other: int, row: RowScores, against: RowScores, names: Seq
 
 
 def _half(found: Comparison) -> float | None:
-    """Half the 95 % interval of the difference."""
+    """Half-width of the 95 % interval of the difference."""
     if found.error is None or found.freedom is None:
         return None
     return _critical(found.freedom) * found.error
@@ -62,7 +63,7 @@ _known: dict[int, float] = {}
 
 
 def _critical(freedom: float) -> float:
-    """Student's t, interpolated between degrees of freedom: fifty rows make 20,000 of them, no two alike."""
+    """Critical value of Student's t, interpolated between degrees of freedom, as fifty rows need 20,000 of them."""
     place = 1 / freedom / COARSE
     steps = [int(place), int(place) + 1]
     for step in steps:

@@ -1,4 +1,4 @@
-"""How a row was made, from the provenance of its trials: named facts only, so that no folder gets onto the page."""
+"""The provenance of a row, from that of its trials; only selected facts, so that no private path gets onto the page."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from blurb.runs.provenance import Provenance
 from blurb.wording import plural
 
 SELF_MADE = ("baseline:", "scratch:")
-"""Models whose name says how to get them."""
+"""Models that can be obtained by their name."""
 ENVIRONMENT = (
     "blurb", "commit", "python", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy",
     "platform", "device", "cpus", "threads",
 )  # fmt: skip
 FOLDERS = re.compile(r"(?<![\w.])(?:~[^\s/\\,;=]*[/\\](?:[^\n,;=]*[/\\])?|(?:[A-Za-z]:)?[/\\][^\n,;=]*[/\\])")
-"""What leads to a file on somebody's machine. Folders may have blanks: rather too much is hidden than a name shown."""
+"""Matches paths on a local machine. Folders may contain spaces, so it hides too much rather than too little."""
 COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
 
 
 def made(row: RowScores) -> Made:
-    """Command, hashes, versions, hardware and time of a row of the store."""
+    """The command, hashes, versions, hardware and time of a row of the store."""
     records = [record for seeds in row.records.values() for record in seeds.values()]
     provenances = [record.provenance for record in records]
     configuration = row.configuration
@@ -46,12 +46,12 @@ def made(row: RowScores) -> Made:
 
 
 def public(text: str) -> str:
-    """Without the folders of a path: `/home/me/x/model` becomes `…/model`."""
+    """Hides the folders of a path: `/home/me/x/model` becomes `…/model`."""
     return FOLDERS.sub("…/", text)
 
 
 def _short(value: Any) -> Any:
-    """A commit by its first twelve digits, and the `+` of one with changes."""
+    """The first twelve digits of a commit, with `+` if it has local changes."""
     return COMMIT.sub(r"\1\2", value) if isinstance(value, str) else value
 
 
@@ -87,7 +87,7 @@ def _parts(row: RowScores) -> list[Part]:
 
 
 def _needs_originals(row: RowScores) -> bool:
-    """Whether a trial had the names of entities in its input for which the BLURB files have dummies."""
+    """Whether a trial needed the original releases, as its input has entity names instead of BLURB's dummies."""
     released = {task.name for task in tasks.all() if task.dummified and task.original}
     return any(
         record.trial.settings.get("relation_input", DUMMIES[0]) not in DUMMIES
@@ -97,7 +97,7 @@ def _needs_originals(row: RowScores) -> bool:
 
 
 def _command(row: RowScores) -> str:
-    """A `blurb run` that asks for these trials again."""
+    """A `blurb run` command for the same trials."""
     configuration = row.configuration
     if row.model.startswith(SELF_MADE):
         words = ["blurb run", shlex.quote(row.model)]

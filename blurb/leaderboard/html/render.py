@@ -1,4 +1,4 @@
-"""The page as HTML. Everything that is a name goes through the templates' escaping; nothing is loaded from anywhere."""
+"""Renders the page as HTML. The templates escape all names, and the page loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from blurb.tasks import TYPES
 from blurb.wording import probability
 
 MARKS = {"both": "", "units": "†", "seeds": "‡", "": ""}
-"""Behind an interval that does not rest on seeds and test units both."""
+"""Marks after intervals that do not include the variance of both seeds and test examples."""
 
 
 def render(page: Page) -> str:
     """One HTML file.
 
-    The content security policy names the style and the script by their hashes and forbids all else: no request leaves
-    the page, and a name that got past the escaping would still not run.
+    The content security policy allows the style and the script by their hashes and nothing else: the page sends no
+    requests, and a name that got past the escaping could not run code.
     """
     environment = Environment(
         loader=PackageLoader("blurb.leaderboard.html"), autoescape=True, undefined=StrictUndefined,
@@ -56,7 +56,7 @@ def _hash(text: str) -> str:
 
 
 def columns(board: Board) -> list[tuple[str, str, str]]:
-    """Key, title and group of the columns with numbers."""
+    """Key, title and group of the numeric columns."""
     return [
         ("score", "Score", "score"),
         *((kind, SHORT[kind], "type") for kind in TYPES),
@@ -74,7 +74,7 @@ def value_of(entry: Entry, key: str) -> Value | None:
 
 
 def best(board: Board) -> dict[str, float]:
-    """The best value of each column, as printed: equal prints are all the best."""
+    """The best value of each column, as printed: ties are all marked as best."""
     found = {}
     for key, _, _ in columns(board):
         whole = [entry for entry in board.entries if not entry.capped]
@@ -85,18 +85,18 @@ def best(board: Board) -> dict[str, float]:
 
 
 def focus(board: Board) -> int:
-    """The row that stands out at first: the best of those that are not published, else the first."""
+    """The row to highlight at first: the best unpublished row, else the first."""
     return next((place for place, entry in enumerate(board.entries) if entry.kind != "published"), 0)
 
 
 def bases(board: Board) -> list[str]:
-    """What the intervals of a board rest on, in words, for the note below its table."""
+    """The kinds of intervals on a board, for the note below its table."""
     found = {value.basis for entry in board.entries for key, _, _ in columns(board) if (value := value_of(entry, key))}
     return [name for name in BASES if name in found]
 
 
 def data(board: Board) -> Markup:
-    """What the script needs to set any two rows side by side, as JSON that cannot end its element."""
+    """The data for pairwise comparisons in the script, as JSON that cannot close its script element."""
     names = board.duels.names
     reasons: list[str] = [""]
     pairs: dict[str, list[Any]] = {}
@@ -135,17 +135,17 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def breakable(name: str) -> Markup:
-    """A name that may be broken after its punctuation, for narrow columns."""
+    """A name that may wrap after punctuation, for narrow columns."""
     return Markup("").join(Markup("{}<wbr>").format(part) for part in re.split(r"(?<=[:/_.=])", name))
 
 
 def own(board: Board, task: str) -> list[tuple[int, Entry]]:
-    """Place and row of those of a dataset that are not published ones."""
+    """Index and row of the unpublished rows of a dataset."""
     rows = enumerate(board.entries)
     return [(place, entry) for place, entry in rows if task in entry.datasets and entry.kind != "published"]
 
 
 def printed(board: Board, task: str) -> list[tuple[str, float]]:
-    """Name and value of the published rows of a dataset, best first."""
+    """Name and score of the published rows of a dataset, best first."""
     rows = [entry for entry in board.entries if task in entry.datasets and entry.kind == "published"]
     return sorted(((entry.label, entry.datasets[task].test.mean) for entry in rows), key=lambda one: -one[1])

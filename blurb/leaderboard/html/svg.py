@@ -1,4 +1,4 @@
-"""Small pictures as inline SVG. Colours are classes of the style sheet, so that they follow light and dark."""
+"""Small charts as inline SVG. Colours are classes of the style sheet, so that they follow the light or dark theme."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from markupsafe import Markup, escape
 from blurb.leaderboard.html.model import Entry, Value
 
 WIDTH = 340
-"""Of every chart, in units that are pixels on a phone: text keeps its size there."""
+"""Width of every chart, in units that equal pixels on a phone, so that text keeps its size there."""
 LABELS = 112
-"""Of the names beside the lanes."""
+"""Width of the names beside the lanes."""
 LANE = 15
 LETTERS = 19
 CURVES = 116
 FEW = 60
-"""Curves that are drawn to half a pixel."""
+"""Maximum number of curves drawn with half-pixel precision."""
 BASELINE = "baseline:"
 
 
 def lanes(values: Sequence[Value | None], labels: Sequence[str], context: str, low: float, name: str) -> Markup:
-    """One lane a task type from `low` to 100: this row's mean and interval over the means of all rows.
+    """One lane per task type from `low` to 100: this row's mean and interval, on top of the means of all rows.
 
-    :param context: id of the ticks of all rows (`ticks`), drawn once and used by every picture
+    :param context: id of the ticks of all rows (`ticks`), drawn once and shared by all charts
     """
     parts = [f'<use href="#{context}"/>']
     for lane, (label, value) in enumerate(zip(labels, values, strict=True)):
@@ -41,7 +41,7 @@ def lanes(values: Sequence[Value | None], labels: Sequence[str], context: str, l
 
 
 def ticks(columns: Sequence[Sequence[Value | None]], low: float) -> Markup:
-    """The means of all rows as grey ticks, lane by lane; goes into a group that the pictures share."""
+    """The means of all rows as grey ticks, lane by lane, for a group that the charts share."""
     parts = []
     for lane, column in enumerate(columns):
         y = lane * 14 + 9
@@ -53,7 +53,7 @@ def ticks(columns: Sequence[Sequence[Value | None]], low: float) -> Markup:
 
 
 def lowest(entries: Sequence[Entry]) -> float:
-    """Where the lanes begin: the ten below all that is no baseline, at least 0."""
+    """The start of the lanes: the multiple of ten below all rows but baselines, at least 0."""
     values = [
         value.mean if value.low is None else value.low
         for entry in entries
@@ -82,7 +82,7 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
     def marks(self, count: int = 4) -> list[float]:
-        """At most `count` + 1 round values within."""
+        """At most `count` + 1 round values within the axis."""
         raw = (self.high - self.low) / count
         power = 10 ** math.floor(math.log10(raw))
         step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
@@ -93,11 +93,11 @@ class Axis:
 def dots(
     entries: Sequence[tuple[int, Entry]], published: Sequence[tuple[str, float]], task: str, title: str, on: int
 ) -> Markup:
-    """A lane a row: seeds as rings, their mean as a bar, its interval as a line; published values as lines across.
+    """One lane per row: seeds as rings, mean as a bar, interval as a line; published values as vertical lines.
 
-    :param entries: place on the board, and row
+    :param entries: index on the board, and row
     :param published: name and value
-    :param on: place of the row that stands out
+    :param on: index of the highlighted row
     """
     values = [value for _, value in published]
     # Baselines are far off, and would press all others together.
@@ -131,7 +131,7 @@ def dots(
 
 
 def curves(entries: Sequence[tuple[int, Entry]], task: str, title: str, on: int) -> Markup | None:
-    """Score on dev over epochs, a line a seed; None if no row has any."""
+    """Score on dev over epochs, one line per seed; None if no row has epochs."""
     known = [(place, entry) for place, entry in entries if entry.datasets[task].curves]
     lines = [curve for _, entry in known for curve in entry.datasets[task].curves.values()]
     if not lines:
@@ -155,7 +155,7 @@ def curves(entries: Sequence[tuple[int, Entry]], task: str, title: str, on: int)
 
 
 def _path(start: float, step: float, heights: Sequence[float], grain: int) -> str:
-    """A line in small steps from point to point, rounded to a pixel or half of one: fifty rows have thousands."""
+    """A line in relative steps, rounded to a pixel or half of one, as fifty rows have thousands of points."""
     ys = [round(grain * height) for height in heights]
     xs = [round(grain * (start + step * number)) for number in range(len(heights))]
     moves = [f"l{(xs[at] - xs[at - 1]) / grain:g} {(ys[at] - ys[at - 1]) / grain:g}" for at in range(1, len(heights))]
@@ -178,7 +178,7 @@ def _spoken(entry: Entry, value: Value) -> str:
 
 
 def shortened(name: str) -> str:
-    """What fits beside a lane."""
+    """A name shortened to fit beside a lane."""
     return name if len(name) <= LETTERS else name[: LETTERS - 1] + "…"
 
 

@@ -1,1 +1,1 @@
-"""One file a metric: the function, its sums over units, and the declaration `METRIC` at the end."""
+"""One module per metric: the function, its sums over examples, and the declaration `METRIC`."""

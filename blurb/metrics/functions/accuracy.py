@@ -1,4 +1,4 @@
-"""The share of right labels. (PubMedQA, BioASQ.)"""
+"""Accuracy: the fraction of correct labels. (PubMedQA, BioASQ.)"""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from blurb.metrics._ratios import ratio
 
 
 def accuracy(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
-    """The share of units whose label is right.
+    """The fraction of examples with the correct label.
 
     Args:
-        gold, predicted: one label for each unit, (units,).
+        gold, predicted: one label per example, (examples,).
 
     Returns:
-        `accuracy`; 0.0 if there are no units.
+        `accuracy`; 0.0 without examples.
 
     Raises:
-        ValueError: unequal lengths.
+        ValueError: if the lengths differ.
 
     >>> accuracy(["yes", "no", "maybe", "yes"], ["yes", "no", "no", "no"])
     {'accuracy': 0.5}

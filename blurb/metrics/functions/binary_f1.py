@@ -15,14 +15,14 @@ def binary_f1(gold: Sequence[str], predicted: Sequence[str], *, positive: str) -
     """F1 of one class against all others.
 
     Args:
-        gold, predicted: one label for each unit, (units,).
-        positive: the label that counts.
+        gold, predicted: one label per example, (examples,).
+        positive: the positive label.
 
     Returns:
-        `f1`, `precision`, `recall`; 0.0 where there is nothing to divide by.
+        `f1`, `precision`, `recall`; 0.0 if the denominator is 0.
 
     Raises:
-        ValueError: unequal lengths.
+        ValueError: if the lengths differ.
 
     >>> binary_f1(["1", "0", "1", "1"], ["1", "1", "0", "1"], positive="1")["f1"]
     0.6666666666666666

@@ -1,6 +1,6 @@
-"""Entity-level F1: an entity is right if its first word, its last word and its type all are. (The five NER tasks.)
+"""Entity-level F1: an entity is correct if its first word, last word and type are correct. (The five NER tasks.)
 
-Both readings of a tag sequence cut the words inside entities into runs, and differ only in which runs count:
+Both readings of a tag sequence split the words inside entities into runs, and differ only in which runs count:
 
     word           1    2    3    4    5
     tag            O    I    I    B    O
@@ -8,7 +8,7 @@ Both readings of a tag sequence cut the words inside entities into runs, and dif
     lenient            entity    entity
     strict                       entity
 
-A word joins the word before it if it continues (I, E, L) something unfinished (B, I) of the same type.
+A word joins the previous word if it continues (I, E, L) an unfinished entity (B, I) of the same type.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STARTS, CONTINUES, UNFINISHED = "BSU", "IEL", "BI"
 
 
 class _Entities(NamedTuple):
-    """Each array is (entities,), in the order of the text."""
+    """Arrays of (entities,), in the order of the text."""
 
     starts: Numbers  # the first word
     lengths: Numbers  # in words
@@ -38,7 +38,7 @@ class _Entities(NamedTuple):
 
 
 def _find_entities(tags: Tags, is_first: Flags, strict: bool) -> _Entities:
-    """`is_first`, (words,): whether a word is the first of its sentence; entities do not cross sentences."""
+    """The entities of tags; `is_first`, (words,): whether a word is the first of its sentence."""
     inside = np.flatnonzero(tags.has_prefix(STARTS + CONTINUES).take(tags.numbers))  # (inside,) few words are
     numbers = tags.numbers[inside]  # (inside,)
     continues, unfinished = tags.has_prefix(CONTINUES)[numbers], tags.has_prefix(UNFINISHED)[numbers]  # (inside,) each
@@ -56,7 +56,7 @@ def _find_entities(tags: Tags, is_first: Flags, strict: bool) -> _Entities:
 def entity_counts(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, strict: bool = False
 ) -> NDArray[np.int64]:
-    """True positives, predicted and gold entities of each sentence: (sentences, 3). Sums of rows give `entity_f1`.
+    """Numbers of correct, predicted and gold entities of each sentence, (sentences, 3); their sums give `entity_f1`.
 
     >>> entity_counts([["B", "I", "O"], ["O", "B"]], [["B", "I", "B"], ["O", "O"]])
     array([[1, 2, 1],
@@ -84,13 +84,13 @@ def entity_f1(
     Args:
         gold, predicted: the tags of each sentence, (sentences, words of the sentence): `O`, or a prefix alone (`B`) or
             with a type (`B-Disease`). Prefixes: B and I, E or L (last word), S or U (single word).
-        strict: whether an entity must begin with B, as IOB2 demands; E, L, S and U are then refused.
+        strict: whether an entity must begin with B, as in IOB2; E, L, S and U are then invalid.
 
     Returns:
         `f1`, `precision`, `recall` as fractions; `true_positives`, `predicted`, `gold` as counts of entities.
 
     Raises:
-        ValueError: the sentences do not line up (the message names the sentence and both lengths), or a tag is none.
+        ValueError: if the lengths differ (the message names the sentence and both lengths), or a tag is invalid.
 
     Example: an I after O begins an entity for the lenient reading only (docs/benchmark.md, "Orphan I").
 
@@ -100,8 +100,8 @@ def entity_f1(
     {'f1': 0.0, 'precision': 0.0, 'recall': 0.0, 'true_positives': 0.0, 'predicted': 0.0, 'gold': 1.0}
 
     Source: exact spans, Gu et al. section 2.4; the lenient reading is conlleval's and the default of seqeval 1.2.2,
-    which LinkBERT's script calls; strict is seqeval's `mode="strict", scheme=IOB2`. One difference is meant: seqeval's
-    default mode knows E and S but not L and U, which it warns of and misreads; here L is E and U is S.
+    which LinkBERT's script calls; strict is seqeval's `mode="strict", scheme=IOB2`. One difference is intended:
+    seqeval's default mode supports E and S, but misreads L and U with a warning; here L is E and U is S.
     """
     true_positives, n_predicted, n_gold = entity_counts(gold, predicted, strict=strict).sum(axis=0).tolist()
     return {

@@ -1,4 +1,4 @@
-"""Micro-F1 over all classes but the negative one. (ChemProt, DDI.)"""
+"""Micro-F1 over all classes except the negative one. (ChemProt, DDI.)"""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from blurb.metrics._ratios import f1, ratios, wrong
 
 
 def micro_f1_without(gold: Sequence[str], predicted: Sequence[str], *, negative: str) -> dict[str, float]:
-    """Micro-F1 over all classes but the negative one: no reward for finding that there is no relation.
+    """Micro-F1 over all classes except the negative one, so that correct negatives give no credit.
 
-    Precision is taken over the units that are predicted to be positive, recall over those that are. (With the negative
-    class included, precision, recall and F1 would all be the accuracy.)
+    Precision is over the examples with a positive prediction, recall over those with a positive label. (Including the
+    negative class, precision, recall and F1 would all be the accuracy.)
 
     Args:
-        gold, predicted: one label for each unit, (units,).
-        negative: the label that says "no relation".
+        gold, predicted: one label per example, (examples,).
+        negative: the label for "no relation".
 
     Returns:
-        `f1`, `precision`, `recall`; 0.0 where there is nothing to divide by.
+        `f1`, `precision`, `recall`; 0.0 if the denominator is 0.
 
     Raises:
-        ValueError: unequal lengths.
+        ValueError: if the lengths differ.
 
-    Example: three are positive, two are predicted to be, one of them with the right class.
+    Example: three examples are positive, two are predicted as positive, one of them with the correct class.
 
     >>> micro_f1_without(["CPR:3", "CPR:4", "CPR:9", "false"], ["CPR:3", "CPR:3", "false", "false"], negative="false")
     {'f1': 0.4, 'precision': 0.5, 'recall': 0.3333333333333333}

@@ -1,4 +1,4 @@
-"""Any number of labels for each document, and the three figures that are all called F1 for them. (HoC.)"""
+"""F1 for documents with any number of labels, in three common variants. (HoC.)"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blurb.metrics._ratios import f1, ratio, ratios, wrong
 
 
 def indicators(documents: Sequence[Collection[str]], labels: Sequence[str], side: str) -> NDArray[np.bool_]:
-    """Whether a document has a label: (documents, labels). ValueError, naming the row, at a label that there is not."""
+    """Whether a document has a label: (documents, labels). ValueError, naming the document, for an unknown label."""
     column = {label: number for number, label in enumerate(labels)}
     table = np.zeros((len(documents), len(labels)), dtype=np.bool_)
     for row, document in enumerate(documents):
@@ -31,7 +31,7 @@ def indicators(documents: Sequence[Collection[str]], labels: Sequence[str], side
 
 
 def _mean_ratio(part: NDArray[np.int64], whole: NDArray[np.int64], neither: NDArray[np.bool_]) -> float:
-    """The mean over documents of part / whole, with 1 where the document is empty on both sides."""
+    """The mean over documents of part / whole, with 1 for documents without labels on both sides."""
     per_document = np.where(neither, 1.0, part / np.maximum(whole, 1))  # (documents,)
     return ratio(float(per_document.sum()), len(per_document))
 
@@ -39,22 +39,22 @@ def _mean_ratio(part: NDArray[np.int64], whole: NDArray[np.int64], neither: NDAr
 def multilabel_f1(
     gold: Sequence[Collection[str]], predicted: Sequence[Collection[str]], labels: Sequence[str]
 ) -> dict[str, float]:
-    """Micro-F1 pooled over all cells of the table of documents and labels, with its two rivals beside it.
+    """Micro-F1 pooled over all pairs of document and label, and two alternative definitions.
 
     Args:
         gold, predicted: the labels of each document, (documents, labels of the document); order and repetition do not
             matter, a document may have none.
-        labels: all labels that there are.
+        labels: all possible labels.
 
     Returns:
         `micro_f1`, pooled over documents and labels, which is the score; `macro_f1`, the mean over labels of their F1;
-        `document_f1`, the harmonic mean of the mean precision and the mean recall of a document; `precision` and
-        `recall`, pooled like `micro_f1`. A ratio without denominator is 0.0, with one exception: a document that is
-        empty on both sides has precision and recall 1 in `document_f1`, since nothing was to be found and nothing was.
-        (BLUE, where `document_f1` is from, leaves out all documents without gold labels: on the rest the two agree.)
+        `document_f1`, the harmonic mean of the mean precision and the mean recall of documents; `precision` and
+        `recall`, pooled like `micro_f1`. A ratio with denominator 0 is 0.0, with one exception: a document without
+        labels on both sides has precision and recall 1 in `document_f1`.
+        (BLUE, the source of `document_f1`, excludes documents without gold labels; on the others both agree.)
 
     Raises:
-        ValueError: unequal lengths, a label that is not among `labels` (the message names it), or no `labels`.
+        ValueError: if the lengths differ, a label is not in `labels` (the message names it), or `labels` is empty.
 
     >>> multilabel_f1([{"A", "B"}, {"A"}, set()], [{"A"}, {"A", "B"}, set()], labels=("A", "B"))
     ... # doctest: +NORMALIZE_WHITESPACE

@@ -18,13 +18,13 @@ NOISE = 1e-6
 
 
 def is_constant(values: Vector) -> bool:
-    """Whether values (units,) are one number up to rounding (`NOISE`)."""
+    """Whether values (examples,) are all equal up to rounding (`NOISE`)."""
     magnitude = np.abs(values).max()
     return bool(magnitude == 0 or np.ptp(values / magnitude) <= NOISE)
 
 
 def _standardised(values: Vector) -> Vector:
-    """Centred and of length 1: (units,). Scaled before each step, so that no square over- or underflows."""
+    """Values centred and scaled to length 1, (examples,). Scaled before each step to avoid over- and underflow."""
     scaled = values / np.abs(values).max()
     centred = scaled - scaled.mean()
     centred /= np.abs(centred).max()
@@ -53,16 +53,16 @@ def pearson(
     """Pearson's r between the gold scores and the predicted scores clipped to [low, high].
 
     Args:
-        gold, predicted: one score for each sentence pair, (units,).
-        low, high: the bounds of the scale, to which predictions are clipped. The gold is left as it is.
+        gold, predicted: one score per sentence pair, (examples,).
+        low, high: the bounds of the scale, to which predictions are clipped. Gold scores are not clipped.
 
     Returns:
         `pearson`, in [-1, 1]; `pearson_raw`, the same without clipping; `constant`, 1.0 if the clipped predictions are
-        all the same up to rounding and 0.0 if not. Where either side is constant r is undefined and reported as 0.0.
+        all equal up to rounding and 0.0 if not. If either side is constant, r is undefined and reported as 0.0.
 
     Raises:
-        ValueError: unequal lengths, fewer than two pairs, a score that is not finite (the message gives its index), a
-            nested sequence, or `low` not below `high`.
+        ValueError: if the lengths differ, there are fewer than two pairs, a score is not finite (the message has its
+            index), a sequence is nested, or `low` is not below `high`.
 
     Example: the prediction 7.0 is outside the scale and counts as 4.0.
 
@@ -78,9 +78,9 @@ def pearson(
     check_pairs(gold, predicted, "score")
     gold_scores, predicted_scores = _vector(gold, "gold"), _vector(predicted, "predicted")
     if len(gold_scores) < 2:
-        raise ValueError(f"A correlation needs at least two pairs, here are {len(gold_scores)}.")
+        raise ValueError(f"A correlation needs at least two pairs (got {len(gold_scores)}).")
     if not low < high:
-        raise ValueError(f"low={low} is not below high={high}.")
+        raise ValueError(f"low must be below high (got low={low}, high={high}).")
     clipped = np.clip(predicted_scores, low, high)
     return {
         "pearson": _correlation(gold_scores, clipped),
@@ -90,9 +90,9 @@ def pearson(
 
 
 def _moments(gold: Sequence[float], predicted: Sequence[float], low: float = 0.0, high: float = 4.0) -> Counts:
-    """1, x, y, xx, yy, xy around the means of gold and predictions, where sums lose least; and how far those are apart.
+    """1, x, y, xx, yy, xy around the means of gold and predictions, where sums are most precise; and their distance.
 
-    What the metric takes for constant is constant here: its deviations are 0, not what rounding left.
+    Values that the metric treats as constant have deviations of exactly 0 here, without rounding errors.
     """
     check_pairs(gold, predicted, "pair")
     x, middle = _centred(np.asarray(gold, dtype=np.float64))
@@ -106,12 +106,12 @@ def _centred(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
 
 
 def _distance(counts: Counts) -> Scores:
-    """Of prediction and gold, each around its own mean."""
+    """Distance of prediction and gold, each around its own mean."""
     return np.abs(counts[:, 1] - counts[:, 2] - counts[:, 6])
 
 
 def _around_one_mean(first: Counts, second: Counts) -> Counts:
-    """The second run's moments around the mean of the first one's predictions."""
+    """The moments of the second run around the mean of the first run's predictions."""
     n, x, y, xx, yy, xy, apart = second.T
     move = (apart - first[:, 6]) / np.maximum(n, 1)
     return np.stack([n, x, y + move * n, xx, yy + 2 * move * y + move**2 * n, xy + move * x, first[:, 6]], 1)

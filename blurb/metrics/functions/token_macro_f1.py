@@ -16,13 +16,13 @@ PREFIXES = "BIESLU"
 
 
 def _label(tag: str, labels: Sequence[str]) -> str | None:
-    """`I-PAR` -> `PAR`, `O` -> None: outside is not a class."""
+    """`I-PAR` -> `PAR`, `O` -> None, as `O` is not a class."""
     if tag == "O":
         return None
     prefix, _, label = str(tag).partition("-")
     if len(prefix) != 1 or prefix not in PREFIXES or label not in labels:
         raise ValueError(
-            f"{tag!r} is not a tag here: expected 'O', or a prefix with one of {', '.join(labels)}, as 'I-{labels[0]}'."
+            f"{tag!r} is not a valid tag: expected 'O' or a prefix and one of {', '.join(labels)}, as 'I-{labels[0]}'."
         )
     return label
 
@@ -33,18 +33,18 @@ def token_macro_f1(
     """F1 of each label, pooled over all words of all sentences; then the unweighted mean over the labels.
 
     Args:
-        gold, predicted: the tags of each sentence, (sentences, words of the sentence). Only the label of a tag counts,
-            its prefix is dropped: `B-PAR`, `I-PAR` and `U-PAR` are the same.
-        labels: the classes, in the order of the output. `O` is not one of them.
+        gold, predicted: the tags of each sentence, (sentences, words of the sentence). Prefixes are ignored: `B-PAR`,
+            `I-PAR` and `U-PAR` are the same.
+        labels: the classes, in the order of the output, without `O`.
 
     Returns:
-        `macro_f1`, then `f1_PAR` and so on, one for each label. A label that occurs on neither side scores 0.0.
+        `macro_f1`, then `f1_PAR` and so on, one per label. A label that occurs on neither side scores 0.0.
 
     Raises:
-        ValueError: the sentences do not line up (the message names the sentence and both lengths), a tag has a label
-            that is not among `labels`, or `labels` is empty.
+        ValueError: if the lengths differ (the message names the sentence and both lengths), the label of a tag is not
+            in `labels`, or `labels` is empty.
 
-    Example: PAR has one word right of two predicted and one gold; INT is perfect; OUT is missed.
+    Example: PAR has one correct word of two predicted and one gold; INT is perfect; OUT is missed.
 
     >>> token_macro_f1([["I-PAR", "O", "I-INT"], ["I-OUT"]], [["B-PAR", "I-PAR", "U-INT"], ["O"]])
     {'macro_f1': 0.5555555555555555, 'f1_PAR': 0.6666666666666666, 'f1_INT': 1.0, 'f1_OUT': 0.0}
@@ -72,7 +72,7 @@ def token_macro_f1(
 
 
 def _counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], labels: Sequence[str]) -> Counts:
-    """Three numbers a label: (sentences, 3 * labels)."""
+    """Three numbers per label: (sentences, 3 * labels)."""
     check_sentences(gold, predicted)
     found = np.zeros((len(gold), len(labels), 3))
     column = {label: place for place, label in enumerate(labels)}

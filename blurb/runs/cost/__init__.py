@@ -1,4 +1,4 @@
-"""Known before it starts: time, memory and disk of trials, from a short calibration and the store's own history."""
+"""Predicts time, memory and disk of trials, from a short calibration and the finished trials of the store."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from blurb.runs.worker import Job
 
 LIBRARIES = 0.6e9
-"""Bytes of a process that has loaded the libraries and nothing else."""
+"""Bytes of a process that has only loaded the libraries."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial with what it is predicted to take.
+    """A trial with its predicted cost.
 
-    :param type: of its task
-    :param done: it is in the store, or will be: another trial of the run is the same
-    :param correction: by the history
+    :param type: type of its task
+    :param done: it is in the store, or another trial of the run is identical
+    :param correction: from the history
     """
 
     job: Job
@@ -40,15 +40,15 @@ class Trial:
 
     @property
     def seconds(self) -> float:
-        """Corrected; 0 if it is done."""
+        """Predicted seconds after correction; 0 if the trial is done."""
         return 0.0 if self.done else self.cost.seconds * self.correction.factor
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What trials are predicted to take.
+    """The predicted cost of trials.
 
-    :param jobs: trials at a time
+    :param jobs: number of trials in parallel
     """
 
     trials: Sequence[Trial]
@@ -61,21 +61,21 @@ class Estimate:
 
     @property
     def tasks(self) -> dict[str, Estimate]:
-        """The same by task, in the order of the trials; the time of one is as if no others ran."""
+        """The estimate of each task, as if it ran alone, in the order of the trials."""
         return {name: self.of([name]) for name in dict.fromkeys(trial.job.trial.task for trial in self.trials)}
 
     def of(self, names: Collection[str]) -> Estimate:
-        """The same for the trials of some tasks, as if no others ran."""
+        """The estimate of some tasks, as if they ran alone."""
         return dataclasses.replace(self, trials=[one for one in self.trials if one.job.trial.task in names])
 
     @property
     def seconds(self) -> float:
-        """Until the last trial ends."""
+        """Seconds until the last trial ends."""
         return self._wall([trial.seconds for trial in self.waiting])
 
     @property
     def range(self) -> tuple[float, float]:
-        """Between which the seconds are likely to be: trials of a kind err alike, so errors do not cancel."""
+        """Likely range of the seconds: errors of similar trials are correlated, so they do not cancel."""
         spreads = [(trial.seconds, 1 + trial.correction.spread) for trial in self.waiting]
         return self._wall([at / by for at, by in spreads]), self._wall([at * by for at, by in spreads])
 
@@ -84,12 +84,12 @@ class Estimate:
 
     @property
     def history(self) -> int:
-        """Finished trials that the times rest on: of the trial that has the fewest; 0 says that it is a calibration."""
+        """Smallest number of finished trials behind any of the times; 0 means calibration only."""
         return min((trial.correction.trials for trial in self.waiting), default=0)
 
     @property
     def memory(self) -> float:
-        """Bytes of the largest trials that may run beside one another, with their processes."""
+        """Bytes of the largest trials that may run in parallel, with their processes."""
         largest = sorted((trial.cost.memory for trial in self.waiting), reverse=True)[: self.jobs]
         return sum(largest) + LIBRARIES * (len(largest) + (self.jobs > 1)) if largest else 0.0
 
@@ -100,16 +100,16 @@ class Estimate:
 
     @property
     def cache(self) -> float:
-        """Bytes in the cache: what trials of one model and task read is kept once."""
+        """Bytes in the cache, which trials of one model and task share."""
         kept = {(one.job.source.name, one.job.trial.task): one.cost.cache for one in self.waiting}
         return sum(kept.values())
 
 
 def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None) -> Estimate:
-    """What trials that were planned are predicted to take; loads and times the encoders if that was not done before.
+    """Predicts the cost of planned trials; loads and times the encoders if they are not in the cache.
 
-    :param jobs: trials at a time
-    :param known: what was found out of inputs before, shared by the estimates of a budget
+    :param jobs: number of trials in parallel
+    :param known: input lengths known already, shared by the estimates of a budget
     :raises BlurbError: if an encoder cannot be loaded; RuntimeError if it cannot be run
     """
     from blurb.runs.cost.inputs import Inputs
@@ -139,7 +139,7 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
 
 
 def _states(plan: Planned) -> list[tuple[Job, bool]]:
-    """The trials of a plan and whether they are done; with a search, the first seed of the winner is a searched one."""
+    """The trials of a plan and whether they are done; a search includes the winner's trial with the first seed."""
     searched = {(job.source.name, job.trial.task, job.trial.seed) for job in plan.searched}
     found = [(job, _is_there(job.path)) for job in plan.searched]
     for job in plan.final:
@@ -149,7 +149,7 @@ def _states(plan: Planned) -> list[tuple[Job, bool]]:
 
 
 def _without_twins(states: Sequence[tuple[Job, bool]]) -> list[tuple[Job, bool]]:
-    """Of jobs that are the same trial, as cells of an ablation may be, all but the first are done when it is."""
+    """Marks repeated trials as done, except the first: cells of an ablation may share trials."""
     seen: set[Path] = set()
     found = []
     for job, done in states:
@@ -159,12 +159,12 @@ def _without_twins(states: Sequence[tuple[Job, bool]]) -> list[tuple[Job, bool]]
 
 
 def _is_there(path: Path) -> bool:
-    """Good enough for an estimate; the worker looks at the hashes."""
+    """Whether a trial seems done; good enough for an estimate, as the worker checks the hashes."""
     return (path / "DONE.json").is_file()
 
 
 def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[tuple[str, str], Rates]:
-    """The rates of the encoders by folder and precision, at the lengths that most of their sub-tokens are in."""
+    """The rates of the encoders by folder and precision, at the input lengths of most of their sub-tokens."""
     import numpy as np
 
     from blurb.models.shape import of_source
@@ -212,9 +212,9 @@ def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tupl
 
 
 def predicted(planned: Sequence[Planned], found: Estimate) -> list[Planned]:
-    """The plans with the times that were predicted in their jobs: the longest start first, and provenance tells them.
+    """The plans with predicted times in their jobs, for the order of the trials and for provenance.
 
-    They are told without the correction, so that the next one is by what this machine does, and not by the last one.
+    The times are uncorrected, so that the next correction starts from the calibration and not from the last correction.
     """
     seconds = {trial.job.path: (trial.type, trial.cost.seconds) for trial in found.trials}
 

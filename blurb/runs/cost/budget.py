@@ -1,4 +1,4 @@
-"""What fits into a budget of time: the rungs from the cheapest row to the dearest, and the choice among them."""
+"""Chooses the protocol that fits a time budget, from a ladder of rungs from the cheapest row to the dearest."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0}
 
 @dataclass(frozen=True)
 class Rung:
-    """A protocol, with its own seeds or with seeds 1..`seeds`."""
+    """A protocol, with its own seeds or with seeds 1 to `seeds`."""
 
     protocol: str
     seeds: int | None = None
 
     @property
     def name(self) -> str:
-        """As people read it."""
+        """The name to print."""
         return f"{self.protocol} with {self.seeds} seeds" if self.seeds else self.protocol
 
 
 LADDER = (Rung("probe"), Rung("sketch"), Rung("quick"), Rung("quick", 3), Rung("standard"))
-"""From the cheapest to the dearest: a row of a later one says more."""
+"""From the cheapest to the dearest; later rows are more informative."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a budget buys.
+    """What fits a budget.
 
-    :param rung: its place in the ladder
-    :param tasks: names of the tasks, of the cheapest first where not all of them fit
-    :param whole: all tasks fit
+    :param rung: index in the ladder
+    :param tasks: names of the tasks; if not all fit, the cheapest first
+    :param whole: whether all tasks fit
     """
 
     rung: int
@@ -44,20 +44,20 @@ class Choice:
 
 
 def seconds_of(text: str) -> float:
-    """The seconds of `90s`, `10m`, `2h` or `1h30m`; SettingsError for anything else, and for no time at all."""
+    """Parses `90s`, `10m`, `2h` or `1h30m` into seconds; SettingsError for anything else, including 0."""
     parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)([hms])", text.strip().lower())
     if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
         raise SettingsError(f"--budget must be a time such as 90s, 10m, 2h or 1h30m (got '{text}').")
     seconds = sum(float(number) * UNITS[unit] for number, unit in parts)
     if not 0 < seconds < float("inf"):
-        raise SettingsError(f"--budget {text}: a budget must be more than nothing, and it must end.")
+        raise SettingsError(f"--budget must be positive and finite (got '{text}').")
     return seconds
 
 
 def choose(estimates: Sequence[Estimate], budget: float, ladder: Sequence[Rung] = LADDER) -> Choice:
-    """The dearest rung of which all tasks fit; else as many tasks of the cheapest as fit, cheapest first.
+    """The dearest rung for which all tasks fit; otherwise as many tasks of the cheapest rung as fit, cheapest first.
 
-    :param estimates: of all tasks, a rung each
+    :param estimates: one per rung, for all tasks
     :param budget: seconds
     :raises SettingsError: if not even the cheapest task fits
     """
@@ -80,7 +80,7 @@ def choose(estimates: Sequence[Estimate], budget: float, ladder: Sequence[Rung] 
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it.
+    """A time in readable units.
 
     >>> duration(0.2), duration(89.6), duration(600), duration(5_000), duration(400_000)
     ('1 s', '90 s', '10 min', '1 h 23 min', '111 h')
@@ -94,7 +94,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes as people say them.
+    """Bytes in readable units.
 
     >>> size(300), size(2_500_000), size(12_300_000_000)
     ('0.0 MB', '2.5 MB', '12.3 GB')

@@ -31,21 +31,21 @@ from blurb.training.memory import give_back
 from blurb.training.network import Network
 
 clock = time.perf_counter
-"""What tells the time; `benchmarks/estimates.py` takes that of the process, as other work may run on the machine."""
+"""The clock; `benchmarks/estimates.py` uses process time instead, as other work may run on the machine."""
 STEP = 1.0
-"""Seconds that a step of a measurement may take: large encoders are measured on small batches."""
+"""Maximum seconds per measured step: large encoders are measured on small batches."""
 PIECES = 1_024
-"""Sub-tokens of the largest batch of a measurement."""
+"""Sub-tokens of the largest measured batch."""
 MEASURED = 3
-"""Steps of which the median counts, after one that warms up."""
+"""Number of measured steps, of which the median counts, after one warm-up step."""
 SETTINGS = {"lr": 1e-6, "epochs": 1, "select": "last", "max_length": 512}
 
 
 def rates_of(source: Source, device: str, precision: str, threads: int | None, lengths: Sequence[int]) -> Rates:
-    """The rates of an encoder at the lengths given: from the cache, and what is missing there measured now.
+    """The rates of an encoder at the given lengths, from the cache or measured now.
 
-    :param threads: of the process that will train; None for those of this one
-    :param lengths: of the grid (`rates.needed`); inputs never exceed what fits the encoder
+    :param threads: threads of the process that will train; None for those of this process
+    :param lengths: lengths of the grid (`rates.needed`); inputs never exceed what fits the encoder
     """
     shape = of_source(source)
     lengths = sorted({min(length, shape.most or length) for length in lengths})
@@ -74,7 +74,7 @@ def _threads(count: int | None) -> Iterator[None]:
 
 
 class Bench:
-    """An encoder under a linear head in the trial's own loop, and inputs of any size.
+    """An encoder with a linear head in the training loop of a trial, and inputs of any size.
 
     :ivar load: seconds that loading took
     """
@@ -105,7 +105,7 @@ class Bench:
         self.times.append(clock())
 
     def features(self, inputs: int, length: int) -> Features:
-        """Inputs of one length, of the same ids in all of them together."""
+        """Inputs of one length, all with the same ids."""
         ids = np.resize(self.ids, (max(inputs, -(-len(self.ids) // length)), length))[:inputs]
         zeros = Ragged.of(np.zeros_like(ids)) if self.types else None
         return Features(Ragged.of(ids), np.arange(inputs), zeros)
@@ -155,7 +155,7 @@ class Bench:
 
 
 def _measure(source: Source, device: str, precision: Any, known: Rates | None, lengths: Sequence[int]) -> Rates:
-    """The rates at the lengths given, added to those that are known."""
+    """The known rates and those at the given lengths."""
     bench = Bench(source, device, precision)
     shape = of_source(source)
     short = min(32, shape.most or 32)
@@ -178,7 +178,7 @@ def _measure(source: Source, device: str, precision: Any, known: Rates | None, l
 
 
 def _fixed(bench: Bench, short: int) -> tuple[float, float]:
-    """Seconds of a step that do not grow with its inputs, and of one of 16 short inputs: a line through two batches."""
+    """Fixed seconds per step, and seconds of a step on 16 short inputs, from a line through two batch sizes."""
     few, many = 2, 8
     low, high = bench.train(few, short), bench.train(many, short)
     each = max((high - low) / (many - few), 0.05 * high / many)

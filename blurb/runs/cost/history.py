@@ -1,4 +1,4 @@
-"""What finished trials of a store took beside what was predicted for them, by kind of learner and type of task."""
+"""Compares measured and predicted times of finished trials, by kind of learner and type of task."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from blurb.runs.provenance import Provenance
 UNKNOWN, KINDRED, LEAST = 0.4, 0.25, 0.1
 """Relative spread of a prediction without history, with that of other types of task, and at best."""
 ENOUGH = 3
-"""Fewer trials tell a factor and no spread: the machine may have been busy just then."""
+"""Fewer trials give a factor but no spread: the machine may have been busy at the time."""
 
 
 @dataclass(frozen=True)
 class Correction:
-    """What a predicted time is multiplied with.
+    """The factor for a predicted time.
 
     :param spread: the time is likely between `seconds / (1 + spread)` and `seconds * (1 + spread)`
-    :param trials: number of finished trials that it rests on
+    :param trials: number of finished trials behind it
     """
 
     factor: float = 1.0
@@ -35,7 +35,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class History:
-    """Measured to predicted seconds of finished trials.
+    """Ratios of measured to predicted seconds of finished trials.
 
     :param ratios: by kind of learner and type of task
     """
@@ -43,7 +43,7 @@ class History:
     ratios: Mapping[tuple[str, str], list[float]] = field(default_factory=dict)
 
     def correction(self, learner: str, type_: str) -> Correction:
-        """From trials of that type; where there are none, from the learner's trials of others."""
+        """The correction from trials of that task type, or if there are none, from all trials of the learner."""
         own = self.ratios.get((learner, type_), [])
         if own:
             mean, spread = _spread(own)
@@ -56,16 +56,15 @@ class History:
 
 
 def _spread(ratios: list[float]) -> tuple[float, float]:
-    """Geometric mean, and standard deviation in relation to it."""
+    """Geometric mean and relative standard deviation."""
     logs = [math.log(ratio) for ratio in ratios]
     return math.exp(statistics.mean(logs)), math.expm1(statistics.stdev(logs)) if len(logs) > 1 else 0.0
 
 
 def read(root: Path, predicted: Mapping[Path, tuple[str, str, float]], environment: Mapping[str, Any]) -> History:
-    """The history of a store, of trials that ran on a device like this one with as many threads.
+    """The history of a store, limited to trials on the same kind of device with the same number of threads.
 
-    :param predicted: kind, type and predicted seconds of trials that are known now, by their folder; what a trial's
-        provenance says of itself is used for the others
+    :param predicted: kind, type and predicted seconds of known trials, by folder; for others the provenance counts
     """
     found: dict[tuple[str, str], list[float]] = {}
     for path, made in _finished(root, environment):

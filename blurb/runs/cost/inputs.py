@@ -1,4 +1,4 @@
-"""The lengths of the inputs of a trial: from the features that are kept, else from a sample that is tokenised now."""
+"""The input lengths of a trial, from cached features or from a sample that is tokenised now."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from blurb.runs.data_sources import load_data
 from blurb.runs.worker import Job, units_of
 
 SAMPLE = 256
-"""Units of a split that are tokenised where its features are not kept: the mean length is then known to some 3 %."""
+"""Sample size per split without cached features: the mean length is then known to about 3 %."""
 
 
 class Inputs:
-    """What a trial reads: settings, and the lengths of its splits, found out once for all trials of a kind."""
+    """Input lengths of trials, computed once for all trials with the same inputs."""
 
     def __init__(self) -> None:
         self._lengths: dict[tuple[object, ...], dict[tasks.Split, Lengths]] = {}
 
     def of(self, job: Job, shape: Shape) -> dict[tasks.Split, Lengths]:
-        """The lengths of train, dev and test, whole."""
+        """The lengths of train, dev and test, before sampling."""
         formulation = formulations.bind(load_data(job.data).task, job.trial.settings)
         longest = formulation.settings.max_length
         limit = min(longest, shape.most or longest)
@@ -41,7 +41,7 @@ class Inputs:
         return self._lengths[known]
 
     def units(self, job: Job) -> dict[tasks.Split, Lengths]:
-        """The same for what reads no sub-tokens: a row a unit, of no length."""
+        """The same for learners that read no sub-tokens: one row per example, of length 0."""
         known = (job.data, "", str(job.trial.settings.get("document_unit")))
         if known not in self._lengths:
             content = load_data(job.data)
@@ -81,9 +81,9 @@ def _lengths(job: Job, formulation: Formulation, limit: int) -> dict[tasks.Split
 
 
 def replicate(features: Features, units: int, words: int, seconds: float, disk: int) -> Lengths:
-    """The lengths of a sample in the place of all units: it is repeated until there are enough.
+    """Extrapolates the lengths of a sample to all examples by repeating it.
 
-    :param features: of the sample; the sample has `features.unit.max() + 1` units
+    :param features: features of the sample, which has `features.unit.max() + 1` examples
     """
     sample = int(features.unit.max()) + 1
     rounds = [features.unit + start for start in range(0, units, sample)]
@@ -94,7 +94,7 @@ def replicate(features: Features, units: int, words: int, seconds: float, disk: 
 
 
 def disk(features: Features) -> int:
-    """Bytes of features in the cache, its few hundred of headers left out."""
+    """Bytes of features in the cache, without a few hundred bytes of headers."""
     total = int(features.unit.nbytes)
     for name in RAGGED:
         ragged = getattr(features, name)
@@ -104,11 +104,11 @@ def disk(features: Features) -> int:
 
 
 def drawn(lengths: Lengths, most: int, seed: int) -> Ints | None:
-    """The units that a trial draws, as it draws them itself; None for all."""
+    """The examples that a trial samples, drawn as the trial does; None for all."""
     chosen = Units.draw(range(lengths.units), "", most, seed).chosen  # type: ignore[arg-type]
     return None if chosen is None else np.array(chosen)
 
 
 def used(lengths: Mapping[tasks.Split, Lengths], settings: Settings, seed: int) -> dict[tasks.Split, Ints]:
-    """The lengths of the rows that a trial reads of each split."""
+    """The lengths of the rows that a trial reads from each split."""
     return {split: each.of(drawn(each, *limits(settings, split, seed))) for split, each in lengths.items()}

@@ -1,6 +1,6 @@
-"""What a trial costs, by kind of learner: one function a kind, all of the same form.
+"""Cost models of the learners: one function per kind of learner, all with the same signature.
 
-A learner of another kind is one more function in `TERMS`, from what a trial reads to its seconds and bytes.
+A new kind of learner needs one more function in `TERMS`, from a trial's inputs to its seconds and bytes.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from blurb.runs.cost.passes import Batches, Lengths
 from blurb.runs.cost.rates import Rates
 
 UNIT = 6e-5
-"""Seconds of a predicted unit outside of the encoder: names of labels, metric, file."""
+"""Seconds per predicted example outside of the encoder: label names, metric, file."""
 WORD = 2e-6
-"""The same for a predicted word."""
+"""The same per predicted word."""
 SETUP = 0.3
-"""Seconds of a trial that trains: its head and optimizer, its files."""
+"""Fixed seconds of a trial that trains: head, optimizer, files."""
 STORED_UNIT, STORED_WORD = 30, 3.5
-"""Bytes of a predicted unit and word in the store: ids, gold, prediction and scores, compressed."""
+"""Bytes per predicted example and word in the store: ids, gold, prediction and scores, compressed."""
 HELD = 0.2e9
-"""Bytes that a process that trains holds beside what is in use at once: the working memory of the backward pass, and
-what the allocator cannot give back. Measured (docs/performance.md)."""
+"""Extra bytes of a process that trains: working memory of the backward pass, and what the allocator cannot release.
+Measured (docs/performance.md)."""
 STORED = 12_000
 """Bytes of the other files of a trial."""
 ITERATIONS = 100
-"""Of a linear fit: products of features with weights, and back."""
+"""Iterations of a linear fit, each with a product of features and weights, and its gradient."""
 FIT_RATE = 5e9
-"""Floating-point operations a second of a linear fit, which is bound by memory."""
+"""Floating-point operations per second of a linear fit, which is bound by memory."""
 LAYERS, STRENGTHS = 2, 6
-"""Of the frozen probe: layers whose vectors are kept, and strengths that are tried on each (a test holds them equal to
-the learner's, which would load torch)."""
+"""Layers with cached vectors, and regularization strengths tried on each, of the frozen probe (a copy of the learner's
+constants, as those would load torch; a test compares them)."""
 FEW, FOLDS = 200, 5
-"""Of the same: where dev has fewer units each strength is fitted on folds of train, too. Documents are counted as units
-here, so HoC is taken for the larger set that it is not: a fit or two more."""
+"""If dev has fewer examples, the probe also fits each strength on folds of train. Sentences of documents count singly
+here, so HoC may be off by a fit or two."""
 PARTS = 3
-"""Vectors that are kept of a unit, or joined for a word; relations have one more, pairs of sentences one less."""
+"""Cached vectors per example, or joined per word; relations have one more, sentence pairs one less."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A trial as far as it decides its cost.
+    """The properties of a trial that decide its cost.
 
-    :param lengths: of its splits, whole
+    :param lengths: input lengths of its splits, before sampling
     :param labels: outputs of its head
-    :param parameters: of the whole encoder
+    :param parameters: parameters of the whole encoder
     :param device: type of the torch device
-    :param rates: of its encoder; None for what has none
+    :param rates: rates of its encoder; None if it has none
     """
 
     settings: Settings
@@ -67,13 +67,13 @@ class Ask:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a trial was predicted to take.
+    """The predicted cost of a trial.
 
-    :param fit: seconds up to the chosen weights, tokenising included
-    :param predict: seconds of dev and test after that
-    :param memory: bytes at its peak, beside those of a process that has loaded the libraries
+    :param fit: seconds until the weights are chosen, including tokenising
+    :param predict: seconds for dev and test after that
+    :param memory: peak bytes, on top of those of a process that has loaded the libraries
     :param store: bytes in the store
-    :param cache: bytes in the cache, for all trials that read the same
+    :param cache: bytes in the cache, shared by all trials with the same inputs
     """
 
     fit: float = 0.0
@@ -84,12 +84,12 @@ class Cost:
 
     @property
     def seconds(self) -> float:
-        """All of them."""
+        """Total seconds."""
         return self.fit + self.predict
 
 
 def encoder(ask: Ask) -> Cost:
-    """Fine-tuning: the epochs with dev after each, then test, and dev where it was chosen on a sample."""
+    """Fine-tuning: all epochs with dev after each, then test, and all of dev if a sample was used before."""
     assert ask.rates is not None
     settings, rows = ask.settings, used(ask.lengths, ask.settings, ask.seed)
     batches = passes.training(rows["train"], settings.batch_size, ask.seed)
@@ -107,13 +107,13 @@ def encoder(ask: Ask) -> Cost:
 
 
 def baseline(ask: Ask) -> Cost:
-    """A constant answer: reading and writing alone."""
+    """A constant answer: only reading and writing."""
     seconds = sum(UNIT * _units(ask, split) + WORD * _words(ask, split) for split in ("dev", "test"))
     return Cost(UNIT * _units(ask, "train"), seconds, 0.0, _stored(ask))
 
 
 def probe(ask: Ask) -> Cost:
-    """The frozen encoder: one pass over all splits, then linear fits on what it gave."""
+    """A frozen encoder: one pass over all splits, then linear fits on its vectors."""
     assert ask.rates is not None
     rows = used(ask.lengths, ask.settings, ask.seed)
     once = {split: _forward(ask, passes.prediction(rows[split], ask.device)) for split in tasks.SPLITS}
@@ -158,7 +158,7 @@ def _tokenising(ask: Ask) -> float:
 
 
 def _fit(ask: Ask, items: float, fits: int) -> float:
-    """Seconds of linear fits on that many feature vectors."""
+    """Seconds of linear fits on `items` feature vectors."""
     assert ask.rates is not None
     size = 3 * max(ask.rates.shape.hidden, 1)
     return fits * ITERATIONS * 4 * min(items, 50_000) * size * ask.labels / FIT_RATE
@@ -179,8 +179,8 @@ def _memory(ask: Ask, batches: Batches) -> float:
 
     The largest batch counts with all tensors that its backward pass needs.
 
-    A float32 has four bytes; weights in half precision for the passes have two. Of the table of embeddings only the
-    rows that occur have gradients and moments where nothing decays.
+    A float32 has four bytes, half-precision weights have two. Without weight decay only the rows of the embedding
+    table that occur have gradients and moments.
     """
     assert ask.rates is not None
     shape = ask.rates.shape

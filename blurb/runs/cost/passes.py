@@ -1,4 +1,4 @@
-"""How many padded sub-tokens a pass has: the batches are those that the loop would make."""
+"""Padded sub-tokens per pass, in the same batches as the training loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ints = npt.NDArray[np.int64]
 class Batches:
     """Padded batches of one pass: batch i has `sizes[i]` inputs of `lengths[i]` sub-tokens.
 
-    :param share: of a pass that is made; a budget of updates may end within one
+    :param share: fraction of the pass that runs; a limit of updates may end within a pass
     """
 
     sizes: Ints
@@ -30,15 +30,15 @@ class Batches:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Sub-tokens of the rows of some units, special tokens included.
+    """Sub-tokens per row of some examples, including special tokens.
 
     :param rows: (rows,) length of each
-    :param unit: (rows,) the unit that it belongs to; long units have several rows
-    :param units: number of units
-    :param exact: the units were tokenised; otherwise a sample of them stands for all
-    :param words: words of all units, 0 where none are predicted
-    :param seconds: what tokenising them will take
-    :param disk: bytes that they will take in the cache; as `seconds` 0 where they are there
+    :param unit: (rows,) index of its example; long examples have several rows
+    :param units: number of examples
+    :param exact: whether all examples were tokenised, and not a sample
+    :param words: words of all examples, 0 if none are predicted
+    :param seconds: seconds to tokenise them; 0 if they are cached
+    :param disk: bytes they will take in the cache; 0 if they are cached
     """
 
     rows: Ints
@@ -50,7 +50,7 @@ class Lengths:
     disk: int = 0
 
     def of(self, chosen: Ints | None) -> Ints:
-        """Lengths of the rows of some units, or of all."""
+        """Lengths of the rows of the chosen examples; None for all."""
         return self.rows if chosen is None else self.rows[np.isin(self.unit, chosen)]
 
 
@@ -79,7 +79,7 @@ def _padded(lengths: Ints, batches: list[Ints]) -> Batches:
 
 
 def epochs(batches: int, epochs: int, max_updates: int) -> tuple[int, float]:
-    """Epochs that are begun, and passes over the data: with a budget of updates the last epoch may be a part of one."""
+    """Epochs begun, and passes over the data; with a limit of updates the last pass may be partial."""
     total = batches * epochs
     if max_updates:
         total = min(total, max_updates)

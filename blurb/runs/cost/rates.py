@@ -1,4 +1,4 @@
-"""How fast one encoder is on this machine: a few real steps of the loop, at the lengths that a run needs."""
+"""Speed of an encoder on this machine, measured in a few real training steps at the lengths of a run."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from blurb.files import write_whole
 from blurb.models.shape import Shape
 
 GRID = (32, 128, 512)
-"""Lengths at which it is measured; between two of them the rate is interpolated, beyond them it is that of the last."""
+"""Lengths at which the rate is measured; interpolated between them, constant beyond them."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What was measured.
+    """The measured rates of an encoder.
 
     :param load: seconds to load the encoder
-    :param fixed: seconds of an optimizer step whatever the batch: the optimizer, and reading the weights
-    :param train: length -> floating-point operations a second of forward, backward and update
-    :param predict: length -> floating-point operations a second of a pass without gradients
+    :param fixed: seconds of an optimizer step that do not depend on the batch: the optimizer, reading the weights
+    :param train: length -> floating-point operations per second of forward, backward and update
+    :param predict: length -> floating-point operations per second of a pass without gradients
     :param kept: length -> bytes that the backward pass of one input needs
     """
 
@@ -41,7 +41,7 @@ class Rates:
     kept: Mapping[int, float] = field(default_factory=dict)
 
     def step(self, inputs: Any, length: Any) -> Any:
-        """Seconds of an optimizer step; arrays of batches are as good as one."""
+        """Seconds of an optimizer step; numbers, or arrays with one item per batch."""
         return self.fixed + 3 * self.shape.forward(inputs, length) / _between(self.train, length)
 
     def forward(self, inputs: Any, length: Any) -> Any:
@@ -49,7 +49,7 @@ class Rates:
         return self.shape.forward(inputs, length) / _between(self.predict, length)
 
     def activations(self, inputs: Any, length: Any) -> Any:
-        """Bytes that a training batch keeps for its backward pass: a part by sub-tokens, a part by their squares."""
+        """Bytes that a training batch keeps for its backward pass: linear and quadratic in the length."""
         (short, low), (long, high) = min(self.kept.items()), max(self.kept.items())
         square = (high / long - low / short) / (long - short) if long > short else 0.0  # one where no more fit
         return inputs * length * (low / short + square * (length - short))
@@ -61,7 +61,7 @@ def _between(rates: Mapping[int, float], length: Any) -> Any:
 
 
 def needed(lengths: Iterable[int]) -> tuple[int, ...]:
-    """The lengths of the grid to measure at: those around what occurs, at least two.
+    """The lengths of the grid to measure at: those around the given lengths, at least two.
 
     >>> needed([20, 60]), needed([100]), needed([300, 500]), needed([8, 12])
     ((32, 128), (32, 128), (128, 512), (32, 128))
@@ -74,7 +74,7 @@ def needed(lengths: Iterable[int]) -> tuple[int, ...]:
 
 
 def key(location: str, shape: Shape, device: str, precision: str, threads: int) -> str:
-    """What a measurement is good for: machine, shape of the weights, precision, threads, and the code that trains."""
+    """Cache key of a measurement: machine, shape of the weights, precision, threads, and training code."""
     import torch
 
     training = Path(__file__).parents[2] / "training"
@@ -104,7 +104,7 @@ def _processor() -> str:
 
 
 def read(name: str, shape: Shape) -> Rates | None:
-    """What was measured before; None if nothing was, or the file is damaged."""
+    """Reads cached rates; None if there are none or the file is damaged."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         stored = json.loads((home() / "rates" / f"{name}.json").read_text(encoding="utf-8"))
         tables = ({int(at): float(rate) for at, rate in stored[part].items()} for part in ("train", "predict", "kept"))
@@ -113,7 +113,7 @@ def read(name: str, shape: Shape) -> Rates | None:
 
 
 def write(name: str, rates: Rates) -> None:
-    """Keeps what was measured; a cache that cannot be written costs ten seconds, never a run."""
+    """Caches rates; if the cache cannot be written, the next run measures again."""
     content = {part: getattr(rates, part) for part in ("load", "fixed", "train", "predict", "kept")}
     with contextlib.suppress(OSError, BlurbError):
         path = home() / "rates" / f"{name}.json"

@@ -1,4 +1,4 @@
-"""When trials that run beside one another end: before they start, and while they run."""
+"""Predicts when parallel trials end, before they start and while they run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from blurb.runs.news import News
 
 
 def wall(waiting: Iterable[float], lanes: int, busy: Iterable[float] = ()) -> float:
-    """Seconds until the last trial ends; whichever lane is free takes the next one.
+    """Seconds until the last trial ends, if each free worker takes the next one.
 
-    :param waiting: seconds of the trials, in the order in which they start
-    :param lanes: trials at a time
-    :param busy: seconds until each lane is free that is not free now
+    :param waiting: seconds of the trials, in their order of start
+    :param lanes: number of workers
+    :param busy: seconds until each busy worker is free
     """
     free = sorted(busy)
     free += [0.0] * (lanes - len(free))
@@ -34,10 +34,10 @@ class _Running:
 
 @dataclass
 class TimeLeft:
-    """The time left of trials, corrected by what those that ended took. Safe to be told by several threads.
+    """The remaining time of trials, corrected by the times of finished ones. Thread-safe.
 
-    :param expected: type of task and predicted seconds by what a trial is called; those that are done are not in it
-    :param lanes: trials at a time
+    :param expected: task type and predicted seconds of each trial that is not done, by its key
+    :param lanes: number of workers
     """
 
     expected: Mapping[Hashable, tuple[str, float]]
@@ -48,7 +48,7 @@ class TimeLeft:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def hear(self, trial: Hashable, news: News) -> None:
-        """How far a trial is."""
+        """Records the progress of a trial."""
         with self._lock:
             if trial in self._ended:  # told late, by another thread
                 return
@@ -57,16 +57,16 @@ class TimeLeft:
             self._running[trial].news = news
 
     def end(self, trial: Hashable, seconds: float | None) -> None:
-        """A trial ended.
+        """Records that a trial ended.
 
-        :param seconds: None if it did not take what such a trial takes: it was done already, or failed
+        :param seconds: its duration; None if it was done already or failed
         """
         with self._lock:
             self._running.pop(trial, None)
             self._ended.setdefault(trial, seconds)  # the winner of a search ends again, as done already
 
     def left(self) -> float:
-        """Seconds until all have ended."""
+        """Seconds until all trials have ended."""
         with self._lock:
             now = self.clock()
             busy = [
@@ -80,16 +80,16 @@ class TimeLeft:
         return wall(sorted(waiting, reverse=True), max(self.lanes, len(busy)), busy)
 
     def _factor(self, type_: str) -> float:
-        """Measured to predicted seconds of the trials that ended: of that type, else of all, else 1."""
+        """Ratio of measured to predicted seconds of finished trials: of that type, else of all, else 1."""
         known = [(trial, seconds) for trial, seconds in self._ended.items() if seconds and trial in self.expected]
         own = [(trial, seconds) for trial, seconds in known if self.expected[trial][0] == type_]
         predicted = sum(self.expected[trial][1] for trial, _ in own or known)
         return sum(seconds for _, seconds in own or known) / predicted if predicted > 0 else 1.0
 
     def _whole(self, trial: Hashable, now: float) -> float:
-        """Seconds that a trial that runs takes in all: as predicted at its start, as its own steps say near their end.
+        """Total seconds of a running trial: first as predicted, then more and more from its own steps.
 
-        Its steps take the share of it that they take of a typical one; what comes after them is not counted.
+        Steps are assumed to take the same fraction of the trial as in a typical one.
         """
         type_, seconds = self.expected.get(trial, ("", 0.0))
         seconds *= self._factor(type_)

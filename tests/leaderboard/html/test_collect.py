@@ -168,7 +168,7 @@ def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
     ("change", "message"),
     [
         (lambda text: text.replace("\n5,", "\n1,"), "schema version 1"),
-        (lambda text: text + text.splitlines()[1] + "\n", "the same model, task, seed, split and metric as line 2"),
+        (lambda text: text + text.splitlines()[1] + "\n", "same model, task, seed, split and metric as line 2"),
         (lambda text: text.replace(",data_hash,", ",hash,", 1), "data_hash"),
         (lambda text: text.splitlines()[0] + "\n", "no rows"),
     ],
@@ -181,7 +181,7 @@ def test_a_file_that_is_none_is_refused(folder: Path, tmp_path: Path, change: ob
 
 
 def test_a_leaderboard_csv_is_no_results_csv(folder: Path) -> None:
-    with pytest.raises(DataError, match=r"no results\.csv"):
+    with pytest.raises(DataError, match=r"not a results\.csv"):
         results_csv.read(folder / "leaderboard.csv")
 
 
@@ -199,7 +199,7 @@ def test_ablations_are_read_as_they_were_written(tmp_path: Path) -> None:
     for cell, (_, lines) in zip(grid.cells, one.lines, strict=True):
         assert {task: float(line["published"]) for task, line in lines.items()} == dict(cell.published)
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(DataError, match="no table of blurb ablate"):
+    with pytest.raises(DataError, match="not a table of blurb ablate"):
         page_ablations.read(tmp_path)
 
 
@@ -262,7 +262,7 @@ def test_many_rows_are_not_all_set_side_by_side(folder: Path) -> None:
     assert {place for pair in found.pairs for place in (pair.first, pair.other)} == set(range(pairwise.MOST))
     assert (len(found.pairs), found.left_out) == (190, 42)
     page = render(Page("x", [replace(board, entries=rows, duels=found)]))
-    assert "Only the best 20 rows with runs are compared here, not the other 42;" in page
+    assert "Only the best 20 rows with runs are compared here; for the other 42 " in page
     assert "Only the best" not in render(Page("x", [board]))
 
 

@@ -114,8 +114,8 @@ def test_the_best_of_a_column_is_marked_by_more_than_colour(page: reading.Page) 
 
 
 def test_intervals_are_explained(text: str) -> None:
-    assert "rests on seeds alone" in text
-    assert "rests on the choice of test units alone" not in text
+    assert "covers seeds only" in text
+    assert "covers the choice of test examples only" not in text
     assert "one run without predictions" in text
 
 
@@ -147,7 +147,7 @@ def test_side_by_side_data_are_those_of_the_judge() -> None:
 
 
 def test_a_page_without_rows_or_with_one() -> None:
-    assert "There are no rows yet" in render(Page("Empty", []))
+    assert "No rows yet" in render(Page("Empty", []))
     alone = reading.Page(render(synthetic(1)))
     assert not alone.all("script", type="application/json")
     assert not [one for one in alone.all("a") if one.attributes["href"] == "#b0-duels"]
@@ -158,7 +158,7 @@ def test_two_suites_are_two_boards() -> None:
     demo = replace(entry("demo row"), row=replace(row, configuration=replace(row.configuration, suite="demo")))
     page = reading.Page(render(Page("x", [board("blurb", [entry("a"), entry("b")]), board("demo", [demo])])))
     assert [one.text.strip() for one in page.all("h2", class_="suite")] == [
-        "The datasets of BLURB", "The synthetic demo suite",
+        "The BLURB datasets", "The synthetic demo suite",
     ]  # fmt: skip
     ids = [one.attributes["id"] for one in page.elements if "id" in one.attributes]
     assert len(ids) == len(set(ids))

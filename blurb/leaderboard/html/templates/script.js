@@ -110,7 +110,7 @@
         const before = data.means[a][place], after = data.means[b][place];
         const [half, p, reason] = pair ? pair[place] : [null, null, 0];
         const there = before !== null && after !== null;
-        return { title, before, after, half, p, difference: there ? after - before : null, reason: a === b ? "the same row" : pair ? data.reasons[reason] : data.runs[a] && data.runs[b] ? "not compared on this page (blurb compare does it)" : "a number without runs" };
+        return { title, before, after, half, p, difference: there ? after - before : null, reason: a === b ? "the same row" : pair ? data.reasons[reason] : data.runs[a] && data.runs[b] ? "not on this page; use blurb compare" : "a number without runs" };
       }).filter((line) => line.before !== null || line.after !== null);
     };
 
@@ -123,7 +123,7 @@
         const head = make("th", line.title);
         head.scope = "row";
         const sure = line.p !== null && line.p < 0.05;
-        const verdict = line.difference === null ? "not there on one side" : line.p === null ? `cannot judge: ${line.reason}` : sure ? (line.difference > 0 ? "other is higher" : "first is higher") : "no difference shown";
+        const verdict = line.difference === null ? "missing in one row" : line.p === null ? `cannot judge: ${line.reason}` : sure ? (line.difference > 0 ? "other is higher" : "first is higher") : "no difference shown";
         const cell = make("td", "", "forest text");
         if (line.difference !== null) {
           const picture = draw("svg", { viewBox: "0 0 160 16", role: "img", "aria-label": line.half === null ? "no interval" : `${signed(line.difference - line.half)} to ${signed(line.difference + line.half)}` });

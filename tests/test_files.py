@@ -1,0 +1,45 @@
+"""Files that appear whole or not at all. Oracle: what the folder holds afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blurb.files import new_folder, replacing
+
+
+def test_a_replaced_file_keeps_its_content_if_writing_fails(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "table.npz"
+    with replacing(path) as aside:
+        aside.write_text("old")
+        assert not path.exists()
+
+    def fail() -> None:
+        with replacing(path) as aside:
+            aside.write_text("half of the new")
+            raise ValueError("half")
+
+    with pytest.raises(ValueError, match="half"):
+        fail()
+    assert path.read_text() == "old"
+    assert [inside.name for inside in path.parent.iterdir()] == ["table.npz"]
+
+
+def test_a_new_folder_appears_whole_and_the_first_of_two_processes_wins(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    with new_folder(path) as aside:
+        aside.mkdir()
+        (aside / "config.json").write_text("mine")
+        path.mkdir()  # as another process would, meanwhile
+        (path / "config.json").write_text("theirs")
+    assert (path / "config.json").read_text() == "theirs"
+    assert [inside.name for inside in tmp_path.iterdir()] == ["checkpoint"]
+
+
+def test_a_new_folder_that_cannot_be_put_in_place_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    path.write_text("a file of that name")
+    with pytest.raises(OSError, match="checkpoint"), new_folder(path) as aside:
+        aside.mkdir()
+    assert [inside.name for inside in tmp_path.iterdir()] == ["checkpoint"]
