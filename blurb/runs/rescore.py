@@ -17,6 +17,9 @@ from blurb.runs import provenance
 from blurb.runs.store import Store, left_out, read_predictions
 from blurb.tasks import SPLITS
 
+ROUNDING = 1e-12
+"""No figure that is nearer than this to another is another one; tables show a millionth of a fraction."""
+
 
 def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """The content of `metrics.json`: all scores on dev and test as fractions, and those of the majority answer."""
@@ -75,6 +78,15 @@ def refresh(store: Store, path: Path) -> bool:
     write_json(path / "metrics.json", content)
     store.seal(path)
     return True
+
+
+def _same(stored: Any, computed: Any) -> bool:
+    """Whether figures are alike but for the last bits, in which sums of two processors may differ."""
+    if isinstance(stored, Mapping) and isinstance(computed, Mapping):
+        return stored.keys() == computed.keys() and all(_same(stored[name], computed[name]) for name in computed)
+    if isinstance(stored, float) and isinstance(computed, float):
+        return math.isclose(stored, computed, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    return bool(stored == computed)
 
 
 def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:

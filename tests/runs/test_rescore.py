@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,40 @@ def test_refresh_says_whether_the_figures_changed(store: Store) -> None:
     figures = read_json(path / "metrics.json")
     write_json(path / "metrics.json", {**figures, "test": {**figures["test"], "f1": 0.123}})
     store.seal(path)  # nothing is damaged, and the figure is not that of the predictions
+    assert rescore.refresh(store, path) is True
+    assert read_json(path / "metrics.json") == figures
+
+
+@pytest.mark.parametrize(("steps", "changed"), [(1, False), (4, False), (10_000_000, True)])
+def test_the_last_bit_of_another_processor_is_no_change(steps: int, changed: bool, store: Store) -> None:
+    """A correlation of one machine, read on another whose sums are added in another order."""
+    path = trial_of(store, "biosses")
+    figures = read_json(path / "metrics.json")
+    value = figures["test"]["pearson"]
+    write_json(
+        path / "metrics.json", {**figures, "test": {**figures["test"], "pearson": value + steps * np.spacing(value)}}
+    )
+    store.seal(path)
+    before = (path / "metrics.json").read_bytes()
+    assert rescore.refresh(store, path) is changed
+    assert ((path / "metrics.json").read_bytes() == before) is not changed
+
+
+@pytest.mark.parametrize("change", ["a figure less", "a figure more", "another metric", "a number for a text"])
+def test_figures_of_another_shape_are_a_change(change: str, store: Store) -> None:
+    path = trial_of(store, "biosses")
+    figures = read_json(path / "metrics.json")
+    old = json.loads(json.dumps(figures))
+    if change == "a figure less":
+        del old["dev"]["constant"]
+    elif change == "a figure more":
+        old["majority"]["test"]["spearman"] = 0.5
+    elif change == "another metric":
+        old["metric"] = "spearman"
+    else:
+        old["dev"] = 0.5
+    write_json(path / "metrics.json", old)
+    store.seal(path)
     assert rescore.refresh(store, path) is True
     assert read_json(path / "metrics.json") == figures
 
