@@ -59,15 +59,6 @@ def outdated(path: Path) -> bool:
     return formulations.of(made.task(str(read_json(path / "spec.json")["task"]))).has_pair
 
 
-def _same(before: Any, now: Any) -> bool:
-    """Equal but for the last digits of floats, which differ between processors: no reason to write a trial anew."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        return before.keys() == now.keys() and all(_same(before[key], now[key]) for key in now)
-    if type(before) is type(now) is float:
-        return math.isclose(before, now, rel_tol=1e-9, abs_tol=1e-12)
-    return bool(before == now)
-
-
 def refresh(store: Store, path: Path) -> bool:
     """Recomputes the metrics of a finished trial; returns whether they changed. The caller holds its lock."""
     spec = store.read_spec(path)

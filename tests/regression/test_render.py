@@ -113,11 +113,11 @@ def test_the_units_that_fell_most_are_listed_and_the_rest_are_counted() -> None:
         assert re.findall(r"`(test\.\d+)` \+(\d\.\d)", text) == [
             (unit, f"{change:.1f}") for unit, change in units(12)[: render.SHOWN]
         ]
-        assert "12 units" in text
+        assert "12 examples" in text
         assert "2 more" in text
     few = of(Finding(line("gad"), REGRESSION, 0.004, ("fell",), units(1)))
     assert "more\n" not in render.markdown(few)
-    assert "1 unit with" in render.markdown(few)
+    assert "1 example with" in render.markdown(few)
 
 
 def test_github_gets_an_error_a_regression_and_a_warning_for_what_is_open() -> None:

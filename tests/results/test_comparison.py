@@ -207,7 +207,7 @@ def test_a_score_says_which_dataset_it_cannot_be_judged_for() -> None:
     odd = replace(other, datasets={**other.datasets, "hoc": row({"hoc": LOW}, data="e").datasets["hoc"]})
     lines = {line.name: line for line in judge(whole(0.0), odd, "test", with_units=False)}
     assert lines["score"].p is None
-    assert lines["score"].reason.startswith("hoc: other data")
+    assert lines["score"].reason.startswith("hoc: different data")
     assert lines["ner"].p is not None
     less = replace(other, datasets={name: one for name, one in other.datasets.items() if name != "hoc"})
     assert "score" not in {line.name for line in judge(whole(0.0), less, "test", with_units=False)}

@@ -161,7 +161,7 @@ def test_numbers_that_are_there_are_not_added_again(tmp_path: Path) -> None:
     assert str(path) in str(caught.value)
     assert path.read_bytes() == before
     published.add(path, Printed("s", "", "m", {"ddi": 70.0}))  # another edition
-    with pytest.raises(DataError, match="m of s is"):
+    with pytest.raises(DataError, match="already has m of s"):
         published.add(path, Printed("s", "", "m", {"gad": 70.0}))
 
 
