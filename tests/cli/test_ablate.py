@@ -95,7 +95,7 @@ def test_the_demo_suite_needs_no_data_and_has_nothing_published(tmp_path: Path) 
     assert [(line["data"], line["seeds"], line["published"]) for line in lines] == [("synthetic", "1", "")] * 3
     assert {line["protocol"] for line in lines} == {"demo"}
     page = (tmp_path / "tables" / "pooling.md").read_text()
-    assert "max_train=64, synthetic data. One seed; at most 64 training units\n" in page
+    assert "max_train=64, synthetic data. One seed; at most 64 training examples\n" in page
     assert "PubMedBERT" not in page
 
 
