@@ -41,4 +41,4 @@ def test_one_of_a_thing_is_singular_and_p_has_three_digits() -> None:
     assert [plural(count, "trial") for count in (0, 1, 2_000)] == ["0 trials", "1 trial", "2,000 trials"]
     assert [probability(p) for p in (None, 0.0001, 0.79241)] == ["", "<0.001", "0.792"]
     finding = Finding(Line("gad", 1, 0, (3, 3), Comparison(-1)), Outcome.REGRESSION, worse=[("test.1", 1.0)])
-    assert render._flipped(finding).startswith("1 unit with more mistakes than before, 0 with fewer")
+    assert render._flipped(finding).startswith("1 example with more mistakes than before, 0 with fewer")
