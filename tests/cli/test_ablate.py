@@ -95,7 +95,7 @@ def test_the_demo_suite_needs_no_data_and_has_nothing_published(tmp_path: Path) 
     assert [(line["data"], line["seeds"], line["published"]) for line in lines] == [("synthetic", "1", "")] * 3
     assert {line["protocol"] for line in lines} == {"demo"}
     page = (tmp_path / "tables" / "pooling.md").read_text()
-    assert "max_train=64, synthetic data. One seed; at most 64 training units\n" in page
+    assert "max_train=64, synthetic data. One seed; at most 64 training examples\n" in page
     assert "PubMedBERT" not in page
 
 
@@ -134,7 +134,7 @@ def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
 def test_where_trials_fail_the_tables_are_written_all_the_same(tmp_path: Path) -> None:
     result = ablate("head", tmp_path, "--tasks", "gad", "--seeds", "1", "--set", "lr=1e30")
     assert result.exit_code == 1
-    assert result.stderr.count(" on gad, seed 1: The loss is not a number") == 2
+    assert result.stderr.count(" on gad, seed 1: The loss is not finite") == 2
     assert "Failed: head=bilstm on gad" in result.stderr
     with (tmp_path / "tables" / "head.csv").open() as file:
         assert [line["seeds"] for line in csv.DictReader(file)] == ["0", "0"]
@@ -155,7 +155,7 @@ def test_a_plot_without_matplotlib_is_refused_before_training(tmp_path: Path, mo
         ("tagging", ["--tasks", "gad"], "are identical on gad"),
         ("tagging", ["--set", "tagging=io"], "sets it in every cell"),
         ("pooling", ["--tasks", "gad", "--protocol", "probe"], "--axis pooling: pooling does not apply to a probe"),
-        ("tagging", ["--plot", "tagging.jpg"], "not 'tagging.jpg'"),
+        ("tagging", ["--plot", "tagging.jpg"], "got 'tagging.jpg'"),
         ("head", ["--tasks", "gad", "--dry-run", "--output", "/proc/x"], "--output: cannot write to /proc/x"),
     ],
 )

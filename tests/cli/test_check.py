@@ -88,7 +88,7 @@ def test_the_drop_is_there_and_the_units_are_those_that_fell(blurb: Callable[...
     ("candidate", "baseline", "reason"),
     [
         ("without", "old", "missing in the candidate"),
-        ("other data", "old", "other data"),
+        ("other data", "old", "different data"),
         ("once", "once", "one run each, and no max_drop is set"),
     ],
 )
@@ -145,7 +145,7 @@ def test_rules_from_a_file(blurb: Callable[..., Result], tmp_path: Path) -> None
         ("[datasets.ncbi]\nmax_drop = 1", "Did you mean 'ncbi-disease'"),
         ("max_drop = -1", "must be at least 0 points"),
         ("level = true", "must be a number"),
-        ("[", "not valid TOML"),
+        ("[", "invalid TOML"),
         ('split = "train"', "dev or test"),
         ("tasks = 5", "tasks must be names or types"),
     ):
@@ -169,8 +169,8 @@ def test_github(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, t
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda text: text.replace("value", "valeu", 1), "the columns value are missing"),
-        (lambda text: text.replace(",f1,", ",f1,x", 1), ":2: value is"),
+        (lambda text: text.replace("value", "valeu", 1), "missing columns: value"),
+        (lambda text: text.replace(",f1,", ",f1,x", 1), ":2: value must be a number"),
         (lambda text: text + text.splitlines()[1] + "\n", "same model, task, seed, split and metric as line 2"),
         (lambda text: text.replace("\n5,", "\n6,"), "schema version 6"),
         (lambda text: text.splitlines()[0] + "\n", "no rows"),
@@ -254,7 +254,7 @@ def test_a_limit_of_what_the_baseline_lacks_is_a_limit(blurb: Callable[..., Resu
 def test_the_score_cannot_be_judged_where_a_dataset_cannot(blurb: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "blurb-check.toml").write_text('tasks = "all"\nmax_drop = 90\n[overall]\nmin_score = 99.0\n')
     result = blurb("check", "other data", "--baseline", "old")
-    assert (result.exit_code, "bc5-chem: other data" in result.output) == (2, True)
+    assert (result.exit_code, "bc5-chem: different data" in result.output) == (2, True)
 
 
 def test_other_datasets_of_a_row_change_no_answer(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_other_datasets_of_a_row_change_no_answer(folder: Path, blurb: Callable[
     [
         ("metrics_version", "1", "0", "different versions of the metrics"),
         ("planned", "5", "6", "5 of 6 seeds"),
-        ("data_hash", "d", "f", "other data"),
+        ("data_hash", "d", "f", "different data"),
     ],
 )
 def test_what_a_table_says_of_one_dataset_counts(

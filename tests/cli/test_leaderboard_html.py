@@ -50,7 +50,7 @@ def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Pa
     assert str(error).startswith("/proc/x.html: cannot be written: ")
     assert ".x.html" not in str(error)
     assert run(str(tmp_path / "x.html"), "--output", str(tmp_path / "runs"), "--no-published")[1].endswith(
-        "x.html: 1 row of yours.\n"
+        "x.html: 1 own row.\n"
     )
 
 
