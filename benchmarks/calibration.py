@@ -43,7 +43,9 @@ def halves(both: Clusters) -> tuple[Clusters, Clusters]:
     )  # type: ignore[return-value]
 
 
-def randomised(first: Clusters, second: Clusters, random: np.random.Generator, draws: int = 1_000) -> float:
+def paired_permutation_test(
+    first: Clusters, second: Clusters, random: np.random.Generator, draws: int = 1_000
+) -> float:
     """p of swapping the answers of two single runs, unit by unit."""
     changes = second.counts[0, :, 0] - first.counts[0, :, 0]
     signs = random.choice([-1.0, 1.0], (draws, len(changes)))
@@ -68,7 +70,7 @@ def main() -> None:
                 if number < few:
                     variance = difference_variance(first, second, f"{number}", 500)
                     alarms["compare"] += (compare(*sides, variance, 500).p or 1) < 0.05
-                    alarms["units"] += randomised(first, second, random) < 0.05
+                    alarms["units"] += paired_permutation_test(first, second, random) < 0.05
             inside = 0
             for number in range(few):
                 low, high = spread(world(random, runs, 500, run_sd), f"{number}", 1_000).interval

@@ -16,7 +16,7 @@ from torchcrf import CRF
 
 from blurb.heads.chain import model, partition
 from blurb.heads.chain.model import Chain
-from blurb.heads.chain.tree import tree
+from blurb.heads.chain.parallel_scan import tree
 
 BATCH = 32
 THREADS = 2

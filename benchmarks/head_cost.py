@@ -17,8 +17,8 @@ from pathlib import Path
 import torch
 
 from blurb import data, formulations, models, tasks
-from blurb.data.schema import Row
-from blurb.models import Units
+from blurb.data.schema import Example
+from blurb.models import Subset
 from blurb.models.encoder import EncoderLearner
 from blurb.protocols import protocol
 
@@ -26,7 +26,9 @@ HEADS = ("linear", "crf", "bilstm", "bilstm-crf")
 EPOCHS = 3
 
 
-def epoch_seconds(source: models.Source, task: tasks.Task, train: list[Row], dev: list[Row], head: str) -> float:
+def epoch_seconds(
+    source: models.Source, task: tasks.Task, train: list[Example], dev: list[Example], head: str
+) -> float:
     """Seconds of the second epoch and its evaluation."""
     changed = {"lr": 1e-4, "batch_size": 16, "epochs": EPOCHS, "head": head}
     settings = protocol.load("standard").settings(task, changed, source.parameters)
@@ -34,12 +36,12 @@ def epoch_seconds(source: models.Source, task: tasks.Task, train: list[Row], dev
     learner = EncoderLearner(source, formulation, "auto", "bf16")
     times: list[float] = []
     learner.fit(
-        Units(train, f"head cost {len(train)}"),
-        Units(dev, f"head cost dev {len(dev)}"),
+        Subset(train, f"head cost {len(train)}"),
+        Subset(dev, f"head cost dev {len(dev)}"),
         1,
         lambda *_: times.append(time.perf_counter()),
     )
-    steps = math.ceil(len(learner._features(Units(train, f"head cost {len(train)}"))) / settings.batch_size)
+    steps = math.ceil(len(learner._features(Subset(train, f"head cost {len(train)}"))) / settings.batch_size)
     return times[2 * steps] - times[steps]
 
 

@@ -45,10 +45,10 @@ def recipe(model_folder: str, data_folder: Path, name: str, seed: int, bf16: boo
     )
 
     from blurb import data, tasks
-    from blurb.models import Units
+    from blurb.models import Subset
 
     splits = {split: list(rows) for split, rows in data.load(tasks.get(name), data_folder).splits.items()}
-    splits["train"] = list(Units.draw(splits["train"], "", MOST, seed).used)
+    splits["train"] = list(Subset.draw(splits["train"], "", MOST, seed).used)
     tokenizer = AutoTokenizer.from_pretrained(model_folder)
     encoded = {split: [encode(name, row, tokenizer) for row in rows] for split, rows in splits.items()}
     set_seed(seed)

@@ -18,7 +18,7 @@ from blurb import tasks
 from blurb.leaderboard.html import render
 from blurb.leaderboard.html.collect import TITLE, board
 from blurb.leaderboard.html.intervals import averages, of_runs
-from blurb.leaderboard.html.model import Dataset, Entry, Made, Page, Part
+from blurb.leaderboard.html.model import Dataset, DatasetProvenance, Page, PageRow, RowProvenance
 from blurb.results.row_scores import DatasetScores, Figure, Origin, RowScores, Run
 from blurb.runs.spec import Configuration
 
@@ -27,14 +27,14 @@ EPOCHS = 20
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
-def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None) -> Entry:
+def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None) -> PageRow:
     """An invented row.
 
     :param level: around which its scores are; drawn from the name if it is not given
     """
     rng = random.Random(name)
     level = rng.uniform(70, 85) if level is None else level
-    names = [task.name for task in tasks.all() if task.row]
+    names = [task.name for task in tasks.all() if task.paper_order]
     scores = {task: {seed: rng.gauss(level, 0.6) for seed in seeds} for task in names}
     known = {task: of_runs(task, list(values.values())) for task, values in scores.items()}
     types, score = averages(known)
@@ -46,11 +46,13 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
         for task in names
     }  # fmt: skip
     parts = [
-        Part(task, {seed: f"{rng.getrandbits(64):016x}" for seed in seeds}, "0" * 12, "identical", 1234.5, 15000, 12)
+        DatasetProvenance(
+            task, {seed: f"{rng.getrandbits(64):016x}" for seed in seeds}, "0" * 12, "identical", 1234.5, 15000, 12
+        )
         for task in names
     ]
     facts = [("Weights and configuration", f"{rng.getrandbits(256):064x}"), ("torch", "2.13.0"), ("device", "cpu")]
-    made = Made(f"blurb run MODEL --name {name} --data DATA --protocol standard --seeds 5", facts, parts)
+    provenance = RowProvenance(f"blurb run MODEL --name {name} --data DATA --protocol standard --seeds 5", facts, parts)
     row = RowScores(
         name,
         {
@@ -62,7 +64,7 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
         },
         Origin.RESULTS, Configuration("standard", "0" * 64, {}, "bf16", "blurb"), "w" * 12, "t" * 12, recipe="1",
     )  # fmt: skip
-    return Entry(row, "standard bf16", datasets, types, score, made)
+    return PageRow(row, "standard bf16", datasets, types, score, provenance)
 
 
 def curve(rng: random.Random, level: float) -> tuple[float, ...]:
@@ -114,7 +116,7 @@ def main() -> None:
         path = Path(folder) / "page.html"
         path.write_text(text, encoding="utf-8")
         seconds = drawn(path)
-    pairs = sum(len(one.duels.pairs) for one in page.boards)
+    pairs = sum(len(one.comparisons.pairs) for one in page.boards)
     print(
         f"{models} models: {len(text.encode()) / 1e6:.2f} MB; {pairs} pairs compared in {collected - start:.1f} s, "
         f"written in {rendered - collected:.2f} s, drawn in "

@@ -23,7 +23,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from blurb import data, formulations, models, tasks
-from blurb.models import Units
+from blurb.models import Subset
 from blurb.models.encoder import EncoderLearner
 from blurb.protocols import protocol
 from blurb.training import loop
@@ -116,7 +116,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     settings = protocol.load("standard").settings(task, changed, source.parameters)
     formulation = formulations.bind(task, settings)
     learner = EncoderLearner(source, formulation, "cpu", options.precision)
-    units, few = Units(rows, f"profile {len(rows)}"), Units(rows[:32], "profile 32")
+    units, few = Subset(rows, f"profile {len(rows)}"), Subset(rows[:32], "profile 32")
 
     def fit() -> None:
         learner.fit(units, few, 1, lambda done, total: None)

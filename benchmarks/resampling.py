@@ -13,10 +13,10 @@ from collections.abc import Callable
 import numpy as np
 
 from blurb import metrics
-from blurb.results.score import weights
+from blurb.results.score import dataset_weights
 from blurb.statistics.bootstrap import averaged, difference_variance, spread
 from blurb.statistics.clusters import Clusters
-from blurb.statistics.permutation import randomised
+from blurb.statistics.permutation import paired_permutation_test
 
 SIZES = {
     "bc5-chem": (5, 4_797), "bc5-disease": (5, 4_797), "ncbi-disease": (5, 940), "bc2gm": (5, 5_038),
@@ -42,13 +42,13 @@ def measure() -> dict[str, float]:
     )
     return {
         "a complete row": seconds(
-            lambda: averaged({name: spread(runs, name) for name, runs in row.items()}, weights())
+            lambda: averaged({name: spread(runs, name) for name, runs in row.items()}, dataset_weights())
         ),
         "the difference of two rows on BC2GM, 5 runs each": seconds(
             lambda: difference_variance(row["bc2gm"], units("bc2gm", random), "bc2gm")
         ),
         "the same, one run each": seconds(lambda: difference_variance(one, other, "bc2gm")),
-        "paired randomisation of these, 10,000 times": seconds(lambda: randomised(one, other, "bc2gm")),
+        "paired randomisation of these, 10,000 times": seconds(lambda: paired_permutation_test(one, other, "bc2gm")),
     }
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from blurb import data, formulations, models, tasks
-from blurb.models import Units
+from blurb.models import Subset
 from blurb.models.encoder import EncoderLearner
 from blurb.protocols import protocol
 from blurb.training.hardware import has_bf16
@@ -36,10 +36,10 @@ def ours(source: models.Source, task: tasks.Task, rows: list, precision: str, ba
     formulation = formulations.bind(task, settings)
     learner = EncoderLearner(source, formulation, "auto", precision)
     times: list[float] = []
-    units = Units(rows, f"throughput {len(rows)}")
+    units = Subset(rows, f"throughput {len(rows)}")
     learner.fit(
         units,
-        Units(rows[:2], "throughput 2"),
+        Subset(rows[:2], "throughput 2"),
         1,
         lambda *_: times.append(time.perf_counter()),
     )

@@ -67,8 +67,8 @@ def _wordpiece(lowercase: bool) -> BertTokenizer:
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     model = _trained(tokenizer, trainers.WordPieceTrainer(vocab_size=350, special_tokens=special, show_progress=False))
     # Sorted, as the trainer draws the order of equals anew each time.
-    pieces = [*special, *sorted(set(model["vocab"]) - set(special))]
-    vocabulary = {piece: index for index, piece in enumerate(pieces)}
+    subtokens = [*special, *sorted(set(model["vocab"]) - set(special))]
+    vocabulary = {piece: index for index, piece in enumerate(subtokens)}
     return BertTokenizer(vocab=vocabulary, do_lower_case=lowercase, model_max_length=512)
 
 
@@ -86,10 +86,10 @@ def _unigram(special: list[str], unknown: str) -> list[tuple[str, float]]:
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     trainer = trainers.UnigramTrainer(vocab_size=350, special_tokens=special, unk_token=unknown, show_progress=False)
-    pieces = dict(_trained(tokenizer, trainer)["vocab"])
+    subtokens = dict(_trained(tokenizer, trainer)["vocab"])
     # Sorted and rounded, as the trainer draws the order and the last digits anew each time.
     return [(piece, 0.0) for piece in special] + sorted(
-        (piece, round(score, 1)) for piece, score in pieces.items() if piece not in special
+        (piece, round(score, 1)) for piece, score in subtokens.items() if piece not in special
     )
 
 
@@ -172,17 +172,18 @@ def bertweet(folder: Path) -> None:
     trainer = trainers.BpeTrainer(vocab_size=350, end_of_word_suffix="</w>", show_progress=False)
     model = _trained(tokenizer, trainer)
     # Pieces inside a word end in @@, the last one has no mark; the dictionary holds ids from 4 on by its order.
-    pieces = dict.fromkeys(
+    subtokens = dict.fromkeys(
         piece.removesuffix("</w>") if piece.endswith("</w>") else f"{piece}@@" for piece in model["vocab"]
     )
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "vocab.txt").write_text("".join(f"{piece} 1\n" for piece in pieces), encoding="utf-8")
+    (folder / "vocab.txt").write_text("".join(f"{piece} 1\n" for piece in subtokens), encoding="utf-8")
     merges = "".join(f"{first} {second} 1\n" for first, second in model["merges"])
     (folder / "bpe.codes").write_text(merges, encoding="utf-8")
     settings = {"tokenizer_class": "BertweetTokenizer", "model_max_length": 128}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     config = RobertaConfig(
-        vocab_size=len(pieces) + 5, max_position_embeddings=130, type_vocab_size=1, tokenizer_class="BertweetTokenizer",
+        vocab_size=len(subtokens) + 5, max_position_embeddings=130, type_vocab_size=1,
+        tokenizer_class="BertweetTokenizer",
         **SIZES,
     )  # fmt: skip
     RobertaForMaskedLM(config).save_pretrained(folder)

@@ -16,7 +16,7 @@ import hypothesis
 import pytest
 
 from blurb import data, tasks
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.tasks import Split
 
 ROOT = Path(__file__).parent.parent
@@ -81,11 +81,11 @@ def minilm() -> Path:
 
 
 @pytest.fixture(scope="session")
-def real_rows(real_data: Path) -> Callable[[str, Split], list[Row]]:
+def real_rows(real_data: Path) -> Callable[[str, Split], list[Example]]:
     """The rows of a real split by task name and split, read once a session."""
 
     @cache
-    def rows(name: str, split: Split) -> list[Row]:
+    def rows(name: str, split: Split) -> list[Example]:
         return data.read_split(tasks.get(name), real_data, split)
 
     return rows

@@ -61,7 +61,7 @@ def test_info_tells_where_it_is(folder: Path) -> None:
 
 
 def test_features_may_be_asked_for_while_the_cache_is_emptied(folder: Path) -> None:
-    features = Features(ids=Ragged.of([[1, 2]]), unit=np.array([0]))
+    features = Features(ids=Ragged.of([[1, 2]]), example_index=np.array([0]))
 
     def ask(number: int) -> bool:
         if number % 3 == 0:

@@ -9,7 +9,7 @@ import pytest
 
 from blurb import data, formulations, models, tasks
 from blurb.corpora import demo
-from blurb.models import Units, scratch
+from blurb.models import Subset, scratch
 from blurb.protocols import protocol
 from blurb.results import tables
 from blurb.results.row_scores import RowScores
@@ -17,7 +17,7 @@ from blurb.runs import plan
 from blurb.runs.engine import LocalEngine
 from blurb.runs.store import Store
 
-NAMES = [task.name for task in tasks.all() if task.row]
+NAMES = [task.name for task in tasks.all() if task.paper_order]
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +73,8 @@ def test_permuted_labels_teach_nothing(
         rng.shuffle(dealt)
         train = [{**unit, column: label} for unit, label in zip(units["train"], dealt, strict=True)]
     learner = models.learner(source, formulation, "cpu", "fp32")
-    learner.fit(Units(train, f"permuted {name}"), Units(units["dev"], f"{name} dev"), 1, lambda *_: None)
-    predicted, _ = learner.predict(Units(units["test"], f"{name} test"))
+    learner.fit(Subset(train, f"permuted {name}"), Subset(units["dev"], f"{name} dev"), 1, lambda *_: None)
+    predicted, _ = learner.predict(Subset(units["test"], f"{name} test"))
     gold = [formulation.gold(unit) for unit in units["test"]]
     score = 100 * formulation.main_metric(formulation.score(gold, predicted, [u.get("doc_id") for u in units["test"]]))
     (learned,), majority = row.values(name), row.datasets[name].majority()

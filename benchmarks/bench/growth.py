@@ -61,7 +61,7 @@ def milliseconds(model: torch.nn.Module, batch: int, length: int) -> float:
     places = torch.arange(length).repeat(batch, 1)
     part = Batch(
         ids, torch.ones_like(ids), None, places, torch.ones_like(ids, dtype=torch.bool), torch.zeros_like(ids),
-        ends=places + 1,
+        word_ends=places + 1,
     )  # fmt: skip
 
     def step() -> None:

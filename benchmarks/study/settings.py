@@ -47,7 +47,7 @@ def measure(checkpoint: Path, task_name: str, text: str, seed: int, folder: Path
     import torch
 
     from blurb import data, formulations, models, tasks
-    from blurb.models import Units
+    from blurb.models import Subset
     from blurb.models.encoder import EncoderLearner
     from blurb.protocols import protocol
     from blurb.protocols.settings import parse_overrides
@@ -59,10 +59,10 @@ def measure(checkpoint: Path, task_name: str, text: str, seed: int, folder: Path
     formulation = formulations.bind(task, settings)
     splits = data.load(task, folder, ["train", "dev"])
     train, dev = (list(splits.splits[name]) for name in ("train", "dev"))
-    part = Units(dev, f"{splits.hash} dev").sample(MOST, 0, whole=formulation.by_document)
+    part = Subset(dev, f"{splits.hash} dev").sample(MOST, 0, whole=formulation.by_document)
     learner = EncoderLearner(source, formulation, "cpu", choose_precision("auto", torch.device("cpu")))
     begun = time.perf_counter()
-    learner.fit(Units(train, f"{splits.hash} train"), part, seed, lambda done, total: None)
+    learner.fit(Subset(train, f"{splits.hash} train"), part, seed, lambda done, total: None)
     seconds = time.perf_counter() - begun
     gold = [formulation.gold(unit) for unit in part.used]
     scores = formulation.score(gold, learner.predict(part)[0], [unit.get("doc_id") for unit in part.used])

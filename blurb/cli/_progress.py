@@ -27,7 +27,7 @@ from blurb.runs.news import News
 if TYPE_CHECKING:
     from blurb.runs.cost import Estimate
     from blurb.runs.plan import Planned
-    from blurb.runs.worker import Job, Outcome
+    from blurb.runs.worker import Job, TrialOutcome
 
 
 class Meanwhile:
@@ -120,14 +120,14 @@ class Display:
         if self.live:
             self.drawn.stop()
 
-    def hear(self, job: Job, news: News) -> None:
+    def on_progress(self, job: Job, news: News) -> None:
         """Records the progress of a running trial."""
         with self.lock:
             self.running[job.path] = self._which(job), news
             if self.left is not None:
-                self.left.hear(self._key(job), news)
+                self.left.on_progress(self._key(job), news)
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, outcome: TrialOutcome) -> None:
         """Records that a trial ended."""
         with self.lock:
             self.count += 1

@@ -71,7 +71,7 @@ def machine_options(command: F) -> F:
     return command
 
 
-def changes(overrides: tuple[str, ...], **given: str | None) -> tuple[dict[str, Any], dict[str, str]]:
+def setting_overrides(overrides: tuple[str, ...], **given: str | None) -> tuple[dict[str, Any], dict[str, str]]:
     """Parses `--set KEY=VALUE` and its shorthands into typed settings, heads and poolings in canonical spelling.
 
     :returns: the settings, and for each that came from a shorthand its option, so that messages can name it

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from blurb.analysis.ablations import Grid
     from blurb.results.row_scores import RowScores
     from blurb.runs.plan import Request
-    from blurb.runs.worker import Job, Outcome
+    from blurb.runs.worker import Job, TrialOutcome
     from blurb.tasks import Task
 
 
@@ -70,7 +70,7 @@ def command(
     from blurb.cli._estimate import announce
     from blurb.cli._output import show
     from blurb.cli._progress import Display, Meanwhile
-    from blurb.cli._request import changes, check_files, check_writable, folders, load_protocol, source
+    from blurb.cli._request import check_files, check_writable, folders, load_protocol, setting_overrides, source
     from blurb.errors import SettingsError
     from blurb.plots import ablation
 
@@ -81,7 +81,7 @@ def command(
     grid = ablations.grid(axis)
     chosen = tasks.select(grid.datasets if selection is None else selection)
     _check_axis(grid, chosen)
-    common, _ = changes(overrides)
+    common, _ = setting_overrides(overrides)
     for key in grid.cells[0].settings:
         if key in common:
             raise SettingsError(f"--set {key}: the axis '{axis}' sets it in every cell; remove it.")
@@ -123,12 +123,12 @@ def command(
         Display(planned, name=cell, expected=expected) as display,
     ):
 
-        def finished(outcome: Outcome) -> None:
+        def finished(outcome: TrialOutcome) -> None:
             display.finished(outcome)
             if outcome.status == "done":
                 write()
 
-        outcomes = plan.run(planned, ENGINES["local"](jobs), finished, display.hear)
+        outcomes = plan.run(planned, ENGINES["local"](jobs), finished, display.on_progress)
     lines, files = _write_tables(grid, requests, out, title)
     titles = ablation_tables.titles()
     numbers = [column.replace("_", " ") for column in ablation_tables.NUMBERS]

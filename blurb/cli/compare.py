@@ -11,7 +11,7 @@ import click
 from blurb.cli._output import FORMATS, show
 
 if TYPE_CHECKING:
-    from blurb.results.comparison import Line
+    from blurb.results.comparison import ScoreComparison
 
 COLUMNS = ("dataset", "first", "other", "difference", "low", "high", "p", "could see", "runs", "verdict")
 TITLES = tuple("detectable" if column == "could see" else column for column in COLUMNS)
@@ -54,7 +54,7 @@ def command(
         forest.check(plot)
     first, *others = [resolve(row, output) for row in rows]
     found = {
-        other.name: comparison.judge(first, other, split, with_units=not runs_only)  # type: ignore[arg-type]
+        other.name: comparison.compare_rows(first, other, split, with_units=not runs_only)  # type: ignore[arg-type]
         for other in others
     }
     table = [
@@ -73,7 +73,7 @@ def command(
         click.echo(f"Plot: {plot}", err=True)
 
 
-def _cells(line: Line, level: float, max_drop: float | None) -> tuple[str, ...]:
+def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple[str, ...]:
     from blurb.wording import probability, signed
 
     def number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from blurb.results.row_scores import RowScores
     from blurb.runs.cost.budget import Rung
     from blurb.runs.plan import Planned, Request
-    from blurb.runs.worker import Outcome
+    from blurb.runs.worker import TrialOutcome
     from blurb.tasks import Task
 
 
@@ -84,7 +84,7 @@ def command(
     from blurb.cli._dry_run import list_trials
     from blurb.cli._estimate import announce, by_budget
     from blurb.cli._progress import Display, Meanwhile
-    from blurb.cli._request import changes, check_files, check_writable, folders, load_protocol, source
+    from blurb.cli._request import check_files, check_writable, folders, load_protocol, setting_overrides, source
     from blurb.cli.check import answer, read_rules
     from blurb.errors import SettingsError, UnknownName
     from blurb.results import tables
@@ -111,7 +111,9 @@ def command(
                 f"--dummy-tokens cannot be combined with --relation-input {relation_input}; remove one."
             )
         relation_input = "dummy-tokens"
-    changed, options = changes(overrides, head=head, pooling=pooling, tagging=tagging, relation_input=relation_input)
+    changed, options = setting_overrides(
+        overrides, head=head, pooling=pooling, tagging=tagging, relation_input=relation_input
+    )
     if dummy_tokens:
         options["relation_input"] = "--dummy-tokens"
     if engine not in ENGINES:
@@ -159,13 +161,13 @@ def command(
         Display([planned], expected=expected) as display,
     ):
 
-        def finished(outcome: Outcome) -> None:
+        def finished(outcome: TrialOutcome) -> None:
             display.finished(outcome)
             if outcome.status == "done":
                 rebuild()
 
-        outcomes = plan.run([planned], ENGINES[engine](jobs), finished, display.hear)
-    asked = _asked(request, tables.rebuild(Store(output), leaderboard))
+        outcomes = plan.run([planned], ENGINES[engine](jobs), finished, display.on_progress)
+    asked = _requested_rows(request, tables.rebuild(Store(output), leaderboard))
     _show_rows(request, asked, leaderboard)
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]
     for outcome in failed:
@@ -184,7 +186,7 @@ def _unheard(text: str) -> None:
     """Ignores damage that this run may repair; what is left is reported at the end."""
 
 
-def _asked(request: Request, rows: list[RowScores]) -> list[RowScores]:
+def _requested_rows(request: Request, rows: list[RowScores]) -> list[RowScores]:
     """The requested rows among all rows of the store."""
     wanted = [request.row_key(source) for source in request.sources]
     return [row for row in rows if row.key in wanted]

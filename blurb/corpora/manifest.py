@@ -14,7 +14,7 @@ from filelock import FileLock
 from blurb import __version__
 from blurb.corpora.releases import Release
 from blurb.data.manifest import SCHEMA, datasets, path_of
-from blurb.data.verify import Finding
+from blurb.data.verify import Verification
 from blurb.errors import DataError
 from blurb.files import file_hash
 from blurb.tasks import SPLITS, Task
@@ -31,7 +31,7 @@ def home(task: Task) -> str:
     return found
 
 
-def entry(folder: Path, found: Finding, release: Release) -> dict[str, Any]:
+def entry(folder: Path, found: Verification, release: Release) -> dict[str, Any]:
     """What the manifest is to say of a task whose files are below `folder` and were read as `found`."""
     return {
         "made_by": {"blurb": __version__, **release.tools},

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 
 
-def texts(row: Row) -> tuple[str, ...]:
+def texts(row: Example) -> tuple[str, ...]:
     """The texts of an example: one, or the two of a pair; words are joined by blanks, as the tokenizer gets them.
 
     >>> texts({"id": "7", "question": "Does it ?", "context": "It does ."})
@@ -16,12 +16,12 @@ def texts(row: Row) -> tuple[str, ...]:
     return tuple(row[name] for name in ("text", "text_a", "text_b", "question", "context") if name in row)
 
 
-def words(row: Row) -> int:
+def words(row: Example) -> int:
     """Words of an example: those of the file where it has some, else what blanks separate, both texts of a pair."""
     return len(row["tokens"]) if "tokens" in row else sum(len(text.split()) for text in texts(row))
 
 
-def identity(row: Row) -> tuple[object, ...]:
+def identity(row: Example) -> tuple[object, ...]:
     """What a model can know of an example: equal identities are the same input, letter by letter.
 
     The two sentences of a similarity pair count in either order, as the score does not depend on it. Of a relation the
@@ -38,7 +38,7 @@ def identity(row: Row) -> tuple[object, ...]:
     return tuple(sorted(found)) if "text_a" in row else found
 
 
-def answer(row: Row) -> object:
+def answer(row: Example) -> object:
     """The gold of an example, comparable."""
     for name in ("tags", "labels"):
         if name in row:

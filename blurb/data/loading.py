@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.data.schema import Row, hash_rows, hash_splits, to_dataset
+from blurb.data.schema import Example, hash_rows, hash_splits, to_dataset
 from blurb.data.splits import read_split
 from blurb.data.verify import Verdict, verdict
 from blurb.errors import DataError
@@ -41,7 +41,7 @@ def load(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData
     return identified(task, {split: read_split(task, folder, split) for split in splits})
 
 
-def identified(task: Task, rows: dict[Split, list[Row]]) -> TaskData:
+def identified(task: Task, rows: dict[Split, list[Example]]) -> TaskData:
     """The splits of a task from their rows, with their hash and the verdict on them."""
     hashes = {split: hash_rows(examples) for split, examples in rows.items()}
     counts = {split: task.task_type.size(examples) for split, examples in rows.items()}

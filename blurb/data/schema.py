@@ -22,10 +22,10 @@ from blurb.tasks import TaskType
 if TYPE_CHECKING:
     from datasets import Dataset
 
-Row = dict[str, Any]
+Example = dict[str, Any]
 
 
-def to_dataset(rows: list[Row], task_type: TaskType) -> Dataset:
+def to_dataset(rows: list[Example], task_type: TaskType) -> Dataset:
     """The rows as a `datasets.Dataset` with the columns and types of their task type."""
     from datasets import Dataset, Features, List, Value
 
@@ -36,7 +36,7 @@ def to_dataset(rows: list[Row], task_type: TaskType) -> Dataset:
     return Dataset.from_list(rows, features=Features(types))
 
 
-def hash_rows(rows: Iterable[Row]) -> str:
+def hash_rows(rows: Iterable[Example]) -> str:
     """SHA-256 over the canonical JSON of every row, in order: file layout and line endings do not matter."""
     digest = hashlib.sha256()
     for row in rows:

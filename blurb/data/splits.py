@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from blurb.data.readers import linkbert
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
@@ -29,7 +29,7 @@ def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
     return ""
 
 
-def read_split(task: Task, folder: Path, split: Split) -> list[Row]:
+def read_split(task: Task, folder: Path, split: Split) -> list[Example]:
     """The rows of one split; DataError (file, line, what was expected) if the file is not what it should be."""
     path = path_of(task, folder, split)
     ours = path == folder / task.files[split]

@@ -11,9 +11,9 @@ import numpy as np
 
 from blurb import metrics
 from blurb.data.examples import words
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.inputs import tagging
-from blurb.inputs.reading import Read
+from blurb.inputs.tokenized_split import Read
 from blurb.tasks import Split, Task
 
 TABLE_8 = {
@@ -52,7 +52,7 @@ class Statistics:
     :param adjacent: entities straight after another of their type (ner): without borders, the two become one
     :param io_ceiling: entity F1 times 100 of perfect predictions in the scheme IO (ner)
     :param majority: score times 100 of the most frequent answer of train; None without train
-    :param pieces: sub-tokens of an input, special tokens included, before anything is cut; None without a tokenizer
+    :param subtokens: sub-tokens of an input, special tokens included, before anything is cut; None without a tokenizer
     :param limit: sub-tokens that training lets through
     :param truncated: inputs that lose text there
     :param windowed: inputs that are read in windows, or in a window around their entities
@@ -68,7 +68,7 @@ class Statistics:
     adjacent: int | None = None
     io_ceiling: float | None = None
     majority: float | None = None
-    pieces: Lengths | None = None
+    subtokens: Lengths | None = None
     limit: int | None = None
     truncated: int | None = None
     windowed: int | None = None
@@ -76,9 +76,9 @@ class Statistics:
 
 def measure(
     task: Task,
-    splits: Mapping[Split, Sequence[Row]],
+    splits: Mapping[Split, Sequence[Example]],
     read: Read | None = None,
-    majority: Callable[[Task, Sequence[Row], Sequence[Row]], float] | None = None,
+    majority: Callable[[Task, Sequence[Example], Sequence[Example]], float] | None = None,
 ) -> list[Statistics]:
     """The statistics of every split that is there.
 
@@ -93,7 +93,7 @@ def measure(
         if read is not None:
             reading = read(task, rows)
             sizes = {
-                "pieces": lengths(reading.lengths.tolist(), ids), "limit": reading.limit,
+                "subtokens": lengths(reading.lengths.tolist(), ids), "limit": reading.limit,
                 "truncated": reading.cut.truncated, "windowed": reading.cut.windowed,
             }  # fmt: skip
         if task.task_type.borders:
@@ -123,13 +123,13 @@ def lengths(sizes: Sequence[int], ids: Sequence[str]) -> Lengths:
     return Lengths(sum(sizes) / len(sizes), quantiles, ordered[-1], ids[sizes.index(ordered[-1])])
 
 
-def label_counts(task: Task, rows: Sequence[Row]) -> dict[str, int]:
+def label_counts(task: Task, rows: Sequence[Example]) -> dict[str, int]:
     """How often each label is the answer, in the order of the declaration; a document has the labels of its parts."""
     found = task.task_type.label_counts(rows)
     return {label: found[label] for label in (*task.labels, *(name for name in found if name not in task.labels))}
 
 
-def adjacent(rows: Sequence[Row]) -> int:
+def adjacent(rows: Sequence[Example]) -> int:
     """Entities that begin straight after another of their type.
 
     >>> adjacent([{"tags": ["B-X", "B-X", "I-X", "O", "B-X", "B-Y"]}])
@@ -138,7 +138,7 @@ def adjacent(rows: Sequence[Row]) -> int:
     return sum(after[0] == "B" and before[2:] == after[2:] for row in rows for before, after in pairwise(row["tags"]))
 
 
-def io_ceiling(rows: Sequence[Row]) -> float:
+def io_ceiling(rows: Sequence[Example]) -> float:
     """Entity F1 of perfect predictions in IO, which has no border between neighbours."""
     gold = [row["tags"] for row in rows]
     merged = [tagging.convert(tagging.convert(tags, "bio", "io"), "io", "bio") for tags in gold]

@@ -18,7 +18,7 @@ Verdict = Literal["identical", "counts only", "differs", "not known"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Verification:
     """What was found of one dataset.
 
     :param counts: size of every split that is there, in the unit of the task
@@ -38,7 +38,7 @@ class Finding:
     notes: tuple[str, ...] = ()
 
 
-def examine(task: Task, folder: Path, trust: bool = True) -> Finding:
+def examine(task: Task, folder: Path, trust: bool = True) -> Verification:
     """Reads, counts and hashes every split of a task; an unreadable file is a finding, not an error.
 
     :param trust: a file that is byte for byte what the folder's manifest says is not read again
@@ -65,7 +65,9 @@ def examine(task: Task, folder: Path, trust: bool = True) -> Finding:
             continue
         counts[split], hashes[split] = task.task_type.size(rows), hash_rows(rows)
     found = verdict(task, counts, hashes) if counts else None
-    return Finding(task, counts, "differs" if errors else found, tuple(missing), tuple(errors), hashes, tuple(notes))
+    return Verification(
+        task, counts, "differs" if errors else found, tuple(missing), tuple(errors), hashes, tuple(notes)
+    )
 
 
 def _manifest(task: Task, folder: Path) -> tuple[Mapping[Split, manifest.ManifestSplit], list[str]]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb import metrics
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.metrics.counts import Counts, unit_counts
@@ -78,19 +78,19 @@ class Formulation(ABC):
         """Whether the examples must come from the original release; SettingsError if that could not serve either."""
         return False
 
-    def special_tokens(self, units: Sequence[Row]) -> list[str]:
+    def special_tokens(self, units: Sequence[Example]) -> list[str]:
         """What the tokenizer must learn to read these units."""
         return []
 
-    def units(self, examples: Iterable[Row]) -> list[Row]:
+    def units(self, examples: Iterable[Example]) -> list[Example]:
         """The units of a split."""
         return list(examples)
 
     @abstractmethod
-    def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
+    def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
         """What the encoder reads, for all units."""
 
-    def frozen_features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Sequence[Features]:
+    def frozen_features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Sequence[Features]:
         """What a frozen encoder reads of the units: their input, or several inputs that it reads apart."""
         return [self.features(units, tokenizer, max_length)]
 
@@ -99,24 +99,24 @@ class Formulation(ABC):
         return vectors[0]
 
     @abstractmethod
-    def targets(self, units: Sequence[Row]) -> Array | Ragged:
+    def targets(self, units: Sequence[Example]) -> Array | Ragged:
         """What the head learns: (units,), (units, labels), or ragged (units, words)."""
 
     @abstractmethod
-    def gold(self, unit: Row) -> Any:
+    def gold(self, unit: Example) -> Any:
         """The right answer of a unit, by name."""
 
     @abstractmethod
     def output(
-        self, units: Sequence[Row], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
+        self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
     ) -> Output:
         """Predictions by name from the head's output, which has one item a row of `features`."""
 
     @abstractmethod
-    def constants(self, train: Sequence[Row]) -> list[Any]:
+    def constants(self, train: Sequence[Example]) -> list[Any]:
         """Answers that need no reading, for `constant`: what the majority says first, then the other candidates."""
 
-    def constant(self, answer: Any, unit: Row) -> Any:
+    def constant(self, answer: Any, unit: Example) -> Any:
         """A constant answer as the prediction of a unit."""
         return answer
 
@@ -146,18 +146,18 @@ class Classification(Formulation):
 
     kind = "single"
 
-    def targets(self, units: Sequence[Row]) -> Array:
+    def targets(self, units: Sequence[Example]) -> Array:
         index = {label: i for i, label in enumerate(self.labels)}
         return np.array([index[unit["label"]] for unit in units], dtype=np.int64)
 
-    def gold(self, unit: Row) -> str:
+    def gold(self, unit: Example) -> str:
         return str(unit["label"])
 
     def output(
-        self, units: Sequence[Row], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
+        self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
     ) -> Output:
         return [self.labels[int(label)] for label in predicted], [list(map(float, row)) for row in scores]
 
-    def constants(self, train: Sequence[Row]) -> list[str]:
+    def constants(self, train: Sequence[Example]) -> list[str]:
         common = [label for label, _ in Counter(unit["label"] for unit in train).most_common()]
         return common + [label for label in self.labels if label not in common]

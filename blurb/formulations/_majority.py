@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blurb import formulations
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.tasks import Task
 
 
-def majority_score(task: Task, train: Sequence[Row], rows: Sequence[Row]) -> float:
+def majority_score(task: Task, train: Sequence[Example], rows: Sequence[Example]) -> float:
     """The task's own figure, a fraction, if every row gets the most frequent answer of train."""
     formulation = formulations.bind(task)
     answer = formulation.constants(formulation.units(train))[0]

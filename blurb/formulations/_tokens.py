@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.formulations._base import Array, Formulation, Output
 from blurb.inputs import tagging
 from blurb.inputs.features import Features, Ragged
@@ -35,36 +35,36 @@ class TokenTagging(Formulation):
     def labels(self) -> Sequence[str]:
         return tagging.labels(self.task.labels, self.scheme)
 
-    def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
+    def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
         return encode_words([unit["tokens"] for unit in units], tokenizer, max_length)
 
-    def targets(self, units: Sequence[Row]) -> Ragged:
+    def targets(self, units: Sequence[Example]) -> Ragged:
         index = {tag: i for i, tag in enumerate(self.labels)}
         tags = (tagging.convert(unit["tags"], "bio", self.scheme) for unit in units)
         return Ragged.of([index[tag] for tag in row] for row in tags)
 
-    def gold(self, unit: Row) -> list[str]:
+    def gold(self, unit: Example) -> list[str]:
         return list(unit["tags"])
 
     def output(
-        self, units: Sequence[Row], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
+        self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
     ) -> Output:
-        assert features.words is not None
+        assert features.word_ids is not None
         tags = [np.zeros(len(unit["tokens"]), dtype=np.int64) for unit in units]  # 0 is `O`
-        sure = [np.ones(len(unit["tokens"])) for unit in units]
-        for row, unit in enumerate(features.unit):
-            words = features.words[row]
+        confidence = [np.ones(len(unit["tokens"])) for unit in units]
+        for row, unit in enumerate(features.example_index):
+            words = features.word_ids[row]
             tags[unit][words] = predicted[row][: len(words)]
-            sure[unit][words] = scores[row][: len(words)]
+            confidence[unit][words] = scores[row][: len(words)]
         names = np.array(self.labels, dtype=object)
         found = [names[row].tolist() for row in tags]
         if self.scheme != "bio":  # BIO stays as predicted: the strict figure counts what is illegal
             found = [tagging.convert(row, self.scheme, "bio") for row in found]
-        return found, [row.tolist() for row in sure]
+        return found, [row.tolist() for row in confidence]
 
-    def constants(self, train: Sequence[Row]) -> list[str]:
+    def constants(self, train: Sequence[Example]) -> list[str]:
         common = [tag for tag, _ in Counter(tag for unit in train for tag in unit["tags"]).most_common()]
         return common + [tag for tag in tagging.labels(self.task.labels, "bio") if tag not in common]
 
-    def constant(self, answer: str, unit: Row) -> list[str]:
+    def constant(self, answer: str, unit: Example) -> list[str]:
         return [answer] * len(unit["tokens"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.formulations._base import Array, Formulation, Output
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_texts
@@ -26,11 +26,11 @@ class Document(Formulation):
     by_document = True
     own_settings = ("document_unit",)
 
-    def units(self, examples: Iterable[Row]) -> list[Row]:
+    def units(self, examples: Iterable[Example]) -> list[Example]:
         rows = list(examples)
         if self.settings.document_unit == "sentence":
             return rows
-        documents: dict[object, list[Row]] = {}
+        documents: dict[object, list[Example]] = {}
         for number, row in enumerate(rows):
             documents.setdefault(number if row["doc_id"] is None else row["doc_id"], []).append(row)
         return [
@@ -47,22 +47,22 @@ class Document(Formulation):
         found = set(labels)
         return [label for label in self.task.labels if label in found]
 
-    def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
+    def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
         return encode_texts([unit["text"] for unit in units], tokenizer, max_length)
 
-    def targets(self, units: Sequence[Row]) -> Array:
+    def targets(self, units: Sequence[Example]) -> Array:
         return np.array([[label in unit["labels"] for label in self.labels] for unit in units], dtype=np.float32)
 
-    def gold(self, unit: Row) -> list[str]:
+    def gold(self, unit: Example) -> list[str]:
         return list(unit["labels"])
 
     def output(
-        self, units: Sequence[Row], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
+        self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
     ) -> Output:
         names = [[label for label, on in zip(self.labels, row, strict=True) if on] for row in predicted]
         return names, [list(map(float, row)) for row in scores]
 
-    def constants(self, train: Sequence[Row]) -> list[list[str]]:
+    def constants(self, train: Sequence[Example]) -> list[list[str]]:
         counts = [sum(label in unit["labels"] for unit in train) for label in self.labels]
         majority = [label for label, count in zip(self.labels, counts, strict=True) if 2 * count > len(train)]
         return [majority, list(self.labels), *([label] for label in self.labels)]

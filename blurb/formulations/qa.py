@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.formulations._base import Classification
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_pairs
@@ -14,6 +14,6 @@ from blurb.inputs.tokenizer import Tokenizer
 class Qa(Classification):
     """[CLS] question [SEP] context [SEP]."""
 
-    def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
+    def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
         questions, contexts = ([unit[part] for unit in units] for part in ("question", "context"))
         return encode_pairs(questions, contexts, tokenizer, max_length, shorten="second")

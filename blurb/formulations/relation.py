@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import SettingsError
 from blurb.formulations._base import Classification
 from blurb.inputs import relations
@@ -40,10 +40,10 @@ class Relation(Classification):
             )
         return self.strategy not in relations.DUMMIES and self.task.dummified and bool(self.task.original)
 
-    def special_tokens(self, units: Sequence[Row]) -> list[str]:
+    def special_tokens(self, units: Sequence[Example]) -> list[str]:
         return relations.special_tokens(units, self.strategy)
 
-    def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
+    def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
         marked = [relations.mark(unit, self.strategy) for unit in units]
         texts, heads, tails = ([getattr(one, name) for one in marked] for name in ("text", "head", "tail"))
         return encode_relations(texts, heads, tails, tokenizer, max_length)

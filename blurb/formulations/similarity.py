@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.formulations._base import Array, Formulation, Output
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_pairs, encode_texts
@@ -24,11 +24,11 @@ class Similarity(Formulation):
     def labels(self) -> Sequence[str]:
         return ("score",)
 
-    def features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Features:
+    def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
         first, second = ([unit[part] for unit in units] for part in ("text_a", "text_b"))
         return encode_pairs(first, second, tokenizer, max_length, shorten="longer", places=True)
 
-    def frozen_features(self, units: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Sequence[Features]:
+    def frozen_features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Sequence[Features]:
         """The two texts apart: a frozen encoder has not learned to compare what stands in one input."""
         return [encode_texts([unit[part] for unit in units], tokenizer, max_length) for part in ("text_a", "text_b")]
 
@@ -39,16 +39,16 @@ class Similarity(Formulation):
         cosine = (u * v).sum(1) / np.maximum(lengths, 1e-12)
         return np.concatenate([cosine[:, None], np.abs(u - v), u * v], axis=1)
 
-    def targets(self, units: Sequence[Row]) -> Array:
+    def targets(self, units: Sequence[Example]) -> Array:
         return np.array([unit["score"] for unit in units], dtype=np.float32)
 
-    def gold(self, unit: Row) -> float:
+    def gold(self, unit: Example) -> float:
         return float(unit["score"])
 
     def output(
-        self, units: Sequence[Row], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
+        self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
     ) -> Output:
         return [float(value) for value in predicted], None
 
-    def constants(self, train: Sequence[Row]) -> list[float]:
+    def constants(self, train: Sequence[Example]) -> list[float]:
         return [float(np.mean([unit["score"] for unit in train]))]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from torch import Tensor, nn
 
-from blurb.inputs.tagging import Rules, rules
+from blurb.inputs.tagging import TaggingRules, rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Problem:
     scheme: str | None = None
 
     @property
-    def rules(self) -> Rules | None:
+    def rules(self) -> TaggingRules | None:
         """Which tag is allowed at which position; None if all are."""
         return None if self.scheme is None else rules(self.labels, self.scheme)
 
@@ -68,7 +68,7 @@ class Head(nn.Module, ABC):
         probabilities (batch, labels). Multi: 0/1 (batch, labels) and probabilities. Regression: (batch,) twice.
         """
 
-    def terms(self, targets: Tensor, mask: Tensor | None) -> int:
+    def num_targets(self, targets: Tensor, mask: Tensor | None) -> int:
         """Number of terms in `loss`: words for token problems, else inputs (times labels for several labels).
 
         The training loop divides by it, so that micro-batches sum to the loss of the whole batch.

@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from blurb.errors import SettingsError
 
 
-class BiLstm(nn.Module):
+class BiLSTMLayer(nn.Module):
     """Bidirectional LSTM over sequences of different lengths, without reading padding.
 
     :param size: size of the inputs

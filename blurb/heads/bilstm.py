@@ -5,11 +5,11 @@ from __future__ import annotations
 from torch import Tensor
 
 from blurb.heads._base import Head, Problem
-from blurb.heads._lstm import BiLstm
+from blurb.heads._lstm import BiLSTMLayer
 from blurb.heads.linear import Linear
 
 
-class BiLSTM(Head):
+class BiLSTMHead(Head):
     """Reads the words of token problems; for others all sub-tokens, and classifies the final states of both directions.
 
     :param hidden: hidden units per direction
@@ -20,7 +20,7 @@ class BiLSTM(Head):
 
     def __init__(self, size: int, problem: Problem, dropout: float, hidden: int = 256, layers: int = 1) -> None:
         super().__init__(size, problem, dropout)
-        self.lstm = BiLstm(size, hidden, layers, dropout)
+        self.lstm = BiLSTMLayer(size, hidden, layers, dropout)
         self.linear = Linear(self.lstm.size, problem, dropout)
 
     def forward(self, features: Tensor, mask: Tensor | None) -> Tensor:
@@ -37,4 +37,4 @@ class BiLSTM(Head):
         return self.linear.predict(self(features, mask), mask)
 
 
-HEAD = BiLSTM
+HEAD = BiLSTMHead

@@ -5,11 +5,11 @@ from __future__ import annotations
 from torch import Tensor
 
 from blurb.heads._base import Head, Problem
-from blurb.heads._lstm import BiLstm
-from blurb.heads.crf import Crf
+from blurb.heads._lstm import BiLSTMLayer
+from blurb.heads.crf import CRFHead
 
 
-class BiLstmCrf(Head):
+class BiLSTMCRFHead(Head):
     """A BiLSTM whose outputs are the features of a CRF.
 
     :param hidden: hidden units per direction
@@ -29,8 +29,8 @@ class BiLstmCrf(Head):
         constrained: bool = False,
     ) -> None:
         super().__init__(size, problem, dropout)
-        self.lstm = BiLstm(size, hidden, layers, dropout)
-        self.crf = Crf(self.lstm.size, problem, dropout, constrained)
+        self.lstm = BiLSTMLayer(size, hidden, layers, dropout)
+        self.crf = CRFHead(self.lstm.size, problem, dropout, constrained)
 
     def forward(self, features: Tensor, mask: Tensor | None) -> Tensor:
         """(batch, words, size) to (batch, words, 2 * hidden)."""
@@ -45,4 +45,4 @@ class BiLstmCrf(Head):
         return self.crf.predict(self(features, mask), mask)
 
 
-HEAD = BiLstmCrf
+HEAD = BiLSTMCRFHead

@@ -10,7 +10,7 @@ from blurb.heads.chain.model import Chain
 from blurb.heads.linear import Linear
 
 
-class Crf(Head):
+class CRFHead(Head):
     """A linear-chain CRF; decoding enforces the tagging scheme.
 
     :param constrained: whether training enforces it, too
@@ -29,7 +29,7 @@ class Crf(Head):
         return scores
 
     def loss(self, features: Tensor, targets: Tensor, mask: Tensor | None) -> Tensor:
-        """Negative log-likelihood; divided by the words (`terms`), emissions weigh the same as in `linear`."""
+        """Negative log-likelihood; divided by the words (`num_targets`), emissions weigh the same as in `linear`."""
         assert mask is not None
         found = self.chain.log_likelihood(self(features, mask), targets.masked_fill(~mask, 0), _with_a_word(mask))
         return -found.masked_fill(~mask[:, 0], 0).sum()
@@ -39,8 +39,8 @@ class Crf(Head):
         assert mask is not None
         emissions, read = self(features, mask), _with_a_word(mask)
         tags = self.chain.decode(emissions, read)
-        sure = self.chain.marginals(emissions, read).gather(-1, tags.unsqueeze(-1)).squeeze(-1)
-        return tags.masked_fill(~mask, 0), sure.masked_fill(~mask, 0)
+        confidence = self.chain.marginals(emissions, read).gather(-1, tags.unsqueeze(-1)).squeeze(-1)
+        return tags.masked_fill(~mask, 0), confidence.masked_fill(~mask, 0)
 
 
 def _with_a_word(mask: Tensor) -> Tensor:
@@ -49,4 +49,4 @@ def _with_a_word(mask: Tensor) -> Tensor:
     return torch.cat([torch.ones_like(mask[:, :1]), mask[:, 1:]], 1)
 
 
-HEAD = Crf
+HEAD = CRFHead

@@ -14,7 +14,7 @@ from blurb.cache import home
 from blurb.files import replacing
 from blurb.inputs.features import Features, Ints
 
-VERSION = 6
+VERSION = 7
 """Raised by hand when a change gives other ids for the same input."""
 
 

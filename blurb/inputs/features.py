@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
-RAGGED = ("ids", "types", "words", "positions", "ends")
+RAGGED = ("ids", "token_type_ids", "word_ids", "word_starts", "word_ends")
 """The ragged fields of `Features`."""
 
 
@@ -54,12 +54,12 @@ class Features:
     """Inputs of the encoder. An example (sentence, pair, question) has one row, or several if it was cut into windows.
 
     :param ids: sub-token ids with special tokens, one row per input
-    :param types: segment ids of the same shape, or None if the tokenizer has none
-    :param unit: (rows,) index of the example of each row
-    :param words: token tasks: the words of the example that this row predicts, in order; each word that has sub-tokens
-        is in exactly one row
-    :param positions: token tasks: index in `ids` of the first sub-token of each of these words
-    :param ends: token tasks: index after the last sub-token of each of these words
+    :param token_type_ids: segment ids of the same shape, or None if the tokenizer has none
+    :param example_index: (rows,) index of the example of each row
+    :param word_ids: token tasks: the words of the example that this row predicts, in order; each word that has
+        sub-tokens is in exactly one row
+    :param word_starts: token tasks: index in `ids` of the first sub-token of each of these words
+    :param word_ends: token tasks: index after the last sub-token of each of these words
     :param entities: relation and similarity tasks: (rows, 2, 2) start and end (exclusive) in `ids` of head and tail,
         or of the two texts
     :param truncated: number of examples that lost some text
@@ -67,11 +67,11 @@ class Features:
     """
 
     ids: Ragged
-    unit: Ints
-    types: Ragged | None = None
-    words: Ragged | None = None
-    positions: Ragged | None = None
-    ends: Ragged | None = None
+    example_index: Ints
+    token_type_ids: Ragged | None = None
+    word_ids: Ragged | None = None
+    word_starts: Ragged | None = None
+    word_ends: Ragged | None = None
     entities: Ints | None = None
     truncated: int = 0
     windowed: int = 0
@@ -82,19 +82,19 @@ class Features:
     def of_units(self, units: Sequence[int]) -> Features:
         """The rows of the given examples, renumbered from 0 in that order; `truncated` and `windowed` do not change."""
         number = {int(unit): new for new, unit in enumerate(units)}
-        rows = [row for row, unit in enumerate(self.unit) if int(unit) in number]
-        rows.sort(key=lambda row: number[int(self.unit[row])])
+        rows = [row for row, unit in enumerate(self.example_index) if int(unit) in number]
+        rows.sort(key=lambda row: number[int(self.example_index[row])])
 
         def take(ragged: Ragged | None) -> Ragged | None:
             return None if ragged is None else ragged.take(rows)
 
         return Features(
             ids=self.ids.take(rows),
-            unit=np.array([number[int(self.unit[row])] for row in rows], dtype=np.int64),
-            types=take(self.types),
-            words=take(self.words),
-            positions=take(self.positions),
-            ends=take(self.ends),
+            example_index=np.array([number[int(self.example_index[row])] for row in rows], dtype=np.int64),
+            token_type_ids=take(self.token_type_ids),
+            word_ids=take(self.word_ids),
+            word_starts=take(self.word_starts),
+            word_ends=take(self.word_ends),
             entities=None if self.entities is None else self.entities[rows],
             truncated=self.truncated,
             windowed=self.windowed,
@@ -102,7 +102,7 @@ class Features:
 
     def save(self, path: Path) -> None:
         """Writes an uncompressed `.npz`."""
-        arrays = {"unit": self.unit}
+        arrays = {"example_index": self.example_index}
         for name in RAGGED:
             ragged: Ragged | None = getattr(self, name)
             if ragged is not None:
@@ -127,4 +127,10 @@ class Features:
             truncated, windowed, stored = (int(count) for count in arrays["counts"])
             if stored != 1 + 2 * len(ragged) + (entities is not None):
                 raise ValueError(f"{path}: an array is missing")
-            return cls(unit=arrays["unit"], entities=entities, truncated=truncated, windowed=windowed, **ragged)
+            return cls(
+                example_index=arrays["example_index"],
+                entities=entities,
+                truncated=truncated,
+                windowed=windowed,
+                **ragged,
+            )

@@ -49,12 +49,12 @@ OTHER_LETTERS = {"E": "L", "S": "U"}
 """The prefixes of IOBES for those of BIOUL; they are read but never written."""
 
 
-class Rules(NamedTuple):
+class TaggingRules(NamedTuple):
     """Which tags a scheme allows at which position, for K tags in the given order."""
 
-    starts: NDArray[np.bool_]  # (K,) may be the first tag of a sentence
+    start_transitions: NDArray[np.bool_]  # (K,) may be the first tag of a sentence
     transitions: NDArray[np.bool_]  # (K, K) the second tag may follow the first
-    ends: NDArray[np.bool_]  # (K,) may be the last tag of a sentence
+    end_transitions: NDArray[np.bool_]  # (K,) may be the last tag of a sentence
 
 
 def scheme_name(name: str) -> str:
@@ -139,14 +139,14 @@ def labels(types: Sequence[str], scheme: str) -> tuple[str, ...]:
     return ("O", *(_tag(prefix, kind) for kind in types for prefix in prefixes))
 
 
-def rules(labels: Sequence[str], scheme: str) -> Rules:
+def rules(labels: Sequence[str], scheme: str) -> TaggingRules:
     """Which of these tags may begin a sentence, follow one another and end it.
 
     A sequence is legal if `tags` could have written it: two neighbours are of one entity, or the first can end an
     entity and the second can begin one. (O does both.)
 
     >>> found = rules(["O", "B-PAR", "I-PAR"], "bio")
-    >>> found.starts.tolist(), found.ends.tolist()
+    >>> found.start_transitions.tolist(), found.end_transitions.tolist()
     ([True, True, False], [True, True, True])
     >>> found.transitions.tolist()
     [[True, True, False], [True, True, True], [True, True, True]]
@@ -157,10 +157,10 @@ def rules(labels: Sequence[str], scheme: str) -> Rules:
     def flags(values: Any) -> NDArray[np.bool_]:
         return np.array(values, dtype=np.bool_)
 
-    return Rules(
-        starts=flags([word.begins for word in read]),
+    return TaggingRules(
+        start_transitions=flags([word.begins for word in read]),
         transitions=flags([[_joins(a, b) or (a.ends and b.begins) for b in read] for a in read]),
-        ends=flags([word.ends for word in read]),
+        end_transitions=flags([word.ends for word in read]),
     )
 
 

@@ -9,17 +9,19 @@ from typing import Literal
 import numpy as np
 
 from blurb.inputs.features import Features, Ragged
-from blurb.inputs.tokenizer import Frame, Tokenizer
+from blurb.inputs.tokenizer import SpecialTokens, Tokenizer
 
 Span = tuple[int, int]
 
 
 def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, max_length: int) -> Features:
     """Features of single texts, truncated at the end if too long."""
-    frame = tokenizer.frame
-    room = _room(max_length, frame.prefix, frame.suffix)
-    pieces = [piece.ids for piece in tokenizer.pieces(texts)]
-    return _singles([ids[:room] for ids in pieces], frame, truncated=sum(len(ids) > room for ids in pieces))
+    special_tokens = tokenizer.special_tokens
+    room = _room(max_length, special_tokens.prefix, special_tokens.suffix)
+    subtokens = [piece.ids for piece in tokenizer.subtokens(texts)]
+    return _singles(
+        [ids[:room] for ids in subtokens], special_tokens, truncated=sum(len(ids) > room for ids in subtokens)
+    )
 
 
 def encode_pairs(
@@ -37,10 +39,10 @@ def encode_pairs(
         the originally longer text (the second if tied) keeps the odd sub-token
     :param places: record the spans of the two texts as `Features.entities`
     """
-    frame = tokenizer.frame
-    room = _room(max_length, frame.prefix, frame.middle, frame.pair_suffix)
+    special_tokens = tokenizer.special_tokens
+    room = _room(max_length, special_tokens.prefix, special_tokens.middle, special_tokens.pair_suffix)
     ids, types, spans, truncated = [], [], [], 0
-    for a, b in zip(tokenizer.pieces(first), tokenizer.pieces(second), strict=True):
+    for a, b in zip(tokenizer.subtokens(first), tokenizer.subtokens(second), strict=True):
         size_a, size_b = len(a.ids), len(b.ids)
         if size_a + size_b > room:
             truncated += 1
@@ -51,14 +53,14 @@ def encode_pairs(
             else:
                 size_a = min(size_a, room // 2)
             size_b = min(size_b, room - size_a)
-        ids.append(frame.pair(a.ids[:size_a], b.ids[:size_b]))
-        types.append(frame.pair_types(size_a, size_b))
-        start_b = len(frame.prefix) + size_a + len(frame.middle)
-        spans.append([_span(len(frame.prefix), size_a), _span(start_b, size_b)])
+        ids.append(special_tokens.pair(a.ids[:size_a], b.ids[:size_b]))
+        types.append(special_tokens.pair_types(size_a, size_b))
+        start_b = len(special_tokens.prefix) + size_a + len(special_tokens.middle)
+        spans.append([_span(len(special_tokens.prefix), size_a), _span(start_b, size_b)])
     return Features(
         ids=Ragged.of(ids),
-        types=None if frame.types is None else Ragged.of(row for row in types if row is not None),
-        unit=np.arange(len(ids)),
+        token_type_ids=None if special_tokens.types is None else Ragged.of(row for row in types if row is not None),
+        example_index=np.arange(len(ids)),
         entities=np.array(spans, dtype=np.int64).reshape(-1, 2, 2) if places else None,
         truncated=truncated,
     )
@@ -76,28 +78,28 @@ def encode_relations(
 
     :param heads, tails: character spans of the entities, end exclusive, markers included
     """
-    frame = tokenizer.frame
-    room = _room(max_length, frame.prefix, frame.suffix)
+    special_tokens = tokenizer.special_tokens
+    room = _room(max_length, special_tokens.prefix, special_tokens.suffix)
     rows, entities, windowed = [], [], 0
-    for pieces, head, tail in zip(tokenizer.pieces(texts), heads, tails, strict=True):
-        keep: list[range] = [range(len(pieces.ids))]
+    for subtokens, head, tail in zip(tokenizer.subtokens(texts), heads, tails, strict=True):
+        keep: list[range] = [range(len(subtokens.ids))]
         places = [
-            [i for i, (s, e) in enumerate(zip(pieces.starts, pieces.ends, strict=True)) if s < end and start < e]
+            [i for i, (s, e) in enumerate(zip(subtokens.starts, subtokens.ends, strict=True)) if s < end and start < e]
             for start, end in (head, tail)
         ]
-        if len(pieces.ids) > room:
+        if len(subtokens.ids) > room:
             windowed += 1
-            keep = around(sorted((place[0], place[-1] + 1) for place in places if place), len(pieces.ids), room)
+            keep = around(sorted((place[0], place[-1] + 1) for place in places if place), len(subtokens.ids), room)
         kept = [i for part in keep for i in part]
-        rows.append([pieces.ids[i] for i in kept])
-        entities.append([_places(place, kept, len(frame.prefix)) for place in places])
-    features = _singles(rows, frame, windowed=windowed)
+        rows.append([subtokens.ids[i] for i in kept])
+        entities.append([_places(place, kept, len(special_tokens.prefix)) for place in places])
+    features = _singles(rows, special_tokens, windowed=windowed)
     return replace(features, entities=np.array(entities, dtype=np.int64).reshape(-1, 2, 2))
 
 
-def _places(pieces: Sequence[int], kept: Sequence[int], prefix: int) -> Span:
+def _places(subtokens: Sequence[int], kept: Sequence[int], prefix: int) -> Span:
     """The span of an entity among the kept pieces; the whole row if none of its pieces is left."""
-    inside = set(pieces)
+    inside = set(subtokens)
     found = [place + prefix for place, piece in enumerate(kept) if piece in inside]
     return (found[0], found[-1] + 1) if found else (0, max(1, prefix + len(kept)))
 
@@ -130,12 +132,12 @@ def _room(max_length: int, *special: tuple[int, ...]) -> int:
     return max(1, max_length - sum(map(len, special)))
 
 
-def _singles(rows: list[list[int]], frame: Frame, truncated: int = 0, windowed: int = 0) -> Features:
-    types = [frame.single_types(len(row)) for row in rows]
+def _singles(rows: list[list[int]], special_tokens: SpecialTokens, truncated: int = 0, windowed: int = 0) -> Features:
+    types = [special_tokens.single_types(len(row)) for row in rows]
     return Features(
-        ids=Ragged.of(frame.single(row) for row in rows),
-        types=None if frame.types is None else Ragged.of(row for row in types if row is not None),
-        unit=np.arange(len(rows)),
+        ids=Ragged.of(special_tokens.single(row) for row in rows),
+        token_type_ids=None if special_tokens.types is None else Ragged.of(row for row in types if row is not None),
+        example_index=np.arange(len(rows)),
         truncated=truncated,
         windowed=windowed,
     )

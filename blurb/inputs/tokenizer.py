@@ -22,7 +22,7 @@ from blurb.files import file_hash
 
 
 @dataclass(frozen=True)
-class Pieces:
+class Subtokens:
     """Sub-tokens of one text, without special tokens.
 
     :param ids: (pieces,)
@@ -36,7 +36,7 @@ class Pieces:
 
 
 @dataclass(frozen=True)
-class Frame:
+class SpecialTokens:
     """Special tokens around one text (`prefix A suffix`) or two (`prefix A middle B pair_suffix`), with segment ids.
 
     :param types: segment ids of (prefix, A, middle, B, suffix) in a pair, or None if the tokenizer has none
@@ -110,12 +110,12 @@ class Tokenizer:
         """Required number of embeddings: the highest id plus one, as ids may have gaps."""
         return max(len(self.inner), 1 + max(self.inner.get_vocab().values(), default=-1))
 
-    def pieces(self, texts: Sequence[str]) -> list[Pieces]:
+    def subtokens(self, texts: Sequence[str]) -> list[Subtokens]:
         """Sub-tokens of each text."""
         if not texts:
             return []
         if not getattr(self.inner, "is_fast", False):
-            return [self._pieces_by_word(text) for text in texts]
+            return [self._subtokens_by_word(text) for text in texts]
         batch = self.inner(
             list(texts),
             add_special_tokens=False,
@@ -136,9 +136,9 @@ class Tokenizer:
         """Ids of the pieces that represent only blanks (SentencePiece's `▁`)."""
         return frozenset(index for token, index in self.inner.get_vocab().items() if token and not token.strip("▁"))
 
-    def _pieces_by_word(self, text: str) -> Pieces:
+    def _subtokens_by_word(self, text: str) -> Subtokens:
         """For tokenizers without offsets: every sub-token gets the span of its blank-separated word."""
-        result = Pieces([], [], [])
+        result = Subtokens([], [], [])
         for word in re.finditer(r"\S+", text):
             ids = self.inner.convert_tokens_to_ids(self.inner.tokenize(word.group()))
             result.ids.extend(ids)
@@ -147,7 +147,7 @@ class Tokenizer:
         return result
 
     @cached_property
-    def frame(self) -> Frame:
+    def special_tokens(self) -> SpecialTokens:
         """The special tokens, determined from two test inputs."""
         plain = [self.inner(text, add_special_tokens=False)["input_ids"] for text in ("a", "b")]
         one, both = self.inner("a"), self.inner("a", "b")
@@ -175,7 +175,9 @@ class Tokenizer:
             single_suffix_types = tuple(one["token_type_ids"][end:])
         cls_id = self.inner.cls_token_id
         cls = None if cls_id is None else 0 if cls_id in prefix else -1 if cls_id in suffix else None
-        return Frame(prefix, suffix, tuple(pair[end:second]), tuple(pair[last:]), segments, single_suffix_types, cls)
+        return SpecialTokens(
+            prefix, suffix, tuple(pair[end:second]), tuple(pair[last:]), segments, single_suffix_types, cls
+        )
 
     @cached_property
     def hash(self) -> str:
@@ -187,7 +189,7 @@ class Tokenizer:
             state.pop("padding", None)
         else:
             state = {"class": type(self.inner).__name__, "vocabulary": self.inner.get_vocab(), **self._slow_state()}
-        text = json.dumps({"state": state, "frame": asdict(self.frame)}, sort_keys=True)
+        text = json.dumps({"state": state, "frame": asdict(self.special_tokens)}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _slow_state(self) -> dict[str, Any]:
@@ -232,7 +234,7 @@ class Tokenizer:
 
 def _without_leading_blanks(
     text: str, ids: list[int], offsets: list[tuple[int, int]], blanks: frozenset[int]
-) -> Pieces:
+) -> Subtokens:
     starts, ends = [], []
     for place, (start, end) in enumerate(offsets):
         # A blank put before a word (at the start of the text, by T5 before every word) gets the word's first character.
@@ -242,7 +244,7 @@ def _without_leading_blanks(
             start += 1
         starts.append(start)
         ends.append(end)
-    return Pieces(ids, starts, ends)
+    return Subtokens(ids, starts, ends)
 
 
 def _find(part: list[int], whole: list[int], start: int) -> int:

@@ -9,13 +9,13 @@ from itertools import pairwise
 import numpy as np
 
 from blurb.inputs.features import Features, Ragged
-from blurb.inputs.tokenizer import Pieces, Tokenizer
+from blurb.inputs.tokenizer import Subtokens, Tokenizer
 
 POOLINGS = ("first", "mean", "last")
 """Which sub-tokens represent a word: the first (as in Gu et al.), the mean of all, or the last."""
 
 
-def word_pieces(words: Sequence[str], pieces: Pieces) -> list[tuple[int, int]]:
+def word_pieces(words: Sequence[str], subtokens: Subtokens) -> list[tuple[int, int]]:
     """Start and end (exclusive) of each word's pieces, or (-1, -1) if the word has no pieces.
 
     The pieces are those of the words joined by single blanks. The first piece of a word is the first that begins inside
@@ -26,7 +26,7 @@ def word_pieces(words: Sequence[str], pieces: Pieces) -> list[tuple[int, int]]:
         starts.append(place)
         place += len(word) + 1
     found = [(-1, -1)] * len(words)
-    for index, (start, end) in enumerate(zip(pieces.starts, pieces.ends, strict=True)):
+    for index, (start, end) in enumerate(zip(subtokens.starts, subtokens.ends, strict=True)):
         if start == end:  # blanks alone, or nothing at all
             continue
         at = bisect_right(starts, start) - 1
@@ -56,30 +56,30 @@ def encode_words(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, max_l
     Every word that has a sub-token is in exactly one row; words that the tokenizer drops are in none and are predicted
     as `O`, so that all gold labels are scored.
     """
-    frame = tokenizer.frame
-    room = max(1, max_length - len(frame.prefix) - len(frame.suffix))
+    special_tokens = tokenizer.special_tokens
+    room = max(1, max_length - len(special_tokens.prefix) - len(special_tokens.suffix))
     ids, types, unit, words, positions, ends = [], [], [], [], [], []
     windowed = 0
-    for index, (sentence, pieces) in enumerate(
-        zip(sentences, tokenizer.pieces([" ".join(words) for words in sentences]), strict=True)
+    for index, (sentence, subtokens) in enumerate(
+        zip(sentences, tokenizer.subtokens([" ".join(words) for words in sentences]), strict=True)
     ):
-        first, after = np.array(word_pieces(sentence, pieces), dtype=np.int64).reshape(-1, 2).T
-        cuts = windows(len(pieces.ids), room)
+        first, after = np.array(word_pieces(sentence, subtokens), dtype=np.int64).reshape(-1, 2).T
+        cuts = windows(len(subtokens.ids), room)
         windowed += len(cuts) > 1
         for start, end, own_start, own_end in cuts:
             own = np.flatnonzero((first >= own_start) & (first < own_end))
-            ids.append(frame.single(pieces.ids[start:end]))
-            types.append(frame.single_types(end - start))
+            ids.append(special_tokens.single(subtokens.ids[start:end]))
+            types.append(special_tokens.single_types(end - start))
             unit.append(index)
             words.append(own)
-            positions.append(first[own] - start + len(frame.prefix))
-            ends.append(np.minimum(after[own], end) - start + len(frame.prefix))
+            positions.append(first[own] - start + len(special_tokens.prefix))
+            ends.append(np.minimum(after[own], end) - start + len(special_tokens.prefix))
     return Features(
         ids=Ragged.of(ids),
-        types=None if frame.types is None else Ragged.of(row for row in types if row is not None),
-        unit=np.array(unit, dtype=np.int64),
-        words=Ragged.of(words),
-        positions=Ragged.of(positions),
-        ends=Ragged.of(ends),
+        token_type_ids=None if special_tokens.types is None else Ragged.of(row for row in types if row is not None),
+        example_index=np.array(unit, dtype=np.int64),
+        word_ids=Ragged.of(words),
+        word_starts=Ragged.of(positions),
+        word_ends=Ragged.of(ends),
         windowed=windowed,
     )

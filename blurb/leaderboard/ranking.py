@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from blurb.results import predictions
 from blurb.results.row_scores import RowScores
-from blurb.results.score import blurb_score, type_means, type_weights, weights
+from blurb.results.score import blurb_score, dataset_weights, type_means, type_weights
 from blurb.statistics import bootstrap
 
 SCORE = "score"
@@ -17,7 +17,7 @@ RESAMPLES = 2_000
 
 
 @dataclass(frozen=True)
-class Entry:
+class RankedRow:
     """One row.
 
     :param name: model, and configuration or source
@@ -38,13 +38,13 @@ class Entry:
     probe: bool = False
 
 
-def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> Entry:
+def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> RankedRow:
     """The entry of a row, with intervals over runs and test examples if there are predictions.
 
     :param resampled: whether to compute these intervals
     :param without: dataset -> ids of test examples to leave out of the scores
     """
-    spreads: dict[str, bootstrap.Spread] = {}
+    spreads: dict[str, bootstrap.BootstrapMean] = {}
     values = row.blurb_means()
     for name, records in row.records.items() if resampled or without else ():
         dropped = (without or {}).get(name, ())
@@ -56,14 +56,14 @@ def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collect
             if resampled:
                 spreads[name] = bootstrap.spread(clusters, name, RESAMPLES)
     intervals = {name: one.interval for name, one in spreads.items()}
-    for name, shares in {**type_weights(), SCORE: weights()}.items():
+    for name, shares in {**type_weights(), SCORE: dataset_weights()}.items():
         if (whole := bootstrap.averaged(spreads, shares)) is not None:
             intervals[name] = whole.interval
     means = {**values, **type_means(values)}
     score = blurb_score(values) if row.printed is None else row.printed
     if score is not None:
         means[SCORE] = score
-    return Entry(row.name, means, intervals, frozenset(row.run_counts), row.note, row.capped, row.probe)
+    return RankedRow(row.name, means, intervals, frozenset(row.run_counts), row.note, row.capped, row.probe)
 
 
 def select(rows: Sequence[RowScores], model: str = "*", protocol: str = "*", head: str = "*") -> list[RowScores]:
@@ -85,7 +85,7 @@ def _versions(protocol: str) -> tuple[str, str]:
     return protocol, protocol.partition("@")[0]
 
 
-def ranked(entries: Sequence[Entry], column: str) -> list[tuple[str, Entry]]:
+def ranked(entries: Sequence[RankedRow], column: str) -> list[tuple[str, RankedRow]]:
     """Entries with their ranks, best first: `2-4` if intervals do not separate an entry from its neighbours.
 
     A row ranks behind another only if its interval ends below the other's. A number without an interval counts as
@@ -96,7 +96,7 @@ def ranked(entries: Sequence[Entry], column: str) -> list[tuple[str, Entry]]:
         rest = [entry for entry in entries if not entry.probe]
         return ranked(rest, column) + ranked(probes, column)
 
-    def bounds(entry: Entry) -> tuple[float, float]:
+    def bounds(entry: RankedRow) -> tuple[float, float]:
         return entry.intervals.get(column, (entry.values[column], entry.values[column]))
 
     there = sorted((entry for entry in entries if column in entry.values and not entry.capped), key=_by(column))
@@ -110,5 +110,5 @@ def ranked(entries: Sequence[Entry], column: str) -> list[tuple[str, Entry]]:
     return found + [("", entry) for entry in entries if entry not in there]
 
 
-def _by(column: str) -> Callable[[Entry], tuple[float, str]]:
+def _by(column: str) -> Callable[[RankedRow], tuple[float, str]]:
     return lambda entry: (-entry.values[column], entry.name)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from blurb.formulations._base import Formulation
-from blurb.models._base import Learner, Units
+from blurb.models._base import Learner, Subset
 from blurb.models.source import Source, resolve
 
-__all__ = ["Learner", "Source", "Units", "learner", "resolve"]
+__all__ = ["Learner", "Source", "Subset", "learner", "resolve"]
 
 
 def learner(source: Source, formulation: Formulation, device: str, precision: str, kind: str = "") -> Learner:

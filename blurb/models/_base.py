@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.formulations._base import Formulation, Output
 from blurb.training.tracking import Tracking
 
@@ -20,7 +20,7 @@ DEV_SAMPLE = 2
 
 
 @dataclass(frozen=True)
-class Units:
+class Subset:
     """The examples of a split, or a random subset of them.
 
     :param rows: all examples
@@ -29,20 +29,20 @@ class Units:
     :param name: name of the split, for the provenance
     """
 
-    rows: Sequence[Row]
+    rows: Sequence[Example]
     key: str
     chosen: Sequence[int] | None = None
     name: str = "units"
 
     @classmethod
-    def draw(cls, rows: Sequence[Row], key: str, most: int, seed: int, name: str = "units") -> Units:
+    def draw(cls, rows: Sequence[Example], key: str, most: int, seed: int, name: str = "units") -> Subset:
         """At most `most` random examples in their original order; all for 0."""
         if not most or len(rows) <= most:
             return cls(rows, key, name=name)
         picked = np.random.default_rng(seed).choice(len(rows), size=most, replace=False)
         return cls(rows, key, sorted(int(i) for i in picked), name)
 
-    def sample(self, most: int, seed: int, whole: bool = False) -> Units:
+    def sample(self, most: int, seed: int, whole: bool = False) -> Subset:
         """`most` random examples of those in use, or `whole` documents until there are enough; all for 0."""
         if not most or len(self.used) <= most:
             return self
@@ -58,10 +58,10 @@ class Units:
             if len(picked) >= most:
                 break
             picked += members[order[place]]
-        return Units(self.rows, self.key, sorted(picked), f"{self.name}_sample")
+        return Subset(self.rows, self.key, sorted(picked), f"{self.name}_sample")
 
     @property
-    def used(self) -> Sequence[Row]:
+    def used(self) -> Sequence[Example]:
         """The examples to use."""
         return self.rows if self.chosen is None else [self.rows[i] for i in self.chosen]
 
@@ -79,9 +79,9 @@ class Learner(ABC):
         self.tracking = Tracking()
 
     @abstractmethod
-    def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
+    def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         """Learns from `train` and selects on `dev`; returns one row per epoch."""
 
     @abstractmethod
-    def predict(self, units: Units) -> Output:
+    def predict(self, units: Subset) -> Output:
         """Predictions for `units.used` by name, and their scores."""

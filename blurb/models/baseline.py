@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from blurb.formulations._base import Formulation, Output
-from blurb.models._base import History, Learner, Progress, Units
+from blurb.models._base import History, Learner, Progress, Subset
 
 
 class Majority(Learner):
@@ -16,19 +16,19 @@ class Majority(Learner):
     def __init__(self, formulation: Formulation) -> None:
         super().__init__(formulation)
 
-    def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
+    def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         self.answer = self.formulation.constants(train.used)[0]
         self.facts["answer"] = str(self.answer)
         return []
 
-    def predict(self, units: Units) -> Output:
+    def predict(self, units: Subset) -> Output:
         return [self.formulation.constant(self.answer, unit) for unit in units.used], None
 
 
 class Constant(Majority):
     """Always predicts the constant answer that scores best on the training data."""
 
-    def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
+    def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         rows = train.used
         gold = [self.formulation.gold(unit) for unit in rows]
         documents = [unit.get("doc_id") for unit in rows]

@@ -14,16 +14,16 @@ from blurb.heads._spec import parse
 from blurb.heads.pooling._base import Pooling
 from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features
-from blurb.models._base import History, Learner, Progress, Units
+from blurb.models._base import History, Learner, Progress, Subset
 from blurb.models.loading import capacity, encoder_of, is_causal, tokenizer_of
 from blurb.models.source import Source
 from blurb.protocols.settings import OWN, Where, shown, unsaid
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
+from blurb.training.layerwise import apply
 from blurb.training.linear_start import fold, linear_start
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
-from blurb.training.stability import prepare
 
 
 def check(source: Source, formulation: Formulation, where: Where = unsaid) -> None:
@@ -58,7 +58,7 @@ def check(source: Source, formulation: Formulation, where: Where = unsaid) -> No
 def _unfit(pooling: type[Pooling], formulation: Formulation, source: Source) -> str:
     """Why a pooling does not work, or ""."""
     if pooling.needs_cls:
-        place = tokenizer_of(source).frame.cls
+        place = tokenizer_of(source).special_tokens.cls
         if place is None:
             return "its tokenizer adds no classification token"
         if place == 0 and is_causal(source.location, source.remote_code):
@@ -81,7 +81,7 @@ class EncoderLearner(Learner):
 
     trainer: Trainer
     limit: int
-    known: tuple[Units, Output] | None = None
+    known: tuple[Subset, Output] | None = None
     """Predictions of the chosen weights on the dev examples, so that dev is not predicted twice."""
 
     def __init__(self, source: Source, formulation: Formulation, device: str, precision: Precision) -> None:
@@ -92,7 +92,7 @@ class EncoderLearner(Learner):
         self.tokenizer = tokenizer_of(source)
         self.features: dict[tuple[str, tuple[int, ...] | None], Features] = {}  # dev is asked for in every epoch
 
-    def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
+    def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         settings = self.formulation.settings
         check(self.source, self.formulation)
         seed_everything(seed)
@@ -136,16 +136,16 @@ class EncoderLearner(Learner):
         )
         return [asdict(epoch) for epoch in history]
 
-    def predict(self, units: Units) -> Output:
+    def predict(self, units: Subset) -> Output:
         if self.known is not None and self.known[0] is units:
             return self.known[1]
         return self._predict(units)
 
-    def _predict(self, units: Units) -> Output:
+    def _predict(self, units: Subset) -> Output:
         features = self._features(units)
         return self.formulation.output(units.used, features, *self.trainer.predict(features))
 
-    def _features(self, units: Units) -> Features:
+    def _features(self, units: Subset) -> Features:
         known = (units.key, tuple(units.chosen) if units.chosen is not None else None)
         if known in self.features:
             return self.features[known]
@@ -162,7 +162,7 @@ class EncoderLearner(Learner):
         settings = self.formulation.settings
         encoder, trained_pooler = encoder_of(self.source)
         most = capacity(encoder)
-        prepare(encoder, settings)
+        apply(encoder, settings)
         if settings.encoder_dropout != OWN:
             set_dropout(encoder, settings.encoder_dropout)
         if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:
@@ -172,7 +172,7 @@ class EncoderLearner(Learner):
         head, options = parse(heads, settings.head)
         if self.formulation.pooled and not head.reads_sequence:
             pooling_class, choices = parse(poolings, settings.pooling)
-            pooling = pooling_class(size, self.tokenizer.frame.cls, **choices)
+            pooling = pooling_class(size, self.tokenizer.special_tokens.cls, **choices)
             use_pooler = pooling.uses_pooler and trained_pooler
             size = pooling.size
         if not use_pooler and getattr(encoder, "pooler", None) is not None:

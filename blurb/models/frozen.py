@@ -55,7 +55,7 @@ class Frozen:
         :param names: the vectors of an input to concatenate (first, mean, max, head, tail), or word for a row per word
         :param into: for each of `LAYERS` (inputs, vectors * size), or (words, size) in the order of the inputs
         """
-        starts = features.words.offsets if features.words is not None else np.arange(len(features) + 1)
+        starts = features.word_ids.offsets if features.word_ids is not None else np.arange(len(features) + 1)
         for rows, found in asked(features, self.pad_id, self.device, lambda batch: self._vectors(batch, names)):
             places = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
             for array, vectors in zip(into, found, strict=True):
@@ -64,8 +64,8 @@ class Frozen:
     @torch.inference_mode()
     def _vectors(self, batch: Batch, names: Sequence[str]) -> list[Tensor]:
         inputs: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask}
-        if batch.types is not None:
-            inputs["token_type_ids"] = batch.types
+        if batch.token_type_ids is not None:
+            inputs["token_type_ids"] = batch.token_type_ids
         dtype = DTYPES.get(self.precision)
         with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
             output = self.encoder(**inputs, output_hidden_states=True)
@@ -86,8 +86,8 @@ class Frozen:
 
     def _read(self, hidden: Tensor, batch: Batch, names: Sequence[str]) -> Tensor:
         """The vectors of one layer from its hidden states (batch, pieces, size)."""
-        if batch.positions is not None and batch.ends is not None and batch.word_mask is not None:
-            return word_vectors(hidden, batch.positions, batch.ends, self.word_pooling)[batch.word_mask]
+        if batch.word_starts is not None and batch.word_ends is not None and batch.word_mask is not None:
+            return word_vectors(hidden, batch.word_starts, batch.word_ends, self.word_pooling)[batch.word_mask]
         inside = batch.mask.unsqueeze(-1).bool()  # (batch, pieces, 1)
         found: dict[str, Tensor] = {}
         if "first" in names:

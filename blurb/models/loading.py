@@ -35,7 +35,7 @@ def load_tokenizer(folder: str, remote_code: bool = False, casing: str = "") -> 
         if len(inner) <= len(set(inner.all_special_ids)):
             raise ModelError(f"{folder}: the vocabulary of the tokenizer is empty; add its vocabulary file.")
         tokenizer = settle(Tokenizer(inner), casing, folder, load)
-        tokenizer.pieces([STRANGE])  # fails now, and not in a trial, if there is no unknown token
+        tokenizer.subtokens([STRANGE])  # fails now, and not in a trial, if there is no unknown token
         tokenizer.hash  # noqa: B018 - and so does all that it is asked later
     return tokenizer
 

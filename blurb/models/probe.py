@@ -22,7 +22,7 @@ from blurb.heads._base import Problem
 from blurb.heads._spec import parse
 from blurb.heads.linear import decide
 from blurb.inputs.features import Ragged
-from blurb.models._base import History, Learner, Progress, Units
+from blurb.models._base import History, Learner, Progress, Subset
 from blurb.models.frozen import LAYERS
 from blurb.models.probe_vectors import Ints, Read, Reader
 from blurb.models.source import Source
@@ -115,7 +115,7 @@ class ProbeLearner(Learner):
         self.precision = precision
         self.problem = Problem(formulation.kind, formulation.labels, formulation.scheme)
 
-    def fit(self, train: Units, dev: Units, seed: int, progress: Progress) -> History:
+    def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         check(self.formulation)
         seed_everything(seed)  # new tokens are embedded at random
         self.reader = Reader(self.source, self.formulation, self.device, self.precision, train, self.facts)
@@ -169,12 +169,12 @@ class ProbeLearner(Learner):
                 break
         return history
 
-    def predict(self, units: Units) -> Output:
+    def predict(self, units: Subset) -> Output:
         read = self.reader.read(units)
         design = self._design(read, self.chosen.layer, self.chosen.mean, self.chosen.sd)
         return self._output(units.used, read, self.chosen.fit.scores(design), self.chosen.chain)
 
-    def _scored(self, units: Units) -> int:
+    def _scored(self, units: Subset) -> int:
         """Number of scored items: examples, or their documents."""
         if not self.formulation.by_document:
             return len(units.used)
@@ -188,16 +188,16 @@ class ProbeLearner(Learner):
     def _design(self, read: Read, layer: int, mean: Tensor, sd: Tensor) -> Design:
         return Design((self._joined(read, layer) - mean) / sd, read.neighbours())
 
-    def _targets(self, units: Units, read: Read) -> Tensor:
+    def _targets(self, units: Subset, read: Read) -> Tensor:
         """The targets, (rows,) or (rows, labels)."""
         targets = self.formulation.targets(units.used)
         features = read.features
         if isinstance(targets, Ragged):
-            assert features.words is not None
-            words = map(features.words.__getitem__, range(len(features)))
-            rows = [targets[unit][places] for unit, places in zip(features.unit, words, strict=True)]
+            assert features.word_ids is not None
+            words = map(features.word_ids.__getitem__, range(len(features)))
+            rows = [targets[unit][places] for unit, places in zip(features.example_index, words, strict=True)]
             return torch.from_numpy(np.concatenate(rows) if rows else np.zeros(0, np.int64))
-        return torch.from_numpy(np.asarray(targets)[features.unit])
+        return torch.from_numpy(np.asarray(targets)[features.example_index])
 
     def _solve(self, design: Design, targets: Tensor, strength: float, start: Fit | None) -> Fit:
         return solve(design, targets, self.problem.kind, len(self.problem.labels), strength, start)
@@ -231,12 +231,12 @@ class ProbeLearner(Learner):
     def _output(self, units: Sequence[Any], read: Read, scores: Tensor, chain: Chained | None = None) -> Output:
         """Predictions by name from scores (rows, outputs)."""
         if chain is None:
-            predicted, sure = decide(self.problem.kind, scores)
+            predicted, confidence = decide(self.problem.kind, scores)
         else:
-            predicted, sure = chain.decode(scores, torch.from_numpy(read.units))
-        one, two = predicted.numpy(), sure.numpy()
-        if read.features.words is not None:
-            cuts = read.features.words.offsets[1:-1]
+            predicted, confidence = chain.decode(scores, torch.from_numpy(read.units))
+        one, two = predicted.numpy(), confidence.numpy()
+        if read.features.word_ids is not None:
+            cuts = read.features.word_ids.offsets[1:-1]
             return self.formulation.output(units, read.features, np.split(one, cuts), np.split(two, cuts))
         return self.formulation.output(units, read.features, list(one), list(two))
 

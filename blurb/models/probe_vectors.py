@@ -15,7 +15,7 @@ from torch import Tensor
 from blurb.formulations._base import Formulation
 from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features
-from blurb.models._base import Units
+from blurb.models._base import Subset
 from blurb.models.frozen import LAYERS, Frozen, fingerprint
 from blurb.models.loading import capacity, encoder_of, tokenizer_of
 from blurb.models.source import Source
@@ -40,13 +40,13 @@ class Read:
     @property
     def units(self) -> Ints:
         """The unit of every row of the design, (rows,)."""
-        if self.features.words is None:
-            return self.features.unit
-        return np.repeat(self.features.unit, self.features.words.lengths)
+        if self.features.word_ids is None:
+            return self.features.example_index
+        return np.repeat(self.features.example_index, self.features.word_ids.lengths)
 
     def neighbours(self) -> Tensor | None:
         """(rows - 1, 1) for words, 1 where the next is of the same sentence."""
-        if self.features.words is None:
+        if self.features.word_ids is None:
             return None
         units = self.units
         return torch.from_numpy((units[1:] == units[:-1]).astype(np.float32)).unsqueeze(1)
@@ -60,7 +60,7 @@ class Reader:
     """
 
     def __init__(
-        self, source: Source, formulation: Formulation, device: torch.device, precision: Precision, train: Units,
+        self, source: Source, formulation: Formulation, device: torch.device, precision: Precision, train: Subset,
         facts: dict[str, Any],
     ) -> None:  # fmt: skip
         self.source = source
@@ -74,23 +74,23 @@ class Reader:
         if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:
             encoder.resize_token_embeddings(self.tokenizer.size)
         self.frozen = Frozen(
-            encoder, self.tokenizer.frame.cls, self.tokenizer.pad_id, device, precision, settings.word_pooling
+            encoder, self.tokenizer.special_tokens.cls, self.tokenizer.pad_id, device, precision, settings.word_pooling
         )
         self.facts = facts
         self.facts["max_length"] = self.limit
 
-    def read(self, units: Units) -> Read:
+    def read(self, units: Subset) -> Read:
         """The vectors of the units in use, from the cache or from a forward pass."""
         parts = self._inputs(units)
         names = self.formulation.vectors
         by_part = []
         for features in parts:
-            rows = len(features) if features.words is None else int(features.words.offsets[-1])
-            shape = (rows, self.frozen.size * (1 if features.words is not None else len(names)))
+            rows = len(features) if features.word_ids is None else int(features.word_ids.offsets[-1])
+            shape = (rows, self.frozen.size * (1 if features.word_ids is not None else len(names)))
             key = {
                 "weights": self.source.weights, "tokenizer": self.tokenizer.hash, "inputs": fingerprint(features),
                 "precision": self.precision, "layers": list(LAYERS), "vectors": list(names),
-                "word_pooling": self.formulation.settings.word_pooling if features.words is not None else "",
+                "word_pooling": self.formulation.settings.word_pooling if features.word_ids is not None else "",
             }  # fmt: skip
 
             def fill(arrays: Sequence[Half], features: Features = features) -> None:
@@ -103,7 +103,7 @@ class Reader:
             by_part.append(arrays)
         return Read(parts[0], list(zip(*by_part, strict=True)))
 
-    def _inputs(self, units: Units) -> Sequence[Features]:
+    def _inputs(self, units: Subset) -> Sequence[Features]:
         found: list[Features] = []
         wholes: list[Features] = []
         count = len(self.formulation.frozen_features(units.rows[:1], self.tokenizer, self.limit))

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from blurb import tasks
 from blurb.cache import home
 from blurb.data import read_split
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError, UnknownName
 from blurb.files import new_folder
 from blurb.models.loading import quiet
@@ -63,7 +63,7 @@ def training_text(folder: Path) -> Iterator[str]:
             yield from _texts(row)
 
 
-def _texts(row: Row) -> Iterable[str]:
+def _texts(row: Example) -> Iterable[str]:
     if "tokens" in row:
         return [" ".join(row["tokens"])]
     return [row[column] for column in ("text", "text_a", "text_b", "question", "context") if column in row]
@@ -76,12 +76,12 @@ def _save(size: str, texts: list[str], folder: Path) -> None:
 
     quiet()
     folder.mkdir(parents=True)
-    pieces = vocabulary(texts)
+    subtokens = vocabulary(texts)
     tokenizer = BertTokenizerFast(
-        vocab={piece: index for index, piece in enumerate(pieces)}, do_lower_case=True, model_max_length=512
+        vocab={piece: index for index, piece in enumerate(subtokens)}, do_lower_case=True, model_max_length=512
     )
     tokenizer.save_pretrained(folder)
-    config = {**CONFIG, **SIZES[size], "vocab_size": len(pieces)}
+    config = {**CONFIG, **SIZES[size], "vocab_size": len(subtokens)}
     (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     save_file(weights(config), folder / "model.safetensors", metadata={"format": "pt"})
 

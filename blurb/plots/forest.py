@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from blurb.files import write_whole
 from blurb.plots.ablation import OURS, PAPER, QUIET, STYLE, UNDATED, check
-from blurb.results.comparison import Line
+from blurb.results.comparison import ScoreComparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ WIDTH = 3.6
 """Width of a panel in print, in inches."""
 
 
-def write(first: str, found: Mapping[str, Sequence[Line]], path: Path, level: float) -> None:
+def write(first: str, found: Mapping[str, Sequence[ScoreComparison]], path: Path, level: float) -> None:
     """Writes the plot, with one panel for each row compared with the first.
 
     :param found: row -> its lines
@@ -41,7 +41,7 @@ def write(first: str, found: Mapping[str, Sequence[Line]], path: Path, level: fl
     write_whole(path, content.getvalue())
 
 
-def _panel(axes: Axes, first: str, name: str, lines: Sequence[Line], level: float) -> None:
+def _panel(axes: Axes, first: str, name: str, lines: Sequence[ScoreComparison], level: float) -> None:
     """Draws one comparison: filled marks are differences, hollow ones show none, crosses cannot be judged."""
     title = f"{name}\nminus {first}"
     title = "\n".join(part for one in title.split("\n") for part in textwrap.wrap(one, 46))

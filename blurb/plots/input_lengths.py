@@ -44,18 +44,18 @@ def draw(found: Sequence[Statistics]) -> Figure:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     names = list(dict.fromkeys(one.task.name for one in found))
-    pieces = all(one.pieces for one in found)
+    subtokens = all(one.subtokens for one in found)
     figure = Figure(figsize=(6.3, 1.15 + 0.36 * len(names)), layout="constrained")
     axes = figure.subplots()
     axes.set_xscale("log", base=2)
     for one in found:
-        sizes = one.pieces if pieces and one.pieces else one.words
+        sizes = one.subtokens if subtokens and one.subtokens else one.words
         _lane(axes, sizes, names.index(one.task.name) + LANES[one.split], one.split)
     for row, name in enumerate(names):
         limit = next(one.limit for one in found if one.task.name == name)
-        if pieces and limit:
+        if subtokens and limit:
             axes.plot([limit, limit], [row - 0.42, row + 0.42], color="black", linewidth=1.2, label=LIMIT)
-        if pieces and name in TABLE_8:
+        if subtokens and name in TABLE_8:
             for value, marker, label in zip(TABLE_8[name], "Dd", PUBLISHED, strict=True):
                 axes.plot(value, row - 0.42, marker, color=PAPER, markersize=3.5, markerfacecolor="none",
                           markeredgewidth=0.8, label=label)  # fmt: skip
@@ -68,7 +68,7 @@ def draw(found: Sequence[Statistics]) -> Figure:
     axes.set_axisbelow(True)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("sub-tokens per input, including special tokens" if pieces else "words per input")
+    axes.set_xlabel("sub-tokens per input, including special tokens" if subtokens else "words per input")
     _legend(figure, axes)
     return figure
 

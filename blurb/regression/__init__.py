@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.regression.decision import Decision, Finding, Outcome, decide
+from blurb.regression.decision import DatasetDecision, Decision, Outcome, decide
 from blurb.regression.rules import Rules, load
 
-__all__ = ["Decision", "Finding", "Outcome", "Rules", "decide", "load"]
+__all__ = ["DatasetDecision", "Decision", "Outcome", "Rules", "decide", "load"]

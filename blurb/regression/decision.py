@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from blurb.regression.rules import Limit, Rules
-from blurb.results.comparison import SCORE, Line, flips, has_paired, judge
+from blurb.results.comparison import SCORE, ScoreComparison, compare_rows, flips, has_paired
 from blurb.results.row_scores import DatasetScores, RowScores
-from blurb.results.score import weights
+from blurb.results.score import dataset_weights
 from blurb.statistics.holm import holm
 from blurb.statistics.welch import Comparison
 from blurb.tasks import Split
@@ -33,7 +33,7 @@ class Outcome(IntEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class DatasetDecision:
     """The decision on one dataset or the score.
 
     :param p_drop: one-sided p-value of a drop, corrected over all comparisons; None if unknown
@@ -42,7 +42,7 @@ class Finding:
     :param better: the same for examples with fewer mistakes
     """
 
-    line: Line
+    line: ScoreComparison
     outcome: Outcome
     p_drop: float | None = None
     reasons: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Decision:
     candidate: str
     baseline: str
     rules: Rules
-    findings: tuple[Finding, ...]
+    findings: tuple[DatasetDecision, ...]
 
     @property
     def paired(self) -> bool:
@@ -91,12 +91,15 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules) -> Decision:
     there = baseline.means(rules.split) or baseline.means()  # numbers without runs are of test
     required = list(dict.fromkeys([*(there if rules.required is None else rules.required), *rules.limits]))
     # A limit of the score asks for the score, whatever datasets are asked for besides.
-    only = required if rules.overall == Limit() else {*required, *weights()}
-    lines = {line.name: line for line in judge(baseline, candidate, rules.split, with_units=False, only=only)}
-    unfit = {name: _unfit(lines.get(name), name, candidate, baseline, rules.split) for name in {*required, *weights()}}
+    only = required if rules.overall == Limit() else {*required, *dataset_weights()}
+    lines = {line.name: line for line in compare_rows(baseline, candidate, rules.split, with_units=False, only=only)}
+    unfit = {
+        name: _unfit(lines.get(name), name, candidate, baseline, rules.split)
+        for name in {*required, *dataset_weights()}
+    }
     if SCORE in lines:
         required.insert(0, SCORE)
-        unfit[SCORE] = next((f"{name}: {unfit[name]}" for name in weights() if unfit[name]), "")
+        unfit[SCORE] = next((f"{name}: {unfit[name]}" for name in dataset_weights() if unfit[name]), "")
     p_drops = holm([None if unfit[name] else lines[name].comparison.p_drop for name in required])  # fit: a line
     findings = [
         _finding(name, lines.get(name), unfit[name], p, candidate, baseline, rules)
@@ -104,15 +107,15 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules) -> Decision:
     ]
     if SCORE not in required and rules.overall != Limit():
         why = "the score needs all thirteen datasets in both rows"
-        findings.insert(0, Finding(_nothing(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,)))
+        findings.insert(0, DatasetDecision(_nothing(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,)))
     return Decision(candidate.name, baseline.name, rules, tuple(findings))
 
 
-def _nothing(name: str) -> Line:
-    return Line(name, None, None, (0, 0), Comparison(None))
+def _nothing(name: str) -> ScoreComparison:
+    return ScoreComparison(name, None, None, (0, 0), Comparison(None))
 
 
-def _unfit(line: Line | None, name: str, candidate: RowScores, baseline: RowScores, split: Split) -> str:
+def _unfit(line: ScoreComparison | None, name: str, candidate: RowScores, baseline: RowScores, split: Split) -> str:
     """Why no rule can be applied to a dataset; "" if one can."""
     if line is None or line.after is None:
         return "missing in the candidate"
@@ -126,15 +129,15 @@ def _unfit(line: Line | None, name: str, candidate: RowScores, baseline: RowScor
 
 def _finding(
     name: str,
-    line: Line | None,
+    line: ScoreComparison | None,
     unfit: str,
     p_drop: float | None,
     candidate: RowScores,
     baseline: RowScores,
     rules: Rules,
-) -> Finding:
+) -> DatasetDecision:
     if unfit or line is None or line.after is None:
-        return Finding(line or _nothing(name), Outcome.CANNOT_JUDGE, reasons=(unfit or "missing",))
+        return DatasetDecision(line or _nothing(name), Outcome.CANNOT_JUDGE, reasons=(unfit or "missing",))
     limit = rules.limit(name)
     broken = []
     if limit.min_score is not None and line.after < limit.min_score:
@@ -151,15 +154,15 @@ def _finding(
         broken.append(f"dropped by {drop:.2f} points, {why} (p {probability(p_drop)})")
     if broken:
         worse, better = flips(baseline, candidate, name, rules.split)
-        return Finding(line, Outcome.REGRESSION, p_drop, tuple(broken), worse, better)
+        return DatasetDecision(line, Outcome.REGRESSION, p_drop, tuple(broken), worse, better)
     if drop is None and limit.min_score is None:
-        return Finding(line, Outcome.CANNOT_JUDGE, reasons=("missing in the baseline",))
+        return DatasetDecision(line, Outcome.CANNOT_JUDGE, reasons=("missing in the baseline",))
     if drop is not None and limit.max_drop is None and (p_drop is None or not rules.level) and not _same(line):
         why = line.reason if p_drop is None else "the significance test is off (level 0)"
-        return Finding(line, Outcome.CANNOT_JUDGE, p_drop, (f"{why}, and no max_drop is set",))
-    return Finding(line, Outcome.PASS, p_drop)
+        return DatasetDecision(line, Outcome.CANNOT_JUDGE, p_drop, (f"{why}, and no max_drop is set",))
+    return DatasetDecision(line, Outcome.PASS, p_drop)
 
 
-def _same(line: Line) -> bool:
+def _same(line: ScoreComparison) -> bool:
     """Whether both rows have several runs without any variance, and the score did not drop."""
-    return min(line.runs) > 1 and line.comparison.error == 0 and (line.difference or 0.0) >= -ROUNDING
+    return min(line.runs) > 1 and line.comparison.standard_error == 0 and (line.difference or 0.0) >= -ROUNDING

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
-from blurb.regression.decision import Decision, Finding, Outcome
+from blurb.regression.decision import DatasetDecision, Decision, Outcome
 from blurb.results.comparison import PAIRED
 from blurb.wording import plural, probability, signed
 
@@ -47,7 +47,7 @@ def records(decision: Decision) -> dict[str, Any]:
     }
 
 
-def cells(finding: Finding) -> tuple[str, ...]:
+def cells(finding: DatasetDecision) -> tuple[str, ...]:
     """A table row: name, baseline, candidate, difference, runs, p, outcome and reasons."""
     line = finding.line
 
@@ -82,7 +82,7 @@ def markdown(decision: Decision) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _flipped(finding: Finding) -> str:
+def _flipped(finding: DatasetDecision) -> str:
     listed = ", ".join(f"`{unit}` {change:+.1f}" for unit, change in finding.worse[:SHOWN])
     rest = f" and {len(finding.worse) - SHOWN} more" if len(finding.worse) > SHOWN else ""
     return (
@@ -146,7 +146,7 @@ def junit(decision: Decision) -> bytes:
     return content
 
 
-def _figures(finding: Finding) -> str:
+def _figures(finding: DatasetDecision) -> str:
     """The table row in one line, also for passes, so that a report shows how close they were."""
     return ", ".join(f"{name} {cell}" for name, cell in zip(COLUMNS[1:6], cells(finding)[1:6], strict=True) if cell)
 

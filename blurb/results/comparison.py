@@ -1,6 +1,6 @@
 """Compares two rows by dataset, task type and score: which differences exceed the noise of seeds and test examples?
 
-`blurb compare` and `blurb check` both show the results of one function, `judge`.
+`blurb compare` and `blurb check` both show the results of one function, `compare_rows`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import Enum
 from blurb import tasks
 from blurb.results import predictions
 from blurb.results.row_scores import RowScores
-from blurb.results.score import type_weights, weights
+from blurb.results.score import dataset_weights, type_weights
 from blurb.runs.spec import PROBE
 from blurb.statistics import bootstrap, permutation
 from blurb.statistics.clusters import Clusters
@@ -41,7 +41,7 @@ class Incomparable(Enum):
 
 
 @dataclass(frozen=True)
-class Line:
+class ScoreComparison:
     """The comparison of two rows on one dataset, task type or the score.
 
     :param name: the dataset, task type or score
@@ -77,9 +77,9 @@ class Line:
         return "no difference shown"
 
 
-def judge(
+def compare_rows(
     first: RowScores, other: RowScores, split: Split, with_units: bool, only: Collection[str] | None = None
-) -> list[Line]:
+) -> list[ScoreComparison]:
     """Compares two rows: all datasets of either row in the paper's order, then complete task types and the score.
 
     p-values are corrected over the datasets (Holm); those of score and task types, which are sums of datasets, are not.
@@ -95,19 +95,19 @@ def judge(
     corrected = holm([line.comparison.p for line in lines])
     lines = [replace(line, p=p) for line, p in zip(lines, corrected, strict=True)]
     by_name = {line.name: line for line in lines}
-    groups = {**type_weights(), SCORE: weights()}
+    groups = {**type_weights(), SCORE: dataset_weights()}
     return lines + [
         line for name, shares in groups.items() if (line := _mean(name, shares, by_name)) and len(shares) > 1
     ]
 
 
-def _dataset(name: str, first: RowScores, other: RowScores, split: Split, with_units: bool) -> Line:
+def _dataset(name: str, first: RowScores, other: RowScores, split: Split, with_units: bool) -> ScoreComparison:
     before, after = _shown(first, name, split), _shown(other, name, split)
     sides = other.values(name, split), first.values(name, split)
     runs = (len(sides[1]), len(sides[0]))
     if before is None or after is None:
-        return Line(name, before, after, runs, Comparison(None), reason="missing in one row")
-    plain = Line(name, before, after, runs, Comparison(after - before))
+        return ScoreComparison(name, before, after, runs, Comparison(None), reason="missing in one row")
+    plain = ScoreComparison(name, before, after, runs, Comparison(after - before))
     if found := differing(name, first, other, split):
         return replace(plain, incomparable=found[0], reason=found[1])
     if first.probe or other.probe:
@@ -118,11 +118,11 @@ def _dataset(name: str, first: RowScores, other: RowScores, split: Split, with_u
         return replace(plain, reason=_hint(name, first, other, split) if with_units else "one run each")
     variance, clusters = _unit_variance(name, first, other, split) if with_units else (0.0, 0)
     result = compare(*sides, variance, clusters)
-    reason = "" if result.error else "no variance between runs"
+    reason = "" if result.standard_error else "no variance between runs"
     return replace(plain, comparison=result, reason=reason)
 
 
-def _paired(line: Line, first: RowScores, other: RowScores, split: Split) -> Line:
+def _paired(line: ScoreComparison, first: RowScores, other: RowScores, split: Split) -> ScoreComparison:
     """The line of two probes: a paired test over test examples, valid for these two checkpoints only."""
     both = _units(line.name, first, other, split)
     if both is None or both[0].runs != 1 or both[1].runs != 1:
@@ -130,8 +130,8 @@ def _paired(line: Line, first: RowScores, other: RowScores, split: Split) -> Lin
     error = math.sqrt(bootstrap.difference_variance(*both, line.name))
     draws = permutation.swapped(*both, line.name)
     clusters = len(both[0].names)
-    freedom = clusters - 1 if error and clusters > 1 else None
-    return replace(line, comparison=Comparison(line.difference, error, freedom, draws))
+    degrees_of_freedom = clusters - 1 if error and clusters > 1 else None
+    return replace(line, comparison=Comparison(line.difference, error, degrees_of_freedom, draws))
 
 
 def _shown(row: RowScores, name: str, split: Split) -> float | None:
@@ -174,7 +174,7 @@ def _hint(name: str, first: RowScores, other: RowScores, split: Split) -> str:
     both = _units(name, first, other, split)
     if both is None:
         return "one run each"
-    p = permutation.randomised(*both, name)
+    p = permutation.paired_permutation_test(*both, name)
     return f"one run each (p {probability(p)} over test examples, valid for these two runs but not for their encoders)"
 
 
@@ -195,21 +195,24 @@ def _units(name: str, first: RowScores, other: RowScores, split: Split) -> tuple
     return both[0], both[1]
 
 
-def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, Line]) -> Line | None:
+def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, ScoreComparison]) -> ScoreComparison | None:
     """The line of a weighted mean; None unless both rows have all of its datasets."""
     parts = [lines.get(task) for task in shares]
     if any(part is None or part.before is None or part.after is None for part in parts):
         return None
     whole = [(shares[part.name], part) for part in parts if part is not None]
     found = combined([(share, part.comparison) for share, part in whole])
-    return Line(
+    return ScoreComparison(
         name,
         sum(share * (part.before or 0.0) for share, part in whole),
         sum(share * (part.after or 0.0) for share, part in whole),
         (min(part.runs[0] for _, part in whole), min(part.runs[1] for _, part in whole)),
         found,
         found.p,
-        next((f"{part.name}: {part.reason}" for _, part in whole if part.reason and not part.comparison.error), ""),
+        next(
+            (f"{part.name}: {part.reason}" for _, part in whole if part.reason and not part.comparison.standard_error),
+            "",
+        ),
     )
 
 
@@ -233,11 +236,11 @@ def flips(
     )
 
 
-def has_paired(lines: Iterable[Line]) -> bool:
+def has_paired(lines: Iterable[ScoreComparison]) -> bool:
     """Whether any line has a paired test."""
     return any(line.comparison.paired for line in lines)
 
 
-def common(lines: Sequence[Line]) -> list[Line]:
+def common(lines: Sequence[ScoreComparison]) -> list[ScoreComparison]:
     """The datasets that both rows have."""
     return [line for line in lines if line.before is not None and line.after is not None]

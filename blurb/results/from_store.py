@@ -8,7 +8,7 @@ from blurb import metrics
 from blurb.errors import BlurbError, StoreError, Tell, tell_damage
 from blurb.results.row_scores import LIMITS, SETTINGS, DatasetScores, Figure, Origin, RowScores, Run, labelled
 from blurb.runs import rows as row_files
-from blurb.runs.rows import Row
+from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import kind_of
 from blurb.runs.store import Record, Store, left_out
 from blurb.tasks import Split, Task
@@ -31,7 +31,7 @@ def _order(row: RowScores) -> tuple[str, ...]:
     return made.suite, row.model, made.text, made.precision, row.weights, row.tokenizer, row.recipe
 
 
-def _row(store: Store, row: Row, tell: Tell) -> RowScores:
+def _row(store: Store, row: PlannedRow, tell: Tell) -> RowScores:
     datasets = {}
     for task, seeds in row.trials.items():
         records = _records(store, row.model, task, seeds, tell)

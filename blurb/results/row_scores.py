@@ -20,7 +20,7 @@ from blurb.tasks import Split
 from blurb.wording import distinct
 
 DEMO = "demo"
-DATASETS = tuple(task.name for task in tasks.all() if task.row)
+DATASETS = tuple(task.name for task in tasks.all() if task.paper_order)
 """The thirteen datasets in the order of the paper's Table 6."""
 SETTINGS = ("head", "pooling", "word_pooling", "tagging", "relation_input")
 """Settings that change the network; empty if they do not apply to a trial."""

@@ -10,9 +10,9 @@ from blurb.errors import UnknownName
 from blurb.tasks import TYPES, Task
 
 
-def members() -> dict[str, list[Task]]:
+def datasets_by_type() -> dict[str, list[Task]]:
     """The thirteen datasets by task type, both in the paper's order."""
-    return {kind: [task for task in tasks.all() if task.type == kind and task.row] for kind in TYPES}
+    return {kind: [task for task in tasks.all() if task.type == kind and task.paper_order] for kind in TYPES}
 
 
 def type_means(scores: Mapping[str, float]) -> dict[str, float]:
@@ -21,7 +21,7 @@ def type_means(scores: Mapping[str, float]) -> dict[str, float]:
     :param scores: dataset -> score, on any scale
     :raises UnknownName: if a key is not one of the thirteen
     """
-    groups = members()
+    groups = datasets_by_type()
     known = [task.name for group in groups.values() for task in group]
     for name in scores:
         if name not in known:
@@ -45,12 +45,12 @@ def blurb_score(scores: Mapping[str, float]) -> float | None:
 
 def type_weights() -> dict[str, dict[str, float]]:
     """Task type -> weight of each of its datasets in the mean of the type."""
-    return {kind: {task.name: 1 / len(group) for task in group} for kind, group in members().items()}
+    return {kind: {task.name: 1 / len(group) for task in group} for kind, group in datasets_by_type().items()}
 
 
-def weights() -> dict[str, float]:
+def dataset_weights() -> dict[str, float]:
     """The weight of each dataset in the score; the weights sum to 1."""
-    return {task.name: 1 / len(TYPES) / len(group) for group in members().values() for task in group}
+    return {task.name: 1 / len(TYPES) / len(group) for group in datasets_by_type().values() for task in group}
 
 
 def spread(deviations: Mapping[str, tuple[float, int]]) -> tuple[float, float] | None:
@@ -59,7 +59,7 @@ def spread(deviations: Mapping[str, tuple[float, int]]) -> tuple[float, float] |
     :param deviations: dataset -> (sd over seeds, number of seeds); runs of different datasets are independent
     :returns: None unless all thirteen have at least two seeds
     """
-    shares = weights()
+    shares = dataset_weights()
     if any(name not in deviations or deviations[name][1] < 2 for name in shares):
         return None
     variance = sum((share * deviations[name][0]) ** 2 for name, share in shares.items())

@@ -22,7 +22,7 @@ INDEX = "index.json"
 
 
 @dataclass(frozen=True)
-class Origin:
+class DataSource:
     """The source of a task's examples: a folder in BLURB's layout, or of the original releases.
 
     :param task: its name, or its task file, as worker processes do not know task files by name
@@ -35,13 +35,13 @@ class Origin:
 
 Stamp = list[list[int]]
 """Size and modification time of the file of every split; if they change, the data is read again."""
-_kept: OrderedDict[Origin, tuple[Stamp, TaskData]] = OrderedDict()
-_hashes: dict[Origin, tuple[Stamp, str]] = {}
+_kept: OrderedDict[DataSource, tuple[Stamp, TaskData]] = OrderedDict()
+_hashes: dict[DataSource, tuple[Stamp, str]] = {}
 _handed: list[Path] = []
 """In a worker process: the folder with the data that the command has read."""
 
 
-def load_data(origin: Origin) -> TaskData:
+def load_data(origin: DataSource) -> TaskData:
     """The data of a task: from memory, from the command, or read and hashed now."""
     stamp = _stamp(origin)
     if origin not in _kept or _kept[origin][0] != stamp:
@@ -54,7 +54,7 @@ def load_data(origin: Origin) -> TaskData:
     return _kept[origin][1]
 
 
-def data_hash(origin: Origin) -> str:
+def data_hash(origin: DataSource) -> str:
     """The data hash of a task, for planning; unlike the data, all hashes always fit into memory."""
     stamp = _stamp(origin)
     if origin not in _hashes or _hashes[origin][0] != stamp:
@@ -62,7 +62,7 @@ def data_hash(origin: Origin) -> str:
     return _hashes[origin][1]
 
 
-def _stamp(origin: Origin) -> Stamp:
+def _stamp(origin: DataSource) -> Stamp:
     """The stamp of the data; empty for original releases, which are read once per process."""
     if origin.original:
         return []
@@ -80,7 +80,7 @@ def _bytes(content: TaskData) -> int:
 
 
 @contextmanager
-def handed_over(origins: Iterable[Origin]) -> Iterator[Path | None]:
+def handed_over(origins: Iterable[DataSource]) -> Iterator[Path | None]:
     """A folder with the data that this process has read, for `receive`; None if it cannot be written.
 
     A full disk never fails a run: a worker reads the data that it does not find itself.
@@ -97,7 +97,7 @@ def handed_over(origins: Iterable[Origin]) -> Iterator[Path | None]:
         yield folder
 
 
-def _write(folder: Path, origins: list[Origin]) -> None:
+def _write(folder: Path, origins: list[DataSource]) -> None:
     import pyarrow
 
     index = []
@@ -117,7 +117,7 @@ def receive(folder: Path | None) -> None:
     _handed[:] = [] if folder is None else [folder]
 
 
-def _from_command(origin: Origin, stamp: Stamp) -> TaskData | None:
+def _from_command(origin: DataSource, stamp: Stamp) -> TaskData | None:
     from datasets import Dataset
 
     with contextlib.suppress(OSError, ValueError):
@@ -130,5 +130,5 @@ def _from_command(origin: Origin, stamp: Stamp) -> TaskData | None:
     return None
 
 
-def _name(origin: Origin) -> list[str | bool]:
+def _name(origin: DataSource) -> list[str | bool]:
     return [str(origin.task), str(origin.folder), origin.original]

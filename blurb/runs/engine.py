@@ -21,21 +21,21 @@ from queue import Empty, SimpleQueue
 from blurb.runs import data_sources
 from blurb.runs.news import News
 from blurb.runs.store import aside_of
-from blurb.runs.worker import Job, Outcome, execute
+from blurb.runs.worker import Job, TrialOutcome, execute
 
-Watch = Callable[[Outcome], None]
-Hear = Callable[[Job, News], None]
+OnFinished = Callable[[TrialOutcome], None]
+OnProgress = Callable[[Job, News], None]
 
 
 class Engine(ABC):
     """Runs jobs in any order and place; a failing job does not stop the others."""
 
     @abstractmethod
-    def run(self, jobs: Sequence[Job], watch: Watch, hear: Hear) -> list[Outcome]:
+    def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
         """Runs the jobs and returns one outcome per job, in the order of the jobs.
 
-        :param watch: called in this process when a job ends
-        :param hear: called in this process with the progress of a running job; both may be called from several threads
+        :param on_finished: called in this process when a job ends
+        :param on_progress: called in this process with the progress of a running job; both may be called from threads
         """
 
 
@@ -51,25 +51,27 @@ class LocalEngine(Engine):
     def __init__(self, workers: int = 1) -> None:
         self.workers = workers
 
-    def run(self, jobs: Sequence[Job], watch: Watch, hear: Hear) -> list[Outcome]:
+    def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
         if self.workers == 1:
             outcomes = []
             for job in jobs:
-                outcomes.append(execute(job, partial(hear, job)))
-                watch(outcomes[-1])
+                outcomes.append(execute(job, partial(on_progress, job)))
+                on_finished(outcomes[-1])
             return outcomes
         with data_sources.handed_over(job.data for job in jobs) as folder:
-            return self._run_lanes(jobs, watch, hear, folder)
+            return self._run_parallel(jobs, on_finished, on_progress, folder)
 
-    def _run_lanes(self, jobs: Sequence[Job], watch: Watch, hear: Hear, folder: Path | None) -> list[Outcome]:
+    def _run_parallel(
+        self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress, folder: Path | None
+    ) -> list[TrialOutcome]:
         """Runs the jobs in lanes: threads with one worker process each, which is replaced if it dies."""
         waiting: SimpleQueue[int] = SimpleQueue()
         for index in longest_first(jobs):
             waiting.put(index)
-        found: dict[int, Outcome] = {}
+        found: dict[int, TrialOutcome] = {}
         stop = threading.Event()
 
-        def lane() -> None:
+        def worker_thread() -> None:
             heard, told = _pipe()
             pool = self._pool(folder, told)
             try:
@@ -81,30 +83,30 @@ class LocalEngine(Engine):
                     try:
                         running = pool.submit(_work, execute, jobs[index])
                         while wait([running], LISTEN).not_done:
-                            _listen(heard, partial(hear, jobs[index]))
-                        _listen(heard, partial(hear, jobs[index]))
+                            _listen(heard, partial(on_progress, jobs[index]))
+                        _listen(heard, partial(on_progress, jobs[index]))
                         found[index] = running.result()
                     except (BrokenProcessPool, SystemExit):  # killed, or told to end
                         if stop.wait(1):  # with the whole command: it may be told a moment later than its workers
                             return
                         message = "The worker process died (killed, or out of memory); try fewer --jobs."
-                        found[index] = Outcome(jobs[index], "failed", message=message)
+                        found[index] = TrialOutcome(jobs[index], "failed", message=message)
                         pool.shutdown(wait=False)
                         heard, told = _pipe()
                         pool = self._pool(folder, told)
-                    watch(found[index])
+                    on_finished(found[index])
             finally:
                 pool.shutdown()
 
         with ThreadPoolExecutor(self.workers) as threads:
-            lanes = [threads.submit(lane) for _ in range(min(self.workers, len(jobs)))]
+            worker_threads = [threads.submit(worker_thread) for _ in range(min(self.workers, len(jobs)))]
             try:
-                for future in lanes:
+                for future in worker_threads:
                     future.result()
-            except BaseException:  # an interrupt, or an error in `watch`: nobody waits for the trials at hand
+            except BaseException:  # an interrupt, or an error in `on_finished`: nobody waits for the trials at hand
                 stop.set()
                 _end_workers(jobs)
-                while wait(lanes, 0.5).not_done:  # a lane may have been about to start its worker
+                while wait(worker_threads, 0.5).not_done:  # a lane may have been about to start its worker
                     _end_workers(jobs)
                 raise
         return [found[index] for index in range(len(jobs))]
@@ -150,7 +152,7 @@ def _listen(heard: Connection, tell: Callable[[News], None]) -> None:
             tell(heard.recv())
 
 
-def _work(run: Callable[[Job, Callable[[News], None]], Outcome], job: Job) -> Outcome:
+def _work(run: Callable[[Job, Callable[[News], None]], TrialOutcome], job: Job) -> TrialOutcome:
     """In a worker process: runs a job and reports its progress to the command."""
 
     def tell(news: News) -> None:
@@ -189,12 +191,12 @@ def _start_worker(threads: int, parent: int, folder: Path | None, told: Connecti
     _told[:] = [] if told is None else [told]
     signal.signal(signal.SIGTERM, _leave)  # not before: whoever is told to end while it imports has nothing to remove
 
-    def watch() -> None:
+    def on_finished() -> None:
         while os.getppid() == parent:
             time.sleep(1)
         os._exit(1)  # a worker must not outlive a killed command: it would hold the lock of its trial
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=on_finished, daemon=True).start()
 
 
 def _leave(number: int, frame: object) -> None:

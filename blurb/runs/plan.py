@@ -20,12 +20,12 @@ from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
 from blurb.protocols.settings import PROBE_FIELDS
 from blurb.runs import plugins, rows
-from blurb.runs.data_sources import Origin, data_hash
-from blurb.runs.engine import Engine, Hear, Watch
-from blurb.runs.rows import Row
+from blurb.runs.data_sources import DataSource, data_hash
+from blurb.runs.engine import Engine, OnFinished, OnProgress
+from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import PROBE, RECIPES, Configuration, Trial
 from blurb.runs.store import Store
-from blurb.runs.worker import Job, Outcome
+from blurb.runs.worker import Job, TrialOutcome
 from blurb.tasks import Task
 
 BASELINE_SETTINGS = ("max_train", "max_eval", "eval_seed", "document_unit")
@@ -78,10 +78,10 @@ class Request:
         """The kind of learner, a key of `RECIPES`; a baseline stays a baseline under every protocol."""
         return source.kind if source.kind == "baseline" else self.protocol.learner
 
-    def row(self, source: Source) -> Row:
+    def row(self, source: Source) -> PlannedRow:
         """The row of a model, still without trials."""
         learner = self.learner(source)
-        return Row(
+        return PlannedRow(
             source.name, source.weights, source.tokenizer, RECIPES[learner], self.configuration(source), {}, {},
             learner=PROBE if learner == PROBE else "",
         )  # fmt: skip
@@ -115,7 +115,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
         for setting in request.overrides:
             protocol.check_probe([setting], where(setting))
         probe.check(formulation, where)
-    origin = Origin(task.file or task.name, request.data)
+    origin = DataSource(task.file or task.name, request.data)
     if formulation.needs_original:
         if request.raw is None:
             raise SettingsError(
@@ -123,7 +123,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
                 f"{settings_.shown(settings, 'relation_input', where)} needs the names: add --raw with the folder of "
                 "the original release."
             )
-        origin = Origin(task.name, request.raw, original=True)
+        origin = DataSource(task.name, request.raw, original=True)
     concerning = relevant(formulation, learner)
     trial = Trial(
         task=task.name,
@@ -225,26 +225,28 @@ def _final_jobs(request: Request, winners: Mapping[tuple[str, str], Mapping[str,
     ]
 
 
-def run(planned: Sequence[Planned], engine: Engine, watch: Watch, hear: Hear) -> list[Outcome]:
+def run(
+    planned: Sequence[Planned], engine: Engine, on_finished: OnFinished, on_progress: OnProgress
+) -> list[TrialOutcome]:
     """Runs the searches and then all trials, and records in the store which trials make a row.
 
     The trials of all requests go to the engine together, so that its workers stay busy until the end.
 
-    :param watch: called when a trial ends
-    :param hear: called with the progress of a running trial
+    :param on_finished: called when a trial ends
+    :param on_progress: called with the progress of a running trial
     """
     for plan in planned:
         with _locked(plan.request):
             for source in plan.request.sources:
                 Store(plan.request.store).claim(source.name)
     searched = [one for plan in planned for one in plan.searched]
-    outcomes = engine.run(searched, watch, hear) if searched else []
+    outcomes = engine.run(searched, on_finished, on_progress) if searched else []
     jobs: list[Job] = []
     for plan in planned:
         final = _after_search(plan) if plan.searched else plan.final
         _note_rows(plan.request, final)
         jobs += final
-    return outcomes + engine.run(jobs, watch, hear)
+    return outcomes + engine.run(jobs, on_finished, on_progress)
 
 
 def _after_search(plan: Planned) -> list[Job]:

@@ -89,7 +89,10 @@ class Provenance:
 
     def task(self, name: str) -> Task:
         """The task of the trial; of a task file, as it was declared when the trial ran."""
-        return Task(**self.declaration) if self.declaration else tasks.get(name)
+        if not self.declaration:
+            return tasks.get(name)
+        known = {name: value for name, value in self.declaration.items() if name in Task.__dataclass_fields__}
+        return Task(**known)  # older stores have names of fields that are gone
 
     def _number(self, fact: str) -> float | None:
         value = self.facts.get(fact)

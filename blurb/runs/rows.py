@@ -33,7 +33,7 @@ WORDS = {"quick": "", "smoke": "smoke test: scores mean nothing"}
 
 
 @dataclass(frozen=True)
-class Row:
+class PlannedRow:
     """The trials of a row.
 
     :param tokenizer: hash of the tokenizer; "" for a baseline
@@ -65,7 +65,7 @@ class Row:
         parts = [self.model, self.weights, self.tokenizer, self.recipe, self.configuration.identity]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
-    def over(self, before: Row) -> Row:
+    def over(self, before: PlannedRow) -> PlannedRow:
         """This row, with the additional trials of an earlier version of it.
 
         Excluded are seeds of another family (other data, another winner of a search), which must not be averaged with
@@ -89,18 +89,18 @@ class Row:
         )  # fmt: skip
 
 
-def read(store: Store, tell: Tell = tell_damage) -> list[Row]:
+def read(store: Store, tell: Tell = tell_damage) -> list[PlannedRow]:
     """All rows of a store, in a fixed order.
 
     :param tell: receives a message for each file that cannot be read; such files are skipped
     """
-    rows: list[Row] = []
+    rows: list[PlannedRow] = []
     for folder in sorted(store.root.glob(f"*/{FOLDER}")):
         rows += _together(row for _, row in _files(store, folder, tell)).values()
     return rows
 
 
-def write(store: Store, row: Row, tell: Tell = tell_damage) -> Row:
+def write(store: Store, row: PlannedRow, tell: Tell = tell_damage) -> PlannedRow:
     """Adds a row, or trials to an existing row; the caller holds the lock of the store.
 
     :param tell: receives a message if the file of this row is damaged; it is renamed and rebuilt from its trials
@@ -123,7 +123,7 @@ def write(store: Store, row: Row, tell: Tell = tell_damage) -> Row:
     return rows[row.key]
 
 
-def _recovered(store: Store, row: Row) -> Row:
+def _recovered(store: Store, row: PlannedRow) -> PlannedRow:
     """Rebuilds a row from the trials that belong to it; planned trials that never ran are lost."""
     found = replace(row, trials={}, families={}, plugins={})
     for path in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
@@ -139,17 +139,17 @@ def _recovered(store: Store, row: Row) -> Row:
     return found
 
 
-def _together(rows: Iterable[Row]) -> dict[str, Row]:
+def _together(rows: Iterable[PlannedRow]) -> dict[str, PlannedRow]:
     """Rows by key; rows with the same key are merged, later ones last."""
-    found: dict[str, Row] = {}
+    found: dict[str, PlannedRow] = {}
     for row in rows:
         found[row.key] = row.over(found[row.key]) if row.key in found else row
     return found
 
 
-def _files(store: Store, folder: Path, tell: Tell) -> list[tuple[Path, Row]]:
+def _files(store: Store, folder: Path, tell: Tell) -> list[tuple[Path, PlannedRow]]:
     """The rows of a folder with their files: schema 1 first, then by age."""
-    found: list[tuple[int, float, str, Path, list[Row]]] = []
+    found: list[tuple[int, float, str, Path, list[PlannedRow]]] = []
     for path in sorted(folder.glob("*.json")):
         if not FILE.fullmatch(path.name):
             continue
@@ -162,7 +162,7 @@ def _files(store: Store, folder: Path, tell: Tell) -> list[tuple[Path, Row]]:
     return [(path, row) for *_, path, rows in sorted(found, key=lambda item: item[:3]) for row in rows]
 
 
-def _parse(store: Store, path: Path) -> tuple[int, list[Row]]:
+def _parse(store: Store, path: Path) -> tuple[int, list[PlannedRow]]:
     """The schema version of a file, and its rows."""
     content = read_json(path)
     schema = content.pop("schema")
@@ -177,7 +177,7 @@ def _parse(store: Store, path: Path) -> tuple[int, list[Row]]:
     if missing := trials.keys() - families.keys():
         raise KeyError(*missing)
     if schema == SCHEMA:
-        rows = [Row(configuration=configuration, trials=trials, families=families, **content)]
+        rows = [PlannedRow(configuration=configuration, trials=trials, families=families, **content)]
         if f"{rows[0].key}.json" != path.name:
             raise ValueError("the file name does not match the content")
     else:
@@ -193,7 +193,7 @@ def _said(error: Exception) -> str:
     return f"{error} is missing" if isinstance(error, KeyError) else "a field is missing, unknown or of the wrong type"
 
 
-def _check(row: Row, path: Path) -> None:
+def _check(row: PlannedRow, path: Path) -> None:
     """Raises a ValueError or BlurbError if a field of a row is invalid."""
     made = row.configuration
     texts = [
@@ -224,7 +224,7 @@ def _check(row: Row, path: Path) -> None:
 def _of_schema_1(
     store: Store, model: str, weights: str, configuration: Configuration,
     trials: Mapping[str, Mapping[int, str]], families: Mapping[str, str],
-) -> list[Row]:  # fmt: skip
+) -> list[PlannedRow]:  # fmt: skip
     """A row for each tokenizer and recipe among its trials; trials that never ran go to the first."""
     kinds = {task: _asked(store, model, task, seeds.values()) for task, seeds in trials.items()}
     configuration = replace(configuration, note=WORDS.get(configuration.protocol, configuration.note))
@@ -234,7 +234,7 @@ def _of_schema_1(
         # What was planned and never begun is nothing yet, and its tokenizer is not known.
         known = [("", 1)] if begun or weights.startswith("baseline:") else []
     return [
-        Row(
+        PlannedRow(
             model, weights, tokenizer, recipe, configuration,
             {task: seeds for task, seeds in trials.items() if (kinds[task] or known[0]) == (tokenizer, recipe)},
             {task: families[task] for task in trials if (kinds[task] or known[0]) == (tokenizer, recipe)},

@@ -23,10 +23,10 @@ from blurb.errors import BlurbError, DataError, SettingsError
 from blurb.files import write_json
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
-from blurb.models import Source, Units
+from blurb.models import Source, Subset
 from blurb.protocols.settings import limits
 from blurb.runs import plugins, provenance, rescore
-from blurb.runs.data_sources import Origin, load_data
+from blurb.runs.data_sources import DataSource, load_data
 from blurb.runs.environment import environment
 from blurb.runs.news import News, Reporter
 from blurb.runs.provenance import Provenance
@@ -49,7 +49,7 @@ class Job:
     trial: Trial
     source: Source
     configuration: Configuration
-    data: Origin
+    data: DataSource
     store: Path
     device: str
     track: str = ""
@@ -68,7 +68,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """The result of a job; `message` is the reason if it failed."""
 
     job: Job
@@ -77,7 +77,7 @@ class Outcome:
     message: str = ""
 
 
-def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> Outcome:
+def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> TrialOutcome:
     """Runs a trial unless it is done; two processes with the same trial run it only once.
 
     :param tell: receives the progress
@@ -91,20 +91,20 @@ def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> Outco
         failure = path.with_name(f"{path.name}.failed.json")
         try:
             if rescore.is_done(store, path):
-                return Outcome(job, "already done")
+                return TrialOutcome(job, "already done")
             try:
                 _run(job, store, path, Reporter(tell, job.trial.settings.get("epochs", 0)))
             finally:
                 gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
-                memory.give_back()
+                memory.trim_heap()
         except Exception as error:  # noqa: BLE001 - whatever broke a trial must not stop the others
             message = str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
             reason = {"message": message, "traceback": traceback.format_exc(), "trial": job.trial.content}
             with contextlib.suppress(BlurbError, OSError):  # the reason may be that the disk is full
                 write_json(failure, reason)
-            return Outcome(job, "failed", time.perf_counter() - start, message)
+            return TrialOutcome(job, "failed", time.perf_counter() - start, message)
         failure.unlink(missing_ok=True)
-    return Outcome(job, "done", time.perf_counter() - start)
+    return TrialOutcome(job, "done", time.perf_counter() - start)
 
 
 def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) -> tuple[list[dict[str, Any]], str]:
@@ -144,7 +144,7 @@ def _run(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
             learner = models.learner(job.source, formulation, job.device, trial.precision, trial.learner)
             learner.tracking = watch
             units = {
-                split: Units.draw(
+                split: Subset.draw(
                     *units_of(formulation, content, split), *limits(formulation.settings, split, trial.seed), split
                 )
                 for split in tasks.SPLITS
@@ -188,7 +188,7 @@ def _tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
 
 
 def _predictions(
-    formulation: Formulation, learner: models.Learner, units: Mapping[tasks.Split, Units]
+    formulation: Formulation, learner: models.Learner, units: Mapping[tasks.Split, Subset]
 ) -> dict[str, list[Any]]:
     """The columns of `predictions.parquet` for dev and test, including the majority answer."""
     majority = formulation.constants(units["train"].used)[0]

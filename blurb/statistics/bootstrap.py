@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blurb.statistics.clusters import CHUNK, Clusters, Floats, generator
-from blurb.statistics.student import NORMAL, critical
+from blurb.statistics.student import NORMAL, t_critical
 from blurb.statistics.welch import NOISE
 
 RESAMPLES = 10_000
@@ -28,31 +28,31 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Spread:
+class BootstrapMean:
     """Resamples of one mean over runs.
 
     :param mean: mean over runs, times 100
     :param draws: (resamples,) resampled means
     :param runs: number of runs; with a single run, `draws` do not include the variance between seeds
-    :param doubt: variance of the variance between runs: its square over its degrees of freedom; 0 if not applicable
+    :param variance_of_variance: of that between runs: its square over its degrees of freedom; 0 if not applicable
     """
 
     mean: float
     draws: Floats
     runs: int
-    doubt: float = 0.0
+    variance_of_variance: float = 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
         """95 % percentile interval, widened because the variance between runs is estimated from few runs."""
         low, high = (float(bound) for bound in np.quantile(self.draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
-        if not self.doubt:
+        if not self.variance_of_variance:
             return low, high
-        wider = critical(float(self.draws.var()) ** 2 / self.doubt) / NORMAL
+        wider = t_critical(float(self.draws.var()) ** 2 / self.variance_of_variance) / NORMAL
         return self.mean + wider * (low - self.mean), self.mean + wider * (high - self.mean)
 
 
-def spread(units: Clusters, name: str, resamples: int = RESAMPLES) -> Spread:
+def spread(units: Clusters, name: str, resamples: int = RESAMPLES) -> BootstrapMean:
     """Resamples of the mean over runs of one dataset.
 
     :param name: name of the dataset, which seeds the draws
@@ -65,12 +65,12 @@ def spread(units: Clusters, name: str, resamples: int = RESAMPLES) -> Spread:
     spare = float(means.var())
     draws = mean + (means - mean) * (np.sqrt(share / spare) if spare else 0.0)
     if units.runs == 1:
-        return Spread(mean, draws, 1)
+        return BootstrapMean(mean, draws, 1)
     variance = float(units.scores.var(ddof=1)) / units.runs
     if variance < NOISE:
-        return Spread(mean, draws, units.runs)
+        return BootstrapMean(mean, draws, units.runs)
     draws = draws + np.sqrt(variance) * random.standard_normal(resamples)
-    return Spread(mean, draws, units.runs, variance**2 / (units.runs - 1))
+    return BootstrapMean(mean, draws, units.runs, variance**2 / (units.runs - 1))
 
 
 def shared(scores: Floats) -> float:
@@ -124,14 +124,14 @@ def _weights(clusters: int, random: np.random.Generator, resamples: int) -> Iter
         yield np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters).astype(np.float64)
 
 
-def averaged(spreads: Mapping[str, Spread], weights: Mapping[str, float]) -> Spread | None:
+def averaged(spreads: Mapping[str, BootstrapMean], weights: Mapping[str, float]) -> BootstrapMean | None:
     """Resamples of a weighted mean of datasets (a task type, the BLURB score); None if any is missing."""
     if not set(weights) <= set(spreads):
         return None
     parts = [(share, spreads[name]) for name, share in weights.items()]
-    return Spread(
+    return BootstrapMean(
         mean=sum(share * part.mean for share, part in parts),
         draws=np.sum([share * part.draws for share, part in parts], axis=0),
         runs=min(part.runs for _, part in parts),
-        doubt=sum(share**4 * part.doubt for share, part in parts),
+        variance_of_variance=sum(share**4 * part.variance_of_variance for share, part in parts),
     )

@@ -8,7 +8,7 @@ from blurb.statistics.bootstrap import RESAMPLES
 from blurb.statistics.clusters import CHUNK, Clusters, Floats, generator
 
 
-def randomised(first: Clusters, second: Clusters, name: str, draws: int = RESAMPLES) -> float:
+def paired_permutation_test(first: Clusters, second: Clusters, name: str, draws: int = RESAMPLES) -> float:
     """Two-sided p of a paired randomisation test between two single runs (Yeh, 2000, swapping clusters).
 
     The null hypothesis is that these two *runs* are exchangeable, example by example. Two runs of one encoder are not,

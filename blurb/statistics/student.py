@@ -26,26 +26,26 @@ def half_width(values: Sequence[float]) -> float | None:
     """
     if len(values) < 2:
         return None
-    return critical(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    return t_critical(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
 
 
-def critical(freedom: float, level: float = LEVEL) -> float:
+def t_critical(degrees_of_freedom: float, level: float = LEVEL) -> float:
     """The two-sided critical value of Student's t, by bisection of `two_sided`.
 
     >>> round(critical(1), 3), round(critical(10), 3), round(critical(10, 0.4), 3)
     (12.706, 2.228, 0.879)
     """
-    freedom = max(1.0, freedom)
+    degrees_of_freedom = max(1.0, degrees_of_freedom)
     low, high = 0.0, 13.0  # one degree of freedom has the largest at 5 %, 12.7
-    while two_sided(high, freedom) > level:
+    while two_sided(high, degrees_of_freedom) > level:
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if two_sided(middle, freedom) > level else (low, middle)
+        low, high = (middle, high) if two_sided(middle, degrees_of_freedom) > level else (low, middle)
     return high
 
 
-def two_sided(t: float, freedom: float) -> float:
+def two_sided(t: float, degrees_of_freedom: float) -> float:
     """Two-sided tail probability of Student's t, for at least one degree of freedom.
 
     With t = sqrt(freedom) / tan(angle) the tail is the integral of sin(angle) ** (freedom - 1) from 0 to the angle of
@@ -54,13 +54,13 @@ def two_sided(t: float, freedom: float) -> float:
     >>> round(two_sided(12.706, 1), 4), round(two_sided(2.228, 10), 4)
     (0.05, 0.05)
     """
-    if freedom > NORMAL_FROM:
+    if degrees_of_freedom > NORMAL_FROM:
         return math.erfc(abs(t) / math.sqrt(2))
-    limit = math.atan2(math.sqrt(freedom), abs(t))
+    limit = math.atan2(math.sqrt(degrees_of_freedom), abs(t))
     nodes, weights = _rule()
     roots = (nodes + 1) / 2
-    tail = limit * float(np.sum(weights * roots * np.sin(limit * roots**2) ** (freedom - 1)))
-    half = math.lgamma(freedom / 2) - math.lgamma((freedom + 1) / 2)
+    tail = limit * float(np.sum(weights * roots * np.sin(limit * roots**2) ** (degrees_of_freedom - 1)))
+    half = math.lgamma(degrees_of_freedom / 2) - math.lgamma((degrees_of_freedom + 1) / 2)
     return min(1.0, 2 * tail / (math.sqrt(math.pi) * math.exp(half)))
 
 

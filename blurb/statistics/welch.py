@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from blurb.statistics.student import LEVEL, critical, two_sided
+from blurb.statistics.student import LEVEL, t_critical, two_sided
 
 NOISE = 1e-9
 """Variances of scores (squared points) below this are rounding errors: a single test example always counts more."""
@@ -27,15 +27,15 @@ class Comparison:
     """The result of a comparison. Everything but the difference is None if unknown.
 
     :param difference: difference of the means, None if one side has no run
-    :param error: its standard error, 0 if there is no variance between runs
-    :param freedom: degrees of freedom of that error; None if it is 0
+    :param standard_error: its standard error, 0 if there is no variance between runs
+    :param degrees_of_freedom: degrees of freedom of that error; None if it is 0
     :param swapped: (draws,) differences after swapping the answers of both sides example by example, the null
         distribution for two deterministic rows without runs; None for rows with runs
     """
 
     difference: float | None
-    error: float | None = None
-    freedom: float | None = None
+    standard_error: float | None = None
+    degrees_of_freedom: float | None = None
     swapped: npt.NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -48,9 +48,9 @@ class Comparison:
         """Two-sided: how often runs of one encoder (if `paired`: swapped answers) would differ at least as much."""
         if self.swapped is not None and self.difference is not None:
             return _share(np.abs(self.swapped) >= abs(self.difference) - SAME)
-        if self.difference is None or not self.error or self.freedom is None:
+        if self.difference is None or not self.standard_error or self.degrees_of_freedom is None:
             return None
-        return two_sided(self.difference / self.error, self.freedom)
+        return two_sided(self.difference / self.standard_error, self.degrees_of_freedom)
 
     @property
     def p_drop(self) -> float | None:
@@ -64,16 +64,18 @@ class Comparison:
     @property
     def detectable(self) -> float | None:
         """The smallest true difference that this comparison finds with a probability of 80 % at the 5 % level."""
-        if self.error is None or self.freedom is None:
+        if self.standard_error is None or self.degrees_of_freedom is None:
             return None
-        return (critical(self.freedom) + critical(self.freedom, 2 * (1 - POWER))) * self.error
+        return (
+            t_critical(self.degrees_of_freedom) + t_critical(self.degrees_of_freedom, 2 * (1 - POWER))
+        ) * self.standard_error
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """95 % confidence interval of the difference."""
-        if self.difference is None or self.error is None or self.freedom is None:
+        if self.difference is None or self.standard_error is None or self.degrees_of_freedom is None:
             return None
-        half = critical(self.freedom) * self.error
+        half = t_critical(self.degrees_of_freedom) * self.standard_error
         return self.difference - half, self.difference + half
 
     @property
@@ -132,8 +134,8 @@ def compare(
     if unit_variance > 0 and units > 1:
         parts.append((unit_variance, units - 1))
     variance = sum(part for part, _ in parts)
-    freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts)
-    return Comparison(difference, math.sqrt(variance), freedom)
+    degrees_of_freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts)
+    return Comparison(difference, math.sqrt(variance), degrees_of_freedom)
 
 
 def combined(parts: Sequence[tuple[float, Comparison]]) -> Comparison:
@@ -144,9 +146,9 @@ def combined(parts: Sequence[tuple[float, Comparison]]) -> Comparison:
     if not parts or any(part.difference is None for _, part in parts):
         return Comparison(None)
     difference = sum(weight * (part.difference or 0.0) for weight, part in parts)
-    if any(part.error is None for _, part in parts):
+    if any(part.standard_error is None for _, part in parts):
         return Comparison(difference)
-    errors = [((weight * (part.error or 0.0)) ** 2, part.freedom) for weight, part in parts]
+    errors = [((weight * (part.standard_error or 0.0)) ** 2, part.degrees_of_freedom) for weight, part in parts]
     variance = sum(error for error, _ in errors)
     swapped = None
     if all(part.swapped is not None for _, part in parts):  # draws of different datasets are independent
@@ -154,5 +156,5 @@ def combined(parts: Sequence[tuple[float, Comparison]]) -> Comparison:
     certainty = sum(error**2 / degrees for error, degrees in errors if degrees is not None)
     if not variance or not certainty:  # rounding, or one cluster, of whose variance nothing is known
         return Comparison(difference, 0.0, swapped=swapped)
-    freedom = variance**2 / certainty
-    return Comparison(difference, math.sqrt(variance), freedom, swapped)
+    degrees_of_freedom = variance**2 / certainty
+    return Comparison(difference, math.sqrt(variance), degrees_of_freedom, swapped)

@@ -89,7 +89,9 @@ def origin(name: str) -> str:
 
 def all() -> list[Task]:
     """Every task: the thirteen in the paper's order, then the plug-ins and the task files asked for, by name."""
-    return sorted((get(name) for name in (*_registry.names(), *_files)), key=lambda task: (task.row or 99, task.name))
+    return sorted(
+        (get(name) for name in (*_registry.names(), *_files)), key=lambda task: (task.paper_order or 99, task.name)
+    )
 
 
 def select(wanted: str | Iterable[str]) -> list[Task]:
@@ -105,9 +107,9 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
         if not word:
             continue
         if word == "all":
-            chosen |= {task.name for task in every if task.row}
+            chosen |= {task.name for task in every if task.paper_order}
         elif word in types.names():
-            chosen |= {task.name for task in every if task.type == word and task.row}
+            chosen |= {task.name for task in every if task.type == word and task.paper_order}
         elif any(task.name == word for task in every):
             chosen.add(word)
         else:

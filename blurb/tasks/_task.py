@@ -52,7 +52,7 @@ class Task:
     :param name: the name used everywhere ("bc5-chem")
     :param title: the name in the paper's tables ("BC5-chem")
     :param type: name of its type, which says what its examples are and how they are put to a model
-    :param row: row of the paper's Table 3, 1 to 13; None for a dataset that is not part of BLURB
+    :param paper_order: row of the paper's Table 3, 1 to 13; None for a dataset that is not part of BLURB
     :param files: path of each split below the data folder
     :param reader: `module:function` that reads one of these files into rows
     :param labels: entity types (ner, pico) or classes; empty for similarity
@@ -87,7 +87,7 @@ class Task:
     licence: str
     homepage: str
     citation: str
-    row: int | None = None
+    paper_order: int | None = None
     metric_options: Mapping[str, object] = field(default_factory=dict)
     sizes: Mapping[Split, int] = field(default_factory=dict)
     released: Mapping[Split, int] = field(default_factory=dict)

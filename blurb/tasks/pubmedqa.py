@@ -8,7 +8,7 @@ TASK = Task(
     name="pubmedqa",
     title="PubMedQA",
     type="qa",
-    row=12,
+    paper_order=12,
     files={
         "train": "pubmedqa/pqal_fold0/train_set.json",
         "dev": "pubmedqa/pqal_fold0/dev_set.json",

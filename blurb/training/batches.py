@@ -23,9 +23,9 @@ class Batch:
 
     :param ids: (batch, pieces)
     :param mask: (batch, pieces), 1 for sub-tokens
-    :param types: (batch, pieces) segment ids, or None
-    :param positions: token tasks: (batch, words), index of each word's first sub-token
-    :param ends: token tasks: (batch, words), index after each word's last sub-token
+    :param token_type_ids: (batch, pieces) segment ids, or None
+    :param word_starts: token tasks: (batch, words), index of each word's first sub-token
+    :param word_ends: token tasks: (batch, words), index after each word's last sub-token
     :param word_mask: token tasks: (batch, words), True for words
     :param entities: relation tasks: (batch, 2, 2), indices of head and tail
     :param targets: (batch,), (batch, labels) or (batch, words); None for prediction
@@ -33,12 +33,12 @@ class Batch:
 
     ids: Tensor
     mask: Tensor
-    types: Tensor | None
-    positions: Tensor | None
+    token_type_ids: Tensor | None
+    word_starts: Tensor | None
     word_mask: Tensor | None
     targets: Tensor | None
     entities: Tensor | None = None
-    ends: Tensor | None = None
+    word_ends: Tensor | None = None
 
     def to(self, device: torch.device) -> Batch:
         """Moves the batch to a device."""
@@ -61,12 +61,12 @@ def training_batches(lengths: Ints, batch_size: int, rng: np.random.Generator) -
     return [batches[i] for i in rng.permutation(len(batches))]
 
 
-def prediction_batches(lengths: Ints, pieces: int) -> list[Ints]:
-    """Batches for prediction: longest first, at most `pieces` padded sub-tokens each (at least one input)."""
+def prediction_batches(lengths: Ints, subtokens: int) -> list[Ints]:
+    """Batches for prediction: longest first, at most `subtokens` padded sub-tokens each (at least one input)."""
     order = np.argsort(-lengths, kind="stable")
     batches, start = [], 0
     while start < len(order):
-        size = max(1, pieces // max(1, int(lengths[order[start]])))
+        size = max(1, subtokens // max(1, int(lengths[order[start]])))
         batches.append(order[start : start + size])
         start += size
     return batches
@@ -80,24 +80,28 @@ def collate(
     :param targets: targets of all examples, from the formulation
     """
     ids = [features.ids[row] for row in rows]
-    positions = ends = word_mask = answers = None
-    if features.words is not None:
-        assert features.positions is not None
-        assert features.ends is not None
-        places = [features.positions[row] for row in rows]
-        positions = _pad(places, 0)
-        ends = _pad([features.ends[row] for row in rows], 1)  # words of padding have one sub-token: a mean needs some
+    word_starts = word_ends = word_mask = answers = None
+    if features.word_ids is not None:
+        assert features.word_starts is not None
+        assert features.word_ends is not None
+        places = [features.word_starts[row] for row in rows]
+        word_starts = _pad(places, 0)
+        word_ends = _pad(
+            [features.word_ends[row] for row in rows], 1
+        )  # words of padding have one sub-token: a mean needs some
         word_mask = _pad([np.ones_like(place) for place in places], 0).bool()
         if isinstance(targets, Ragged):
-            answers = _pad([targets[features.unit[row]][features.words[row]] for row in rows], 0)
+            answers = _pad([targets[features.example_index[row]][features.word_ids[row]] for row in rows], 0)
     elif targets is not None:
-        answers = torch.from_numpy(np.asarray(targets)[features.unit[rows]])
+        answers = torch.from_numpy(np.asarray(targets)[features.example_index[rows]])
     return Batch(
         ids=_pad(ids, pad_id),
         mask=_pad([np.ones_like(row) for row in ids], 0),
-        types=None if features.types is None else _pad([features.types[row] for row in rows], 0),
-        positions=positions,
-        ends=ends,
+        token_type_ids=None
+        if features.token_type_ids is None
+        else _pad([features.token_type_ids[row] for row in rows], 0),
+        word_starts=word_starts,
+        word_ends=word_ends,
         word_mask=word_mask,
         targets=answers,
         entities=None if features.entities is None else torch.from_numpy(features.entities[rows]),

@@ -34,13 +34,13 @@ class Chained:
         :param units: (words,) the sentence of each word; the words of a sentence are adjacent
         """
         tags = torch.zeros(len(scores), dtype=torch.int64)
-        sure = torch.zeros(len(scores))
+        confidence = torch.zeros(len(scores))
         for places, mask in _batches(units):
             emissions = scores[places] * self.scale
             best = self.chain.decode(emissions, mask)
             shares = self.chain.marginals(emissions, mask).gather(-1, best.unsqueeze(-1)).squeeze(-1)
-            tags[places[mask]], sure[places[mask]] = best[mask], shares[mask]
-        return tags, sure
+            tags[places[mask]], confidence[places[mask]] = best[mask], shares[mask]
+        return tags, confidence
 
 
 def fit_chain(scores: Tensor, tags: Tensor, units: Tensor, problem: Problem, constrained: bool) -> Chained:

@@ -31,7 +31,7 @@ Targets = npt.NDArray[np.generic] | Ragged
 T = TypeVar("T")
 CHECK_EVERY = 10
 """Steps between checks of the loss, as reading it makes a GPU wait."""
-PIECES = {"cpu": 4_096, "cuda": 65_536}
+SUBTOKENS = {"cpu": 4_096, "cuda": 65_536}
 """Maximum sub-tokens in a batch of predictions."""
 TOO_LONG = "Out of memory for a single input; reduce max_length (--set max_length=...) or use another --device."
 
@@ -169,10 +169,10 @@ class Trainer:
 
     def _gradients(self, features: Features, rows: npt.NDArray[np.int64], targets: Targets, size: int) -> torch.Tensor:
         parts = [collate(features, rows[i : i + size], self.pad_id, targets) for i in range(0, len(rows), size)]
-        terms = sum(self.network.head.terms(_answers(part), part.word_mask) for part in parts)
+        num_targets = sum(self.network.head.num_targets(_answers(part), part.word_mask) for part in parts)
         total = torch.zeros((), device=self.device)
         for part in parts:
-            loss = self.network.loss(part.to(self.device)) / max(1, terms)
+            loss = self.network.loss(part.to(self.device)) / max(1, num_targets)
             self.accelerator.backward(loss)
             total += loss.detach()
         return total
@@ -186,7 +186,7 @@ class Trainer:
         """
         self.network.eval()
         found: list[tuple[torch.Tensor, torch.Tensor]] = []
-        for rows in prediction_batches(features.ids.lengths, PIECES.get(self.device.type, 8_192)):
+        for rows in prediction_batches(features.ids.lengths, SUBTOKENS.get(self.device.type, 8_192)):
             batch = collate(features, rows, self.pad_id, targets).to(self.device)
             vectors, answers = self.network.features(batch), _answers(batch)
             if batch.word_mask is not None:
@@ -213,7 +213,7 @@ def asked(
 
     :raises TrainingError: if a single input does not fit into memory
     """
-    batches = prediction_batches(features.ids.lengths, PIECES.get(device.type, 8_192))[::-1]
+    batches = prediction_batches(features.ids.lengths, SUBTOKENS.get(device.type, 8_192))[::-1]
     while batches:
         rows = batches.pop()
         try:

@@ -35,12 +35,12 @@ class Network(nn.Module):
     def features(self, batch: Batch) -> Tensor:
         """(batch, words, size) for token tasks, (batch, size) for the others, (batch, pieces, size) without pooling."""
         inputs: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask}
-        if batch.types is not None:
-            inputs["token_type_ids"] = batch.types
+        if batch.token_type_ids is not None:
+            inputs["token_type_ids"] = batch.token_type_ids
         output = self.encoder(**inputs)
         hidden: Tensor = output.last_hidden_state.float()  # (batch, pieces, size)
-        if batch.positions is not None and batch.ends is not None:
-            return word_vectors(hidden, batch.positions, batch.ends, self.word_pooling)
+        if batch.word_starts is not None and batch.word_ends is not None:
+            return word_vectors(hidden, batch.word_starts, batch.word_ends, self.word_pooling)
         if self.pooling is None:
             return hidden
         pooled: Tensor = self.pooling(

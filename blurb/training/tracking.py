@@ -91,7 +91,7 @@ class Tracking:
 
     def _call(self, action: Callable[[], object]) -> None:
         try:
-            with _chance_as_it_was():
+            with _preserved_rng_state():
                 action()
         except Exception as error:  # noqa: BLE001 - a tracker must not cost anybody a training
             message = f"{self.tracker} failed; the trial continues without it: {type(error).__name__}: {error}"
@@ -99,12 +99,12 @@ class Tracking:
             warnings.warn(message, stacklevel=2)  # the log of a trial is a file; whoever waits should see it too
             accelerator, self.accelerator = self.accelerator, None
             for tracker in accelerator.trackers if accelerator is not None else []:
-                with contextlib.suppress(Exception), _chance_as_it_was():  # of one failure one warning is enough
+                with contextlib.suppress(Exception), _preserved_rng_state():  # of one failure one warning is enough
                     tracker.finish()
 
 
 @contextmanager
-def _chance_as_it_was() -> Iterator[None]:
+def _preserved_rng_state() -> Iterator[None]:
     """Restores all random generators, as a tracker that uses them would change the dropout after it."""
     import numpy as np
     import torch

@@ -107,7 +107,7 @@ def test_the_table_of_the_guide_is_the_registrys() -> None:
     rows = [
         f"| {task.title} | {task.source.files} | <{task.source.page}> | {task.licence} | {task.source.note} |"
         for task in tasks.all()
-        if task.source and task.row
+        if task.source and task.paper_order
     ]
     assert len(rows) == 13
     table = "\n".join(["| dataset | put below `--raw` | page | licence | note |", "|---|---|---|---|---|", *rows])

@@ -6,8 +6,8 @@ import pytest
 
 from blurb.cli import compare
 from blurb.cli._output import console, show
-from blurb.regression import Finding, Outcome, render
-from blurb.results.comparison import Line
+from blurb.regression import DatasetDecision, Outcome, render
+from blurb.results.comparison import ScoreComparison
 from blurb.statistics.welch import Comparison
 from blurb.wording import plural, probability, signed
 
@@ -32,13 +32,15 @@ def test_a_difference_of_nothing_has_no_sign() -> None:
     assert [signed(value) for value in (0.0, -0.0, -0.004, 0.004, -0.006, 12)] == [
         "0.00", "0.00", "0.00", "0.00", "-0.01", "+12.00",
     ]  # fmt: skip
-    line = Line("gad", 80.0, 79.999, (3, 3), Comparison(-0.001))
-    assert render.cells(Finding(line, Outcome.PASS))[3] == "0.00"
+    line = ScoreComparison("gad", 80.0, 79.999, (3, 3), Comparison(-0.001))
+    assert render.cells(DatasetDecision(line, Outcome.PASS))[3] == "0.00"
     assert compare._cells(line, 0.05, None)[3] == "0.00"
 
 
 def test_one_of_a_thing_is_singular_and_p_has_three_digits() -> None:
     assert [plural(count, "trial") for count in (0, 1, 2_000)] == ["0 trials", "1 trial", "2,000 trials"]
     assert [probability(p) for p in (None, 0.0001, 0.79241)] == ["", "<0.001", "0.792"]
-    finding = Finding(Line("gad", 1, 0, (3, 3), Comparison(-1)), Outcome.REGRESSION, worse=[("test.1", 1.0)])
+    finding = DatasetDecision(
+        ScoreComparison("gad", 1, 0, (3, 3), Comparison(-1)), Outcome.REGRESSION, worse=[("test.1", 1.0)]
+    )
     assert render._flipped(finding).startswith("1 example with more mistakes than before, 0 with fewer")

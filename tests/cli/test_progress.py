@@ -51,7 +51,7 @@ def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(capsys
 def test_in_a_pipe_a_line_a_trial_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     planned = jobs()
     with Display(plans(planned), expected=estimate(NAMES)) as display:
-        display.hear(planned[0], News(5, 10, 1, 2, 0.5, 0.7))
+        display.on_progress(planned[0], News(5, 10, 1, 2, 0.5, 0.7))
         display.finished(Outcome(planned[0], "done", 200.0))
         display.finished(Outcome(planned[1], "failed", 1.0, "no memory"))
     assert capsys.readouterr().err.splitlines() == [
@@ -63,7 +63,7 @@ def test_in_a_pipe_a_line_a_trial_with_the_time_left(capsys: pytest.CaptureFixtu
 def test_without_an_estimate_nothing_is_said_of_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     planned = jobs()
     with Display(plans(planned)) as display:
-        display.hear(planned[0], News())
+        display.on_progress(planned[0], News())
         display.finished(Outcome(planned[0], "done", 2.0))
     assert capsys.readouterr().err == "[1/2] m gad seed 1: done in 2 s\n"
 
@@ -111,8 +111,8 @@ def test_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     planned = jobs()
     planned[1].source.name = "a-very-long-name-" * 6
     with Display(plans(planned), expected=estimate(NAMES, jobs=2)) as display:
-        display.hear(planned[0], News(25, 100, 1, 4, 0.5, 0.731))
-        display.hear(planned[1], News())
+        display.on_progress(planned[0], News(25, 100, 1, 4, 0.5, 0.731))
+        display.on_progress(planned[1], News())
         display.drawn.refresh()
         stream.flush()
         seen = read(ours, r"about \d+ s left")

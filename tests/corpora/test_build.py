@@ -15,7 +15,7 @@ from blurb import tasks
 from blurb.corpora import build as module
 from blurb.corpora.build import MissingRelease, MissingTool, prepare
 from blurb.data import read_split
-from blurb.data.verify import Finding
+from blurb.data.verify import Verification
 from blurb.errors import DataError
 from blurb.tasks import SPLITS
 from tests.corpora.originals import FILES, NAMES, XML, docx, punkt, put, question, small_lists, tarred, zipped
@@ -71,7 +71,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield punkt(tmp_path_factory.mktemp("nltk"))
 
 
-def run(name: str, raw: Path, out: Path, model: Path) -> tuple[Finding, list[str]]:
+def run(name: str, raw: Path, out: Path, model: Path) -> tuple[Verification, list[str]]:
     return prepare(tasks.get(name), raw, out, model)
 
 

@@ -12,7 +12,7 @@ import pytest
 from blurb import data, tasks
 from blurb.corpora.originals import chemprot, ddi
 from blurb.corpora.originals.loading import load_original
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.inputs.relations import dummified
 from blurb.tasks import SPLITS, Split
@@ -30,7 +30,7 @@ def test_dummified_originals_are_blurbs_rows_in_their_order(
     name: str,
     split: Split,
     test_data: Path,
-    real_rows: Callable[[str, Split], list[Row]],
+    real_rows: Callable[[str, Split], list[Example]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("nltk")

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from blurb import tasks
 from blurb.corpora.originals import rows as prepared
 from blurb.corpora.originals.loading import load_original
-from blurb.data.schema import Row, hash_rows, to_dataset
+from blurb.data.schema import Example, hash_rows, to_dataset
 from blurb.errors import DataError
 from blurb.inputs.relations import STRATEGIES, mark
 
 TASK = tasks.get("chemprot")
-ROW: Row = {
+ROW: Example = {
     "id": "7.T1.T2", "doc_id": "7", "text": "kaloé inhibits MI-1", "label": "CPR:4",
     "head": {"start": 0, "end": 5, "type": "CHEMICAL"}, "tail": {"start": 15, "end": 19, "type": "GENE"},
 }  # fmt: skip

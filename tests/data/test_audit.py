@@ -21,29 +21,29 @@ from blurb.data.audit.duplicates import between, conflicts, documents, repeated
 from blurb.data.audit.gather import gather
 from blurb.data.audit.shared import shared
 from blurb.data.audit.tags import illegal
-from blurb.data.schema import Row, to_dataset
+from blurb.data.schema import Example, to_dataset
 from blurb.errors import DataError
 from blurb.inputs.features import Features, Ragged
-from blurb.inputs.reading import Reading
+from blurb.inputs.tokenized_split import TokenizedSplit
 from blurb.models import resolve
-from blurb.models.reading import reader
+from blurb.models.lengths import reader
 from tests.data import samples
 
 LONG = "kalo mi tra nex vor pil"
 
 
-def sentence(id_: str, words: str, tags: str = "", doc_id: str | None = None) -> Row:
+def sentence(id_: str, words: str, tags: str = "", doc_id: str | None = None) -> Example:
     tokens = words.split()
     short = tags.split() or ["O"] * len(tokens)
     return {"id": id_, "doc_id": doc_id, "tokens": tokens,
             "tags": [tag if tag == "O" else f"{tag}-GENE" for tag in short]}  # fmt: skip
 
 
-def text(id_: str, content: str, label: str = "0") -> Row:
+def text(id_: str, content: str, label: str = "0") -> Example:
     return {"id": id_, "doc_id": None, "text": content, "label": label}
 
 
-def corpus(name: str = "bc2gm", **splits: list[Row]) -> Corpus:
+def corpus(name: str = "bc2gm", **splits: list[Example]) -> Corpus:
     return Corpus(tasks.get(name), splits)  # type: ignore[arg-type]
 
 
@@ -78,7 +78,7 @@ def test_inputs_in_two_splits_whatever_their_labels() -> None:
 
 
 def test_what_makes_two_inputs_the_same() -> None:
-    def same(name: str, first: Row, second: Row) -> bool:
+    def same(name: str, first: Example, second: Example) -> bool:
         return leaks(tasks.get(name), {"train": [first], "test": [second]}) == {second["id"]}
 
     pair = {"id": "1", "text_a": "mi", "text_b": "sey", "score": 1.0}
@@ -222,10 +222,10 @@ def test_an_illegal_tag_in_a_file_is_unreadable_and_quotes_nothing(tmp_path: Pat
 def test_entities_that_share_or_lack_a_sub_token() -> None:
     """Words 0 and 1 have one sub-token, word 3 has none: seen by hand-made features, whatever tokenizer does this."""
     features = Features(
-        ids=Ragged.of([[9, 1, 2, 3, 9]]), unit=np.array([0]), words=Ragged.of([[0, 1, 2, 4]]),
-        positions=Ragged.of([[1, 1, 2, 3]]), ends=Ragged.of([[2, 2, 3, 4]]),
+        ids=Ragged.of([[9, 1, 2, 3, 9]]), example_index=np.array([0]), word_ids=Ragged.of([[0, 1, 2, 4]]),
+        word_starts=Ragged.of([[1, 1, 2, 3]]), word_ends=Ragged.of([[2, 2, 3, 4]]),
     )  # fmt: skip
-    reading = Reading(features, 512, [], features, (1, 1))
+    reading = TokenizedSplit(features, 512, [], features, (1, 1))
 
     def found(tags: str) -> list[tuple[str, int]]:
         row = sentence("a", "k l m n o", tags)
@@ -253,7 +253,7 @@ def test_pairs_that_a_limit_takes_apart(checkpoint: Callable[[str], Path], kind:
     read = reader(resolve(str(checkpoint(kind))))
     task = tasks.get("ddi")
 
-    def row(id_: str, before: int, between_: int, after: int) -> Row:
+    def row(id_: str, before: int, between_: int, after: int) -> Example:
         parts = ["mi " * before, "@DRUG$ ", "mi " * between_, "@DRUG$", " mi" * after]
         content = "".join(parts)
         places = [len(parts[0]), len("".join(parts[:3]))]
@@ -277,9 +277,9 @@ def test_a_pair_of_which_nothing_is_left_is_lost() -> None:
     """Made by hand: dummies always leave something. Of a lost entity the features say that it is the whole input."""
 
     def features(length: int, entities: list[list[int]]) -> Features:
-        return Features(ids=Ragged.of([range(length)]), unit=np.array([0]), entities=np.array([entities]))
+        return Features(ids=Ragged.of([range(length)]), example_index=np.array([0]), entities=np.array([entities]))
 
     for before, head, lost in ((1, [0, 7], True), (1, [1, 2], False), (0, [0, 7], True), (0, [0, 2], False)):
-        reading = Reading(features(20, [[1, 2], [3, 4]]), 8, [0], features(8, [head, [3, 4]]), (before, 1))
+        reading = TokenizedSplit(features(20, [[1, 2], [3, 4]]), 8, [0], features(8, [head, [3, 4]]), (before, 1))
         found = windows(Corpus(tasks.get("ddi"), {"test": [text("a", "")]}, readings={"test": reading}))
         assert ("lost by the window" in {one.kind for one in found}) == lost

@@ -21,14 +21,14 @@ from blurb.data.audit.duplicates import between, conflicts, documents, repeated
 from blurb.data.audit.shared import shared
 from blurb.data.audit.tags import illegal
 from blurb.data.examples import texts, words
-from blurb.data.schema import Row
-from blurb.inputs.reading import Read
+from blurb.data.schema import Example
+from blurb.inputs.tokenized_split import Read
 from blurb.models import resolve
-from blurb.models.reading import reader
+from blurb.models.lengths import reader
 from blurb.tasks import SPLITS, Split
 
 pytestmark = pytest.mark.real
-Rows = Callable[[str, Split], list[Row]]
+Rows = Callable[[str, Split], list[Example]]
 Corpora = Callable[[str], Corpus]
 
 
@@ -71,7 +71,7 @@ def test_test_inputs_in_train(corpora: Corpora, name: str) -> None:
     assert leaks(corpus.task, dict(corpus.splits)) == brute == set(() if found is None else found.ids)
 
 
-def _plain(row: Row) -> str:
+def _plain(row: Example) -> str:
     return json.dumps({key: row[key] for key in row if key not in ("id", "doc_id", "tags", "label", "labels", "score")})
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from blurb import data, tasks
-from blurb.data.schema import Row, hash_rows
+from blurb.data.schema import Example, hash_rows
 from blurb.data.verify import examine, verdict
 from blurb.tasks import SPLITS, Split
 
 pytestmark = pytest.mark.real
-Rows = Callable[[str, Split], list[Row]]
+Rows = Callable[[str, Split], list[Example]]
 
 # name: (units of Table 3, rows, words) of train, dev, test; None where the table of the files says nothing.
 COUNTS: dict[str, list[tuple[int, int, int | None] | None]] = {

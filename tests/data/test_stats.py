@@ -24,15 +24,15 @@ from blurb import data, formulations, tasks
 from blurb.cli import cli
 from blurb.cli.data.stats import record
 from blurb.corpora import demo
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.data.stats import QUANTILES, TABLE_8, adjacent, io_ceiling, label_counts, lengths, measure
 from blurb.formulations._majority import majority_score
 from blurb.models import resolve
+from blurb.models.lengths import reader
 from blurb.models.loading import load_tokenizer
-from blurb.models.reading import reader
 from blurb.tasks import SPLITS, Split
 
-Rows = Callable[[str, Split], list[Row]]
+Rows = Callable[[str, Split], list[Example]]
 EXPECTED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "statistics.json").read_text(encoding="utf-8"))
 BY_SPLIT = {(one["dataset"], one["split"]): one for one in EXPECTED}
 SLOW = ("chemprot", "ddi", "jnlpba", "bc2gm")
@@ -92,7 +92,7 @@ def test_labels_are_counted_in_the_unit_of_the_task() -> None:
 def test_without_train_there_is_no_majority_and_without_a_model_no_sub_token() -> None:
     rows = [{"id": "a", "doc_id": None, "text": "kalo mi", "label": "1"}]
     (found,) = measure(tasks.get("gad"), {"test": rows}, majority=majority_score)
-    assert (found.majority, found.pieces, found.limit, found.truncated) == (None, None, None, None)
+    assert (found.majority, found.subtokens, found.limit, found.truncated) == (None, None, None, None)
     assert (found.words.mean, found.labels) == (2, {"0": 0, "1": 1})
 
 
@@ -158,7 +158,7 @@ def test_splits_without_entities_and_very_many_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "split"), BY_SPLIT)
 def test_statistics_of_the_real_files(real_rows: Rows, name: str, split: Split) -> None:
     """All but the sub-tokens, which take long."""
-    rows: dict[Split, list[Row]] = {split: real_rows(name, split)}
+    rows: dict[Split, list[Example]] = {split: real_rows(name, split)}
     task = tasks.get(name)
     majority = BY_SPLIT[name, split]["majority"]
     (found,) = measure(task, rows)

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from blurb import data, tasks
-from blurb.data.schema import Row, hash_rows, hash_splits
+from blurb.data.schema import Example, hash_rows, hash_splits
 from blurb.data.verify import examine, verdict
 from blurb.tasks import Split
 from tests.data.samples import READERS, SAMPLES, put
 
 
-def _tag_row(tags: list[str], doc_id: str | None = None) -> Row:
+def _tag_row(tags: list[str], doc_id: str | None = None) -> Example:
     return {"id": "x", "doc_id": doc_id, "tokens": ["w"] * len(tags), "tags": tags}
 
 

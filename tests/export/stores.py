@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import formulations, tasks
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.runs import rescore
 from blurb.runs import rows as row_files
 from blurb.runs.store import Store
@@ -18,18 +18,18 @@ from tests.runs import fakes
 from tests.runs.fakes import CONFIGURATION, row, trial
 
 
-def gad(count: int = 534) -> list[Row]:
+def gad(count: int = 534) -> list[Example]:
     """Rows of GAD's size, ids and label counts (281 of 534 positive: docs/benchmark.md, "GAD"), without a text."""
     return [{"id": f"test.{i}", "doc_id": None, "label": "1" if i < 281 else "0"} for i in range(count)]
 
 
-def bioasq(count: int = 140) -> list[Row]:
+def bioasq(count: int = 140) -> list[Example]:
     """Rows of BioASQ's size; nobody without a registration knows its ids."""
     names = [hashlib.sha256(str(i).encode()).hexdigest()[:24] for i in range(count)]
     return [{"id": name, "label": "yes" if i % 3 else "no"} for i, name in enumerate(names)]
 
 
-def noisy(task: Task, unit: Row, chance: random.Random) -> Any:
+def noisy(task: Task, unit: Example, chance: random.Random) -> Any:
     """A prediction that is often right: scores are then neither 0 nor 1."""
     gold = formulations.bind(task).gold(unit)
     if task.type in ("ner", "pico"):
@@ -43,7 +43,7 @@ def noisy(task: Task, unit: Row, chance: random.Random) -> Any:
 
 
 def finish(
-    store: Store, name: str, rows: Sequence[Row], seed: int = 1, verdict: str = "identical", **changed: Any
+    store: Store, name: str, rows: Sequence[Example], seed: int = 1, verdict: str = "identical", **changed: Any
 ) -> None:
     """A finished trial of model `m` with noisy predictions, scored by the task's formulation.
 

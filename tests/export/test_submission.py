@@ -15,14 +15,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from blurb import tasks
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import StoreError
 from blurb.export.submission import LONGEST, _known_units, check, fingerprint, schema_of, violations
 from blurb.runs.store import Store, read_json
 from blurb.tasks import Split
 from tests.export.stores import bioasq, export, finish, gad
 
-NAMES = [task.name for task in tasks.all() if task.row]
+NAMES = [task.name for task in tasks.all() if task.paper_order]
 DATASETS = {"gad": "GAD", "bioasq": "BioASQ"}
 
 
@@ -89,7 +89,7 @@ def score(name: str, answers: dict[str, Any], gold: dict[str, Any]) -> float:
 
 @pytest.mark.real
 def test_every_dataset_round_trips_on_the_real_ids(
-    tmp_path: Path, real_rows: Callable[[str, Split], list[Row]]
+    tmp_path: Path, real_rows: Callable[[str, Split], list[Example]]
 ) -> None:
     """Gold is taken from BLURB's files as they are written, by other code than the exporter's."""
     from blurb.tasks.hoc import LABELS
@@ -131,7 +131,7 @@ def test_every_dataset_round_trips_on_the_real_ids(
 
 
 @pytest.mark.real
-def test_the_known_units_are_those_of_the_files(real_rows: Callable[[str, Split], list[Row]]) -> None:
+def test_the_known_units_are_those_of_the_files(real_rows: Callable[[str, Split], list[Example]]) -> None:
     """Keys and lengths by a reading of the examples that shares nothing with the exporter but the hash."""
     for name, known in _known_units().items():
         if name == "bioasq":
@@ -192,7 +192,7 @@ def changed(column: str, index: int, value: Any) -> dict[str, Any]:
     ],
 )
 def test_what_is_not_whole_is_refused_and_nothing_is_written(
-    tmp_path: Path, rows: list[Row], changes: dict[str, Any], verdict: str, message: str
+    tmp_path: Path, rows: list[Example], changes: dict[str, Any], verdict: str, message: str
 ) -> None:
     import re
 
@@ -203,7 +203,7 @@ def test_what_is_not_whole_is_refused_and_nothing_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
 
 
-def sentences(lengths: list[int], name: str = "ncbi-disease") -> list[Row]:
+def sentences(lengths: list[int], name: str = "ncbi-disease") -> list[Example]:
     label = tasks.get(name).labels[0]
     return [
         {"id": f"test.{i}", "doc_id": "1", "tokens": ["w"] * size, "tags": [f"B-{label}", *["O"] * (size - 1)]}

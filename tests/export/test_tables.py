@@ -19,8 +19,8 @@ from blurb.runs.store import Store
 from tests.export.stores import export
 from tests.runs.fakes import CONFIGURATION, finish, row, trial
 
-NAMES = [task.name for task in tasks.all() if task.row]
-TITLES = [task.title for task in tasks.all() if task.row]
+NAMES = [task.name for task in tasks.all() if task.paper_order]
+TITLES = [task.title for task in tasks.all() if task.paper_order]
 
 
 def fill(folder: Path, model: str = "my_model", names: list[str] = NAMES, seeds: int = 3) -> None:

@@ -17,7 +17,7 @@ from blurb.inputs.tokenizer import Tokenizer
 from blurb.models.loading import load_tokenizer
 from blurb.protocols.protocol import defaults
 
-NONE = Features(ids=Ragged.of([]), unit=np.zeros(0, dtype=np.int64))
+NONE = Features(ids=Ragged.of([]), example_index=np.zeros(0, dtype=np.int64))
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +115,8 @@ def test_predictions_are_handed_out_in_bio(tokenizer: Tokenizer, scheme: str, pr
     rows = [_words("kalo mi tra nex vor", "O O O O O")]
     features = formulation.features(rows, tokenizer, 64)
     tags = np.array([formulation.labels.index(tag) for tag in predicted.split(" ")])
-    names, sure = formulation.output(rows, features, [tags], [np.full(5, 0.5)])
-    assert (names, sure) == ([stored.split(" ")], [[0.5] * 5])
+    names, confidence = formulation.output(rows, features, [tags], [np.full(5, 0.5)])
+    assert (names, confidence) == ([stored.split(" ")], [[0.5] * 5])
     expected = metrics.token_macro_f1([predicted.split(" ")], [predicted.split(" ")])
     assert formulation.score([predicted.split(" ")], names, [None]) == expected  # by word: the prefix does not matter
 
@@ -125,13 +125,13 @@ def test_predictions_of_windows_are_put_together_and_words_without_sub_token_are
     formulation = bind(tasks.get("bc2gm"))
     rows = [_words("kalo \x07 mi tra nex vor pil dun", "O " * 7 + "O"), _words("\u200b", "B-GENE")]
     features = formulation.features(rows, tokenizer, 8)
-    assert features.words is not None
+    assert features.word_ids is not None
     assert len(features) > 2
-    predicted = [np.full(len(words) + 3, 1) for words in features.words]  # padding is predicted as well
-    scores = [np.full(len(words) + 3, 0.7) for words in features.words]
-    names, sure = formulation.output(rows, features, predicted, scores)
+    predicted = [np.full(len(words) + 3, 1) for words in features.word_ids]  # padding is predicted as well
+    scores = [np.full(len(words) + 3, 0.7) for words in features.word_ids]
+    names, confidence = formulation.output(rows, features, predicted, scores)
     assert names == [["B-GENE", "O", *["B-GENE"] * 6], ["O"]]
-    assert sure == [[0.7, 1.0, *[0.7] * 6], [1.0]]
+    assert confidence == [[0.7, 1.0, *[0.7] * 6], [1.0]]
 
 
 def test_each_prediction_goes_to_its_own_word(tokenizer: Tokenizer) -> None:
@@ -139,9 +139,9 @@ def test_each_prediction_goes_to_its_own_word(tokenizer: Tokenizer) -> None:
     rng = np.random.default_rng(0)
     rows = [_words(" ".join(["kalo", "mi", "tra", "nex"] * size), " ".join(["O"] * 4 * size)) for size in (1, 3, 6)]
     features = formulation.features(rows, tokenizer, 12)
-    assert features.words is not None
+    assert features.word_ids is not None
     wanted = [rng.integers(0, 7, size=len(row["tokens"])) for row in rows]
-    predicted = [wanted[unit][words] for unit, words in zip(features.unit, features.words, strict=True)]
+    predicted = [wanted[unit][words] for unit, words in zip(features.example_index, features.word_ids, strict=True)]
     names, _ = formulation.output(rows, features, predicted, [np.ones(len(row)) for row in predicted])
     assert names == [[formulation.labels[i] for i in row] for row in wanted]
 
@@ -225,7 +225,7 @@ def test_relations_read_the_text_and_keep_the_entities(tokenizer: Tokenizer) -> 
 def test_questions_come_first_and_stay_whole(tokenizer: Tokenizer) -> None:
     row = {"id": "x", "question": "kalo mi ?", "context": "tra " * 50, "label": "yes"}
     features = bind(tasks.get("bioasq")).features([row], tokenizer, 20)
-    question = tokenizer.pieces([row["question"]])[0].ids
+    question = tokenizer.subtokens([row["question"]])[0].ids
     assert features.ids[0].tolist()[1 : 1 + len(question)] == question
     assert (len(features.ids[0]), features.truncated) == (20, 1)
 

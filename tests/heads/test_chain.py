@@ -15,8 +15,8 @@ from torchcrf import CRF
 
 from blurb.heads.chain import model
 from blurb.heads.chain.model import Chain
+from blurb.heads.chain.parallel_scan import tree
 from blurb.heads.chain.partition import prefers_tree, sequential
-from blurb.heads.chain.tree import tree
 from blurb.inputs.tagging import rules
 
 ALGORITHMS = {"sequential": sequential, "tree": tree}
@@ -50,17 +50,22 @@ def _case(seed: int, most: int = 12) -> tuple[Tensor, Tensor, Tensor]:
 
 def _all_paths(chain: Chain, emissions: Tensor, allowed: Any = None) -> dict[tuple[int, ...], float]:
     """Score of every (allowed) path of one sequence (words, tags)."""
-    starts, transitions, ends = (value.tolist() for value in (chain.starts, chain.transitions, chain.ends))
+    start_transitions, transitions, end_transitions = (
+        value.tolist() for value in (chain.start_transitions, chain.transitions, chain.end_transitions)
+    )
     scores = emissions.tolist()
     found = {}
-    for path in itertools.product(range(len(starts)), repeat=len(scores)):
+    for path in itertools.product(range(len(start_transitions)), repeat=len(scores)):
         pairs = list(itertools.pairwise(path))
         if allowed is not None and not (
-            allowed.starts[path[0]] and allowed.ends[path[-1]] and all(allowed.transitions[a, b] for a, b in pairs)
+            allowed.start_transitions[path[0]]
+            and allowed.end_transitions[path[-1]]
+            and all(allowed.transitions[a, b] for a, b in pairs)
         ):
             continue
         found[path] = (
-            starts[path[0]] + ends[path[-1]] + sum(row[tag] for row, tag in zip(scores, path, strict=True))
+            start_transitions[path[0]] + end_transitions[path[-1]]
+            + sum(row[tag] for row, tag in zip(scores, path, strict=True))
             + sum(transitions[a][b] for a, b in pairs)
         )  # fmt: skip
     return found
@@ -117,7 +122,9 @@ def _compare_with_allowed_paths(labels: tuple[str, ...], seed: int) -> None:
 @pytest.mark.usefixtures("algorithm")
 def test_constrained_training_gives_no_weight_to_forbidden_transitions() -> None:
     allowed = rules(BIO, "bio")
-    inner = SimpleNamespace(starts=np.ones(3, bool), ends=np.ones(3, bool), transitions=allowed.transitions)
+    inner = SimpleNamespace(
+        start_transitions=np.ones(3, bool), end_transitions=np.ones(3, bool), transitions=allowed.transitions
+    )
     chain = _chain(3, 0, rules=allowed, constrained=True)
     emissions = torch.randn(1, 6, 3, requires_grad=True)
     gold, mask = torch.tensor([[2, 2, 0, 1, 2, 0]]), torch.ones(1, 6, dtype=torch.bool)  # a window may start inside
@@ -142,8 +149,8 @@ def _compare_with_pytorch_crf(seed: int) -> None:
     emissions, gold, mask = _case(seed)
     chain, theirs = _chain(emissions.shape[-1], seed), CRF(emissions.shape[-1], batch_first=True)
     pairs = (
-        (chain.starts, theirs.start_transitions), (chain.transitions, theirs.transitions),
-        (chain.ends, theirs.end_transitions),
+        (chain.start_transitions, theirs.start_transitions), (chain.transitions, theirs.transitions),
+        (chain.end_transitions, theirs.end_transitions),
     )  # fmt: skip
     for one, other in pairs:
         other.data.copy_(one.data)

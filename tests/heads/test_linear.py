@@ -82,9 +82,9 @@ def test_tokens_count_words_only(words: tuple[Tensor, Tensor, Tensor]) -> None:
     padded = features.clone()
     padded[1, 1:] = 1e4
     assert head.loss(padded, targets, mask).item() == head.loss(features, targets, mask).item()
-    tags, sure = head.predict(features, mask)
+    tags, confidence = head.predict(features, mask)
     assert tags.tolist() == logits.argmax(-1).tolist()
-    assert torch.allclose(sure, logits.softmax(-1).amax(-1))
+    assert torch.allclose(confidence, logits.softmax(-1).amax(-1))
 
 
 def test_sentences_without_words_have_a_loss_of_zero() -> None:
@@ -96,10 +96,10 @@ def test_sentences_without_words_have_a_loss_of_zero() -> None:
 
 def test_terms_are_what_the_loss_adds_up(words: tuple[Tensor, Tensor, Tensor]) -> None:
     _, targets, mask = words
-    assert _head("tokens").terms(targets, mask) == 4
-    assert _head("single").terms(torch.zeros(7), None) == 7
-    assert _head("multi").terms(torch.zeros(7, 3), None) == 21
-    assert _head("regression").terms(torch.zeros(7), None) == 7
+    assert _head("tokens").num_targets(targets, mask) == 4
+    assert _head("single").num_targets(torch.zeros(7), None) == 7
+    assert _head("multi").num_targets(torch.zeros(7, 3), None) == 21
+    assert _head("regression").num_targets(torch.zeros(7), None) == 7
 
 
 @pytest.mark.parametrize("kind", ["tokens", "single", "multi", "regression"])

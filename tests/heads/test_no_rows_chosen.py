@@ -59,7 +59,7 @@ def test_crf(seed: int, empty: bool) -> None:
         assert all(torch.allclose(one, two, rtol=1e-5, atol=1e-6) for one, two in pairs)
     else:
         assert all(torch.equal(one, two) for one, two in pairs)
-    best, sure = head.eval().predict(features, mask)
+    best, confidence = head.eval().predict(features, mask)
     assert (best[~mask] == 0).all()
-    assert (sure[~mask] == 0).all()
+    assert (confidence[~mask] == 0).all()
     assert torch.equal(best[rows], other.chain.decode(other(features, mask)[rows], mask[rows]))

@@ -49,13 +49,13 @@ def test_sentences_do_not_see_their_padding_or_each_other(text: str, words: tupl
     assert together.item() == pytest.approx(alone, rel=1e-5)
     padded = features.masked_fill(~mask[..., None], 1e4)
     assert head.loss(padded, targets, mask).item() == pytest.approx(together.item(), rel=1e-6)
-    assert head.terms(targets, mask) == 8
-    tags, sure = head.predict(features, mask)
+    assert head.num_targets(targets, mask) == 8
+    tags, confidence = head.predict(features, mask)
     for row, size in enumerate((5, 2, 1, 1)):
         one, its = head.predict(features[row : row + 1, :size], mask[row : row + 1, :size])
         assert torch.equal(one[mask[row : row + 1, :size]], tags[row, :size][mask[row, :size]])
-        assert torch.allclose(its[mask[row : row + 1, :size]], sure[row, :size][mask[row, :size]], atol=1e-6)
-    assert ((sure[mask] > 0) & (sure[mask] <= 1)).all()
+        assert torch.allclose(its[mask[row : row + 1, :size]], confidence[row, :size][mask[row, :size]], atol=1e-6)
+    assert ((confidence[mask] > 0) & (confidence[mask] <= 1)).all()
 
 
 @pytest.mark.parametrize("text", ["bilstm", "crf", "bilstm-crf"])

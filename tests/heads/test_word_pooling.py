@@ -17,17 +17,23 @@ from blurb.runs.plan import relevant
 def test_against_a_loop(pooling: str) -> None:
     generator = torch.Generator().manual_seed(0)
     for _ in range(50):
-        batch, pieces, words = (int(torch.randint(1, 9, (), generator=generator)) for _ in range(3))
-        hidden = torch.randn(batch, pieces, 5, generator=generator, dtype=torch.float64, requires_grad=True)
-        starts = torch.randint(0, pieces, (batch, words), generator=generator)
-        ends = starts + 1 + (torch.rand(batch, words, generator=generator) * (pieces - starts)).long()
-        found = word_vectors(hidden, starts, ends, pooling)
+        batch, subtokens, words = (int(torch.randint(1, 9, (), generator=generator)) for _ in range(3))
+        hidden = torch.randn(batch, subtokens, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+        start_transitions = torch.randint(0, subtokens, (batch, words), generator=generator)
+        end_transitions = (
+            start_transitions
+            + 1
+            + (torch.rand(batch, words, generator=generator) * (subtokens - start_transitions)).long()
+        )
+        found = word_vectors(hidden, start_transitions, end_transitions, pooling)
         for row in range(batch):
             for word in range(words):
-                mine = hidden[row, starts[row, word] : ends[row, word]]
+                mine = hidden[row, start_transitions[row, word] : end_transitions[row, word]]
                 expected = {"first": mine[0], "mean": mine.mean(0), "last": mine[-1]}[pooling]
                 assert torch.allclose(found[row, word], expected)
-        assert torch.autograd.gradcheck(lambda x, s=starts, e=ends: word_vectors(x, s, e, pooling), (hidden,))
+        assert torch.autograd.gradcheck(
+            lambda x, s=start_transitions, e=end_transitions: word_vectors(x, s, e, pooling), (hidden,)
+        )
 
 
 def test_only_token_tasks_have_it_in_their_identity() -> None:

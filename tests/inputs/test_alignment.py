@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blurb.inputs.tokenizer import Pieces, Tokenizer
+from blurb.inputs.tokenizer import Subtokens, Tokenizer
 from blurb.inputs.words import encode_words, word_pieces
 from blurb.models.loading import load_tokenizer
 from tests import checkpoints
@@ -64,7 +64,7 @@ def _by_characters(inner: Any, words: list[str]) -> list[int]:
 
 
 def _first(tokenizer: Tokenizer, words: list[str]) -> list[int]:
-    return [first for first, _ in word_pieces(words, tokenizer.pieces([" ".join(words)])[0])]
+    return [first for first, _ in word_pieces(words, tokenizer.subtokens([" ".join(words)])[0])]
 
 
 def test_every_word_gets_the_piece_where_it_begins(tokenizer: Tokenizer) -> None:
@@ -103,54 +103,54 @@ def test_any_word_agrees_with_the_offsets(checkpoint: Checkpoint, kind: str, wor
 @pytest.mark.parametrize("word", ["\x07", "\u0301", "\u200b", "\ufffd"])
 def test_a_word_that_bert_drops_has_no_piece_and_the_others_keep_theirs(checkpoint: Checkpoint, word: str) -> None:
     tokenizer = load_tokenizer(str(checkpoint("bert_uncased")))
-    assert tokenizer.pieces([word])[0].ids == []
+    assert tokenizer.subtokens([word])[0].ids == []
     assert _first(tokenizer, ["kalo", word, "mi"])[1] == -1
-    pieces = tokenizer.pieces([f"kalo {word} mi"])[0]
-    assert [pieces.starts[i] for i in _first(tokenizer, ["kalo", word, "mi"]) if i >= 0] == [0, 7]
+    subtokens = tokenizer.subtokens([f"kalo {word} mi"])[0]
+    assert [subtokens.starts[i] for i in _first(tokenizer, ["kalo", word, "mi"]) if i >= 0] == [0, 7]
 
 
 def test_a_piece_that_runs_over_two_words_stands_for_both() -> None:
-    assert word_pieces(["ab", "cd", "e"], Pieces([1, 2], [0, 4], [4, 7])) == [(0, 1), (0, 2), (1, 2)]
+    assert word_pieces(["ab", "cd", "e"], Subtokens([1, 2], [0, 4], [4, 7])) == [(0, 1), (0, 2), (1, 2)]
 
 
 def test_pieces_of_blanks_alone_stand_for_no_word() -> None:
-    assert word_pieces(["a", "b"], Pieces([1, 2, 3], [0, 2, 2], [1, 2, 3])) == [(0, 1), (2, 3)]
+    assert word_pieces(["a", "b"], Subtokens([1, 2, 3], [0, 2, 2], [1, 2, 3])) == [(0, 1), (2, 3)]
 
 
 @settings(max_examples=60, deadline=None)
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8))
 def test_the_pieces_of_a_word_are_all_that_have_characters_of_it(tokenizer: Tokenizer, words: list[str]) -> None:
-    pieces = tokenizer.pieces([" ".join(words)])[0]
+    subtokens = tokenizer.subtokens([" ".join(words)])[0]
     place = 0
-    for word, (first, after) in zip(words, word_pieces(words, pieces), strict=True):
+    for word, (first, after) in zip(words, word_pieces(words, subtokens), strict=True):
         mine = [
             index
-            for index, (start, end) in enumerate(zip(pieces.starts, pieces.ends, strict=True))
+            for index, (start, end) in enumerate(zip(subtokens.starts, subtokens.ends, strict=True))
             if start < end and start < place + len(word) and end > place
         ]
-        assert [index for index in range(first, after) if pieces.starts[index] < pieces.ends[index]] == mine
+        assert [index for index in range(first, after) if subtokens.starts[index] < subtokens.ends[index]] == mine
         place += len(word) + 1
 
 
 def test_several_pieces_of_one_character_give_the_first(checkpoint: Checkpoint) -> None:
     tokenizer = load_tokenizer(str(checkpoint("roberta")))
-    pieces = tokenizer.pieces(["😀 x"])[0]
-    assert pieces.starts[:4] == [0, 0, 0, 0]
+    subtokens = tokenizer.subtokens(["😀 x"])[0]
+    assert subtokens.starts[:4] == [0, 0, 0, 0]
     assert _first(tokenizer, ["😀", "x"])[0] == 0
 
 
 def test_pieces_are_in_the_order_of_the_text(tokenizer: Tokenizer) -> None:
     texts = [" ".join(checkpoints.odd_words()), *checkpoints.texts(seed=8, size=5), "", " ", "a"]
-    for text, pieces in zip(texts, tokenizer.pieces(texts), strict=True):
-        assert len(pieces.ids) == len(pieces.starts) == len(pieces.ends)
-        assert pieces.starts == sorted(pieces.starts)
-        for start, end in zip(pieces.starts, pieces.ends, strict=True):
+    for text, subtokens in zip(texts, tokenizer.subtokens(texts), strict=True):
+        assert len(subtokens.ids) == len(subtokens.starts) == len(subtokens.ends)
+        assert subtokens.starts == sorted(subtokens.starts)
+        for start, end in zip(subtokens.starts, subtokens.ends, strict=True):
             assert start <= end
             assert start == end or not text[start].isspace()
 
 
 def test_no_texts_have_no_pieces(tokenizer: Tokenizer) -> None:
-    assert tokenizer.pieces([]) == []
+    assert tokenizer.subtokens([]) == []
 
 
 def test_encoded_positions_point_at_the_first_pieces(tokenizer: Tokenizer) -> None:
@@ -158,14 +158,14 @@ def test_encoded_positions_point_at_the_first_pieces(tokenizer: Tokenizer) -> No
         list(checkpoints.odd_words())
     ]
     features = encode_words(sentences, tokenizer, 4_000)
-    assert features.words is not None
-    assert features.positions is not None
-    assert list(features.unit) == list(range(len(sentences)))
+    assert features.word_ids is not None
+    assert features.word_starts is not None
+    assert list(features.example_index) == list(range(len(sentences)))
     for row, words in enumerate(sentences):
         plain = tokenizer.inner(" ".join(words), add_special_tokens=False)["input_ids"]
         first = _word_by_word(tokenizer.inner, words)
-        assert list(features.words[row]) == [i for i, piece in enumerate(first) if piece >= 0]
-        at = [features.ids[row][position] for position in features.positions[row]]
+        assert list(features.word_ids[row]) == [i for i, piece in enumerate(first) if piece >= 0]
+        at = [features.ids[row][position] for position in features.word_starts[row]]
         assert at == [plain[piece] for piece in first if piece >= 0]
 
 
@@ -175,20 +175,20 @@ def test_windows_keep_every_word_once_with_its_own_piece(tokenizer: Tokenizer, l
     whole = encode_words(sentences, tokenizer, 4_000)
     cut = encode_words(sentences, tokenizer, length)
     assert int(cut.ids.lengths.max()) <= length
-    assert cut.words is not None
-    assert cut.positions is not None
-    assert cut.ends is not None
-    assert whole.words is not None
-    assert whole.positions is not None
-    assert whole.ends is not None
+    assert cut.word_ids is not None
+    assert cut.word_starts is not None
+    assert cut.word_ends is not None
+    assert whole.word_ids is not None
+    assert whole.word_starts is not None
+    assert whole.word_ends is not None
     for unit in range(len(sentences)):
-        rows = [row for row in range(len(cut)) if cut.unit[row] == unit]
-        words = [int(word) for row in rows for word in cut.words[row]]
-        assert words == list(whole.words[unit])
-        pieces = [int(cut.ids[row][position]) for row in rows for position in cut.positions[row]]
-        assert pieces == [int(whole.ids[unit][position]) for position in whole.positions[unit]]
-        sizes = [size for row in rows for size in cut.ends[row] - cut.positions[row]]
-        for size, most in zip(sizes, whole.ends[unit] - whole.positions[unit], strict=True):
+        rows = [row for row in range(len(cut)) if cut.example_index[row] == unit]
+        words = [int(word) for row in rows for word in cut.word_ids[row]]
+        assert words == list(whole.word_ids[unit])
+        subtokens = [int(cut.ids[row][position]) for row in rows for position in cut.word_starts[row]]
+        assert subtokens == [int(whole.ids[unit][position]) for position in whole.word_starts[unit]]
+        sizes = [size for row in rows for size in cut.word_ends[row] - cut.word_starts[row]]
+        for size, most in zip(sizes, whole.word_ends[unit] - whole.word_starts[unit], strict=True):
             assert 1 <= size <= most  # a long word may run out of its window
     assert cut.windowed == sum(int(size) > length for size in whole.ids.lengths)
     assert cut.truncated == 0

@@ -23,11 +23,11 @@ def _features(seed: int = 0) -> Features:
     rows = [[rng.randrange(100) for _ in range(size)] for size in (4, 3, 5, 2)]
     return Features(
         ids=Ragged.of(rows),
-        types=Ragged.of([[0] * len(row) for row in rows]),
-        unit=np.array([0, 1, 1, 2]),
-        words=Ragged.of([[0, 1], [0], [1, 2], []]),
-        positions=Ragged.of([[1, 2], [1], [1, 3], []]),
-        ends=Ragged.of([[2, 3], [2], [2, 5], []]),
+        token_type_ids=Ragged.of([[0] * len(row) for row in rows]),
+        example_index=np.array([0, 1, 1, 2]),
+        word_ids=Ragged.of([[0, 1], [0], [1, 2], []]),
+        word_starts=Ragged.of([[1, 2], [1], [1, 3], []]),
+        word_ends=Ragged.of([[2, 3], [2], [2, 5], []]),
         truncated=1,
         windowed=2,
     )
@@ -40,7 +40,10 @@ def _equal(a: Features, b: Features) -> bool:
             return False
         if one is not None and [row.tolist() for row in one] != [row.tolist() for row in other]:
             return False
-    return a.unit.tolist() == b.unit.tolist() and (a.truncated, a.windowed) == (b.truncated, b.windowed)
+    return a.example_index.tolist() == b.example_index.tolist() and (a.truncated, a.windowed) == (
+        b.truncated,
+        b.windowed,
+    )
 
 
 @given(ROWS)
@@ -56,15 +59,15 @@ def test_ragged_rows_come_back(rows: list[list[int]]) -> None:
 def test_features_of_some_units_are_theirs_in_the_order_asked_for() -> None:
     whole = _features()
     some = whole.of_units([2, 1])
-    assert some.unit.tolist() == [0, 1, 1]
+    assert some.example_index.tolist() == [0, 1, 1]
     assert [some.ids[row].tolist() for row in range(3)] == [whole.ids[row].tolist() for row in (3, 1, 2)]
-    assert some.words is not None
-    assert [some.words[row].tolist() for row in range(3)] == [[], [0], [1, 2]]
+    assert some.word_ids is not None
+    assert [some.word_ids[row].tolist() for row in range(3)] == [[], [0], [1, 2]]
 
 
 @pytest.mark.parametrize("full", [True, False])
 def test_saved_features_come_back(tmp_path: Path, full: bool) -> None:
-    features = _features() if full else Features(ids=Ragged.of([[1], []]), unit=np.arange(2))
+    features = _features() if full else Features(ids=Ragged.of([[1], []]), example_index=np.arange(2))
     features.save(tmp_path / "f.npz")
     read = Features.read(tmp_path / "f.npz")
     assert _equal(read, features)

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from blurb import formulations, tasks
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.inputs.tagging import SCHEMES, convert
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models.loading import load_tokenizer
 from blurb.tasks import SPLITS, Split
 
 pytestmark = pytest.mark.real
-Rows = Callable[[str, Split], list[Row]]
+Rows = Callable[[str, Split], list[Example]]
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +27,16 @@ def tokenizer(minilm: Path) -> Tokenizer:
     return load_tokenizer(str(minilm))
 
 
-def _rows(real_rows: Rows, name: str) -> list[Row]:
+def _rows(real_rows: Rows, name: str) -> list[Example]:
     splits = SPLITS if name != "ebm-pico" else ("dev", "test")
     return [row for split in splits for row in real_rows(name, split)]
 
 
-def _text(row: Row) -> str:
+def _text(row: Example) -> str:
     return row["text"] if "text" in row else " ".join(row["tokens"])
 
 
-def _long(rows: list[Row]) -> list[Row]:
+def _long(rows: list[Example]) -> list[Example]:
     """Those with 540 characters, to save time: that the figures below are met shows that no shorter one counts."""
     return [row for row in rows if len(_text(row)) >= 540]
 
@@ -79,7 +79,7 @@ def test_relations_over_256_keep_both_dummies(real_rows: Rows, tokenizer: Tokeni
     assert int((features.ids.lengths == 256).sum()) >= number
     assert int(features.ids.lengths.max()) == 256
     dummies = ("@DRUG$", "@DRUG-DRUG$", "@CHEMICAL$", "@GENE$", "@CHEM-GENE$")
-    sought = {dummy: " ".join(map(str, tokenizer.pieces([dummy])[0].ids)) for dummy in dummies}
+    sought = {dummy: " ".join(map(str, tokenizer.subtokens([dummy])[0].ids)) for dummy in dummies}
     for row, example in enumerate(rows):
         kept = " ".join(map(str, features.ids[row]))
         kinds = [f"@{example[role]['type']}$" for role in ("head", "tail")]
@@ -99,10 +99,10 @@ def test_every_gold_entity_is_scored_whatever_the_window(
     rows = real_rows(name, "test")
     formulation = formulations.bind(tasks.get(name))
     features = formulation.features(rows, tokenizer, length)
-    assert features.words is not None
+    assert features.word_ids is not None
     assert int(features.ids.lengths.max()) <= length
     targets = formulation.targets(rows)
-    perfect = [targets[unit][features.words[row]] for row, unit in enumerate(features.unit)]
+    perfect = [targets[unit][features.word_ids[row]] for row, unit in enumerate(features.example_index)]
     predicted, _ = formulation.output(rows, features, perfect, [np.ones(len(row)) for row in perfect])
     figures = formulation.score([formulation.gold(row) for row in rows], predicted, [None] * len(rows))
     assert figures["gold"] == entities
@@ -112,8 +112,8 @@ def test_every_gold_entity_is_scored_whatever_the_window(
 def test_every_word_of_the_test_sets_has_a_sub_token(real_rows: Rows, tokenizer: Tokenizer) -> None:
     rows = real_rows("jnlpba", "test") + real_rows("ebm-pico", "test")
     features = formulations.bind(tasks.get("jnlpba")).features(rows, tokenizer, 512)
-    assert features.words is not None
-    assert len(features.words.values) == sum(len(row["tokens"]) for row in rows)
+    assert features.word_ids is not None
+    assert len(features.word_ids.values) == sum(len(row["tokens"]) for row in rows)
 
 
 @pytest.mark.parametrize(

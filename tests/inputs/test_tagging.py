@@ -48,8 +48,8 @@ def is_legal(sequence: list[str], scheme: str) -> bool:
     if not numbers:
         return True
     return bool(
-        found.starts[numbers[0]]
-        and found.ends[numbers[-1]]
+        found.start_transitions[numbers[0]]
+        and found.end_transitions[numbers[-1]]
         and all(found.transitions[a, b] for a, b in itertools.pairwise(numbers))
     )
 
@@ -193,7 +193,7 @@ def test_rules_of_one_type_are_those_of_a_pattern(scheme: str) -> None:
         for sequence in itertools.product(known, repeat=length):
             found, numbers = rules(known, scheme), [known.index(tag) for tag in sequence]
             allowed = not numbers or (
-                bool(found.starts[numbers[0]] and found.ends[numbers[-1]])
+                bool(found.start_transitions[numbers[0]] and found.end_transitions[numbers[-1]])
                 and all(found.transitions[a, b] for a, b in itertools.pairwise(numbers))
             )
             assert allowed == bool(re.fullmatch(LEGAL[scheme], "".join(sequence)))
@@ -212,7 +212,7 @@ def test_no_entity_goes_on_in_another_type() -> None:
 
 def test_rules_follow_the_order_of_the_tags() -> None:
     found = rules(["I-A", "O", "B-A"], "bio")
-    assert found.starts.tolist() == [False, True, True]
+    assert found.start_transitions.tolist() == [False, True, True]
     assert found.transitions.tolist() == [[True] * 3, [False, True, True], [True] * 3]
 
 

@@ -29,7 +29,11 @@ def _rows(features: Features) -> list[list[int]]:
 
 
 def _types(features: Features) -> list[list[int]] | None:
-    return None if features.types is None else [features.types[row].tolist() for row in range(len(features))]
+    return (
+        None
+        if features.token_type_ids is None
+        else [features.token_type_ids[row].tolist() for row in range(len(features))]
+    )
 
 
 def test_texts_are_cut_as_the_tokenizer_cuts_them(tokenizer: Tokenizer) -> None:
@@ -57,22 +61,22 @@ def test_the_texts_of_a_pair_are_where_it_says(tokenizer: Tokenizer) -> None:
     features = encode_pairs(first, second, tokenizer, 24, shorten="longer", places=True)
     assert features.truncated > 0
     assert features.entities is not None
-    whole = [[piece.ids for piece in tokenizer.pieces(texts)] for texts in (first, second)]
+    whole = [[piece.ids for piece in tokenizer.subtokens(texts)] for texts in (first, second)]
     for row, spans in enumerate(features.entities.tolist()):
         for (start, end), ids in zip(spans, (side[row] for side in whole), strict=True):
             assert features.ids[row][start:end].tolist() == ids[: end - start]
-    frame = tokenizer.frame
-    special = len(frame.prefix) + len(frame.middle) + len(frame.pair_suffix)
+    special_tokens = tokenizer.special_tokens
+    special = len(special_tokens.prefix) + len(special_tokens.middle) + len(special_tokens.pair_suffix)
     lengths = (features.entities[:, :, 1] - features.entities[:, :, 0]).sum(1) + special
     assert lengths.tolist() == features.ids.lengths.tolist()
     assert encode_pairs(first, second, tokenizer, 24, shorten="longer").entities is None
 
 
 def test_a_question_longer_than_the_room_is_all_there_is(tokenizer: Tokenizer) -> None:
-    frame, question = tokenizer.frame, "kalo mi tra nex " * 10
+    special_tokens, question = tokenizer.special_tokens, "kalo mi tra nex " * 10
     features = encode_pairs([question], ["vor"], tokenizer, 16, shorten="second")
-    room = 16 - len(frame.prefix) - len(frame.middle) - len(frame.pair_suffix)
-    assert _rows(features) == [frame.pair(tokenizer.pieces([question])[0].ids[:room], [])]
+    room = 16 - len(special_tokens.prefix) - len(special_tokens.middle) - len(special_tokens.pair_suffix)
+    assert _rows(features) == [special_tokens.pair(tokenizer.subtokens([question])[0].ids[:room], [])]
     assert features.truncated == 1
 
 
@@ -82,16 +86,18 @@ class Letters(Tokenizer):
     def __init__(self) -> None:
         super().__init__(None)
 
-    def pieces(self, texts):  # type: ignore[no-untyped-def]
-        from blurb.inputs.tokenizer import Pieces
+    def subtokens(self, texts):  # type: ignore[no-untyped-def]
+        from blurb.inputs.tokenizer import Subtokens
 
-        return [Pieces([ord(c) for c in text], list(range(len(text))), list(range(1, len(text) + 1))) for text in texts]
+        return [
+            Subtokens([ord(c) for c in text], list(range(len(text))), list(range(1, len(text) + 1))) for text in texts
+        ]
 
     @property
-    def frame(self):  # type: ignore[no-untyped-def]
-        from blurb.inputs.tokenizer import Frame
+    def special_tokens(self):  # type: ignore[no-untyped-def]
+        from blurb.inputs.tokenizer import SpecialTokens
 
-        return Frame((ord("["),), (ord("]"),), (ord("|"),), (ord("]"),), None, (), 0)
+        return SpecialTokens((ord("["),), (ord("]"),), (ord("|"),), (ord("]"),), None, (), 0)
 
 
 def _text(features: Features, row: int = 0) -> str:
@@ -146,8 +152,8 @@ def test_both_entities_survive_wherever_they_are(data: st.DataObject, size: int,
 def test_pairs_are_cut_as_a_fast_tokenizer_cuts_the_longest_first(checkpoint: Callable[[str], Path], kind: str) -> None:
     """Oracle: the truncation of `tokenizers`, at every length that leaves room for a sub-token."""
     tokenizer = load_tokenizer(str(checkpoint(kind)))
-    frame, rng = tokenizer.frame, random.Random(5)
-    special = len(frame.prefix) + len(frame.middle) + len(frame.pair_suffix)
+    special_tokens, rng = tokenizer.special_tokens, random.Random(5)
+    special = len(special_tokens.prefix) + len(special_tokens.middle) + len(special_tokens.pair_suffix)
     texts, cut = checkpoints.texts(seed=4, size=60), 0
     for _ in range(400):
         a, b = rng.choice(texts), rng.choice(texts)
@@ -158,8 +164,8 @@ def test_pairs_are_cut_as_a_fast_tokenizer_cuts_the_longest_first(checkpoint: Ca
         expected = tokenizer.inner(a, b, truncation="longest_first", max_length=length)
         found = encode_pairs([a], [b], tokenizer, length, "longer")
         assert found.ids[0].tolist() == expected["input_ids"], (len(a), len(b), length)
-        if found.types is not None:
-            assert found.types[0].tolist() == expected["token_type_ids"]
+        if found.token_type_ids is not None:
+            assert found.token_type_ids[0].tolist() == expected["token_type_ids"]
         assert found.truncated == (length < whole)
         cut += found.truncated
     assert cut > 300
@@ -206,7 +212,7 @@ def test_real_tokenizers_keep_the_dummies(tokenizer: Tokenizer) -> None:
         features = encode_relations([long], [spans[0]], [spans[1]], tokenizer, length)
         assert len(features.ids[0]) <= length
         for dummy in ("@DRUG$", "@GENE$"):
-            ids = tokenizer.pieces([f"kalo {dummy}"])[0].ids[len(tokenizer.pieces(["kalo"])[0].ids) :]
+            ids = tokenizer.subtokens([f"kalo {dummy}"])[0].ids[len(tokenizer.subtokens(["kalo"])[0].ids) :]
             row = features.ids[0].tolist()
             assert any(row[i : i + len(ids)] == ids for i in range(len(row)))
 

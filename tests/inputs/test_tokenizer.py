@@ -26,25 +26,25 @@ def tokenizer(request: pytest.FixtureRequest, checkpoint: Checkpoint) -> Tokeniz
 
 
 def test_pieces_are_what_the_tokenizer_makes_without_special_tokens(tokenizer: Tokenizer) -> None:
-    for text, pieces in zip(TEXTS, tokenizer.pieces(TEXTS), strict=True):
-        assert pieces.ids == tokenizer.inner(text, add_special_tokens=False)["input_ids"]
+    for text, subtokens in zip(TEXTS, tokenizer.subtokens(TEXTS), strict=True):
+        assert subtokens.ids == tokenizer.inner(text, add_special_tokens=False)["input_ids"]
 
 
 def test_the_frame_of_one_text_is_the_tokenizers_own(tokenizer: Tokenizer) -> None:
-    for text, pieces in zip(TEXTS, tokenizer.pieces(TEXTS), strict=True):
+    for text, subtokens in zip(TEXTS, tokenizer.subtokens(TEXTS), strict=True):
         expected = tokenizer.inner(text)
-        assert tokenizer.frame.single(pieces.ids) == expected["input_ids"]
-        assert tokenizer.frame.single_types(len(pieces.ids)) == expected.get("token_type_ids")
+        assert tokenizer.special_tokens.single(subtokens.ids) == expected["input_ids"]
+        assert tokenizer.special_tokens.single_types(len(subtokens.ids)) == expected.get("token_type_ids")
 
 
 def test_the_frame_of_a_pair_is_the_tokenizers_own(tokenizer: Tokenizer) -> None:
-    pieces = dict(zip(TEXTS, tokenizer.pieces(TEXTS), strict=True))
+    subtokens = dict(zip(TEXTS, tokenizer.subtokens(TEXTS), strict=True))
     for first in TEXTS:
         for second in TEXTS:
-            a, b = pieces[first].ids, pieces[second].ids
+            a, b = subtokens[first].ids, subtokens[second].ids
             expected = tokenizer.inner([first], [second])  # as a batch: alone, an empty second text counts as none
-            assert [tokenizer.frame.pair(a, b)] == expected["input_ids"]
-            assert [tokenizer.frame.pair_types(len(a), len(b))] == expected.get("token_type_ids", [None])
+            assert [tokenizer.special_tokens.pair(a, b)] == expected["input_ids"]
+            assert [tokenizer.special_tokens.pair_types(len(a), len(b))] == expected.get("token_type_ids", [None])
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_the_frame_of_a_pair_is_the_tokenizers_own(tokenizer: Tokenizer) -> None
     ],
 )
 def test_the_place_of_the_classification_token(checkpoint: Checkpoint, kind: str, cls: int | None) -> None:
-    assert load_tokenizer(str(checkpoint(kind))).frame.cls == cls
+    assert load_tokenizer(str(checkpoint(kind))).special_tokens.cls == cls
 
 
 def test_a_classification_token_at_the_end() -> None:
-    assert Tokenizer(checkpoints.xlnet_like()).frame.cls == -1
+    assert Tokenizer(checkpoints.xlnet_like()).special_tokens.cls == -1
 
 
 def test_padding_is_the_tokenizers_own_or_zero(checkpoint: Checkpoint) -> None:
@@ -83,7 +83,7 @@ def test_a_tokenizer_that_changes_a_text_between_its_special_tokens_is_refused()
             return {"input_ids": [7, 8]} if options else {"input_ids": [8, 7]}
 
     with pytest.raises(ModelError, match="changes a text when it adds special tokens"):
-        _ = Tokenizer(Shuffling()).frame
+        _ = Tokenizer(Shuffling()).special_tokens
 
 
 def test_tokenizers_of_different_kinds_have_different_hashes(checkpoint: Checkpoint) -> None:
@@ -106,8 +106,8 @@ def test_truncation_and_padding_that_a_file_asks_for_change_neither_hash_nor_pie
     spoilt.inner.backend_tokenizer.enable_truncation(4)
     spoilt.inner.backend_tokenizer.enable_padding(length=9)
     assert spoilt.hash == plain.hash
-    assert spoilt.pieces(TEXTS) == plain.pieces(TEXTS)
-    assert spoilt.frame == plain.frame
+    assert spoilt.subtokens(TEXTS) == plain.subtokens(TEXTS)
+    assert spoilt.special_tokens == plain.special_tokens
 
 
 def _bertweet(folder: Path, source: Path, **changes: tuple[str, str]) -> str:

@@ -15,7 +15,7 @@ from blurb.cli import cli
 from blurb.errors import BlurbError, DataError
 from blurb.leaderboard import ranking
 from blurb.leaderboard.html.ablations import read as read_ablations
-from blurb.leaderboard.ranking import Entry
+from blurb.leaderboard.ranking import RankedRow
 from blurb.results import csv_files as cells
 from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.references import of_file
@@ -42,13 +42,13 @@ def blurb(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     return lambda *arguments: CliRunner().invoke(cli, ["leaderboard", *arguments])
 
 
-def entry(name: str, value: float, half: float | None = None) -> Entry:
+def entry(name: str, value: float, half: float | None = None) -> RankedRow:
     intervals = {} if half is None else {"score": (value - half, value + half)}
-    return Entry(name, {"score": value}, intervals)
+    return RankedRow(name, {"score": value}, intervals)
 
 
 def test_ranks_are_as_wide_as_the_intervals_leave_them() -> None:
-    entries = [entry("d", 60, 1), entry("a", 80, 1), entry("b", 79.5, 2), entry("c", 75, 2.6), Entry("e", {})]
+    entries = [entry("d", 60, 1), entry("a", 80, 1), entry("b", 79.5, 2), entry("c", 75, 2.6), RankedRow("e", {})]
     assert [(rank, one.name) for rank, one in ranking.ranked(entries, "score")] == [
         ("1-2", "a"), ("1-3", "b"), ("2-3", "c"), ("4", "d"), ("", "e"),
     ]  # fmt: skip

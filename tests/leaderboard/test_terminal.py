@@ -19,7 +19,7 @@ from blurb.results.row_scores import DatasetScores, Figure, Origin, RowScores, R
 from blurb.runs.spec import Configuration
 from tests.results import invented
 
-TASKS = [task for task in tasks.all() if task.row]
+TASKS = [task for task in tasks.all() if task.paper_order]
 NAMES = [task.name for task in TASKS]
 WHOLE = {name: [60.0 + place, 62.5 + place, 61.0 + place] for place, name in enumerate(NAMES)}
 
@@ -69,10 +69,10 @@ def test_a_line_a_dataset_with_its_means_and_what_the_majority_gets() -> None:
             best[line["dataset"]] = max(best.get(line["dataset"], (0.0, "")), (float(line["score"]), line["model"]))
     for task in TASKS:
         values = WHOLE[task.name]
-        sure = f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f}"
+        confidence = f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f}"
         score, model = best[task.name]
         assert cells(text, f"{task.title} ") == [
-            task.title, "x", f"{np.mean(values) + 5:.2f}", sure, "20.00", f"{score:.2f} {model}", "3 of 5",
+            task.title, "x", f"{np.mean(values) + 5:.2f}", confidence, "20.00", f"{score:.2f} {model}", "3 of 5",
         ]  # fmt: skip
     places = [text.index(f"\n{task.title} ") for task in TASKS]
     assert places == sorted(places)

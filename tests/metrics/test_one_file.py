@@ -66,7 +66,7 @@ def recall_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 def task(monkeypatch: pytest.MonkeyPatch) -> tasks.Task:
     """Questions that are scored by it."""
     found = dataclasses.replace(
-        tasks.get("pubmedqa"), name="my-questions", row=None, metric="recall_of", metric_options={"label": "no"}
+        tasks.get("pubmedqa"), name="my-questions", paper_order=None, metric="recall_of", metric_options={"label": "no"}
     )
     monkeypatch.setitem(tasks._files, found.name, found)
     return found

@@ -11,18 +11,18 @@ import pytest
 
 from blurb import models, tasks
 from blurb.formulations import bind
-from blurb.models import Learner, Units, resolve
+from blurb.models import Learner, Subset, resolve
 
 
 def _learn(kind: str, task: str, rows: list[dict[str, Any]]) -> Learner:
     learner = models.learner(resolve(f"baseline:{kind}"), bind(tasks.get(task)), "cpu", "fp32")
-    learner.fit(Units(rows, ""), Units([], ""), 1, lambda done, total: None)
+    learner.fit(Subset(rows, ""), Subset([], ""), 1, lambda done, total: None)
     return learner
 
 
 def _score(learner: Learner, rows: list[dict[str, Any]]) -> float:
     formulation = learner.formulation
-    predicted, scores = learner.predict(Units(rows, ""))
+    predicted, scores = learner.predict(Subset(rows, ""))
     assert scores is None
     documents = [row.get("doc_id") for row in rows]
     return formulation.main_metric(formulation.score([formulation.gold(row) for row in rows], predicted, documents))
@@ -53,19 +53,19 @@ def test_the_constant_is_the_best_of_all_constants() -> None:
     rows = _classes({"0": 90, "1": 10})
     learner = _learn("constant", "gad", rows)
     assert _score(learner, rows) == pytest.approx(2 * 0.1 * 1 / 1.1)
-    assert set(learner.predict(Units(rows, ""))[0]) == {"1"}
+    assert set(learner.predict(Subset(rows, ""))[0]) == {"1"}
 
 
 def test_majority_of_similarity_is_the_mean_and_has_no_correlation() -> None:
     rows = [{"text_a": "a", "text_b": "b", "score": score} for score in (0.0, 1.0, 4.0)]
     learner = _learn("majority", "biosses", rows)
-    assert learner.predict(Units(rows, ""))[0] == pytest.approx([5 / 3] * 3)
+    assert learner.predict(Subset(rows, ""))[0] == pytest.approx([5 / 3] * 3)
     assert _score(learner, rows) == 0.0
 
 
 def test_words() -> None:
     rows = [{"tokens": list("abcd"), "tags": ["O", "O", "O", "B-GENE"], "doc_id": None}] * 3
-    assert _learn("majority", "bc2gm", rows).predict(Units(rows, ""))[0] == [["O"] * 4] * 3
+    assert _learn("majority", "bc2gm", rows).predict(Subset(rows, ""))[0] == [["O"] * 4] * 3
     assert _score(_learn("majority", "bc2gm", rows), rows) == 0.0
     # All words B: four entities a sentence, of which one is right.
     assert _score(_learn("constant", "bc2gm", rows), rows) == pytest.approx(2 * 1 / (4 + 1))
@@ -82,7 +82,7 @@ def test_documents() -> None:
         {"id": f"{doc}_s{i}", "doc_id": doc, "text": "x", "labels": labels}
         for i, (doc, labels) in enumerate([("1", [a]), ("1", []), ("2", [a, b]), ("2", []), ("3", [])])
     ]
-    assert _learn("majority", "hoc", rows).predict(Units(rows, ""))[0] == [[]] * 5
+    assert _learn("majority", "hoc", rows).predict(Subset(rows, ""))[0] == [[]] * 5
     learner = _learn("constant", "hoc", rows)
-    assert learner.predict(Units(rows, ""))[0] == [[a]] * 5
+    assert learner.predict(Subset(rows, ""))[0] == [[a]] * 5
     assert _score(learner, rows) == pytest.approx(2 * 2 / (3 + 3))

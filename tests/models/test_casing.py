@@ -20,8 +20,8 @@ from blurb.errors import ModelError
 from blurb.formulations import bind
 from blurb.models import Source, resolve
 from blurb.models.encoder import EncoderLearner
+from blurb.models.lengths import reader
 from blurb.models.loading import load_tokenizer, tokenizer_of
-from blurb.models.reading import reader
 from tests import checkpoints
 
 Checkpoint = Callable[[str], Path]
@@ -57,8 +57,8 @@ def test_it_is_refused_until_somebody_says_what_is_meant(spoilt: Path) -> None:
 def test_cased_gives_the_tokenizer_that_was_meant(spoilt: Path, healthy: Source) -> None:
     source = resolve(str(spoilt), casing="cased")
     assert (source.tokenizer, source.weights, source.casing) == (healthy.tokenizer, healthy.weights, "cased")
-    pieces = tokenizer_of(source).inner.tokenize("Kalo KALO")
-    assert pieces != tokenizer_of(source).inner.tokenize("kalo kalo")
+    subtokens = tokenizer_of(source).inner.tokenize("Kalo KALO")
+    assert subtokens != tokenizer_of(source).inner.tokenize("kalo kalo")
 
 
 def test_uncased_leaves_it_as_its_files_say(spoilt: Path, healthy: Source) -> None:
@@ -75,7 +75,7 @@ def test_wherever_the_tokenizer_is_loaded_again_it_is_the_same(spoilt: Path, cas
     learner = EncoderLearner(sent, bind(tasks.get("gad")), "cpu", "fp32")
     assert learner.tokenizer.hash == source.tokenizer
     read = reader(sent)(tasks.get("biosses"), [{"text_a": "Kalo", "text_b": "KALO", "score": 1.0}])
-    a, b = (tokenizer_of(source).pieces([text])[0].ids for text in ("Kalo", "KALO"))
+    a, b = (tokenizer_of(source).subtokens([text])[0].ids for text in ("Kalo", "KALO"))
     assert len(read.whole.ids[0]) == 3 + len(a) + len(b)
     assert (a == b) == (casing == "uncased")
 

@@ -96,5 +96,5 @@ def test_a_classification_token_at_the_end_has_seen_everything(decoder: Checkpoi
     config["tokenizer_class"] = "PreTrainedTokenizerFast"  # takes the special tokens from the file
     (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
     source = resolve(str(folder))
-    assert tokenizer_of(source).frame.cls == -1
+    assert tokenizer_of(source).special_tokens.cls == -1
     check(source, bind(tasks.get("hoc"), complete({"max_length": 48})))

@@ -140,8 +140,15 @@ def test_a_configuration_that_is_no_object(copy: Path, content: str) -> None:
 def test_a_vocabulary_without_its_unknown_token(copy: Path) -> None:
     """It works until the first word that is not in the vocabulary, which would be in the middle of a trial."""
     (copy / "tokenizer.json").unlink()
-    pieces = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"), *"ad"]
-    (copy / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    subtokens = [
+        "[PAD]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"),
+        *"ad",
+    ]
+    (copy / "vocab.txt").write_text("\n".join(subtokens) + "\n", encoding="utf-8")
     _change(copy, "tokenizer_config.json", unk_token=None)
     with pytest.raises(ModelError, match=r"mine: cannot load the tokenizer: .*UNK"):
         resolve(str(copy))

@@ -16,7 +16,7 @@ import torch
 from blurb import models, tasks
 from blurb.errors import SettingsError, UnknownName
 from blurb.formulations import bind
-from blurb.models import Units, resolve
+from blurb.models import Subset, resolve
 from blurb.models._base import History
 from blurb.models.encoder import EncoderLearner, check
 from blurb.protocols.protocol import complete
@@ -74,12 +74,12 @@ def _settings(**values: Any) -> Settings:
     return complete({"max_length": 48, "epochs": 1, "batch_size": 12, "lr": 1e-3, "warmup": 0.0, **values})
 
 
-def _fit(folder: Path, task: str, seed: int = 1, **values: Any) -> tuple[EncoderLearner, Units, History]:
+def _fit(folder: Path, task: str, seed: int = 1, **values: Any) -> tuple[EncoderLearner, Subset, History]:
     source = resolve(str(folder))
     formulation = bind(tasks.get(task), _settings(**values))
     learner = models.learner(source, formulation, "cpu", "fp32")
     assert isinstance(learner, EncoderLearner)
-    units = Units(formulation.units(ROWS[task]()), key=f"{task} {values.get('document_unit')}", name="train")
+    units = Subset(formulation.units(ROWS[task]()), key=f"{task} {values.get('document_unit')}", name="train")
     return learner, units, learner.fit(units, units, seed, lambda done, total: None)
 
 
@@ -197,7 +197,7 @@ def test_a_seed_repeats_bit_for_bit_and_another_does_not(checkpoint: Checkpoint)
 
 def test_a_drawn_subset_is_trained_on_and_predicted_in_its_order(checkpoint: Checkpoint) -> None:
     learner, units, _ = _fit(checkpoint("bert_uncased"), "gad")
-    some = Units(units.rows, units.key, [7, 2])
+    some = Subset(units.rows, units.key, [7, 2])
     whole, scores = learner.predict(units)
     part, part_scores = learner.predict(some)
     assert part == [whole[7], whole[2]]
@@ -218,7 +218,7 @@ def test_the_dropout_of_the_checkpoint_holds(checkpoint: Checkpoint, tmp_path: P
 
 def test_a_draw_follows_from_the_seed_and_keeps_the_order() -> None:
     rows: list[dict[str, Any]] = [{"id": str(i)} for i in range(50)]
-    one, same, other = (Units.draw(rows, "k", 10, seed) for seed in (1, 1, 2))
+    one, same, other = (Subset.draw(rows, "k", 10, seed) for seed in (1, 1, 2))
     assert one.chosen == same.chosen != other.chosen
     assert one.chosen is not None
     assert list(one.chosen) == sorted(set(one.chosen))
@@ -229,4 +229,4 @@ def test_a_draw_follows_from_the_seed_and_keeps_the_order() -> None:
 @pytest.mark.parametrize("most", [0, 50, 80])
 def test_no_draw_where_all_are_wanted(most: int) -> None:
     rows: list[dict[str, Any]] = [{"id": str(i)} for i in range(50)]
-    assert Units.draw(rows, "k", most, 1).chosen is None
+    assert Subset.draw(rows, "k", most, 1).chosen is None

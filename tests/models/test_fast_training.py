@@ -31,7 +31,7 @@ def _encoder(folder: Path) -> tuple[Any, Tensor, Tensor]:
     """An encoder with padded ids and their mask, both (batch, pieces)."""
     encoder, _ = load_encoder(str(folder))
     tokenizer = load_tokenizer(str(folder))
-    rows = [tokenizer.frame.single(pieces.ids) for pieces in tokenizer.pieces(TEXTS)]
+    rows = [tokenizer.special_tokens.single(subtokens.ids) for subtokens in tokenizer.subtokens(TEXTS)]
     longest = max(map(len, rows))
     ids = torch.tensor([row + [tokenizer.pad_id] * (longest - len(row)) for row in rows])
     mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])

@@ -29,9 +29,9 @@ def read(folder: Path, task: str, word_pooling: str = "first") -> tuple[Features
     units = formulation.units(read_split(tasks.get(task), DATA, "train"))
     (features,) = formulation.frozen_features(units, tokenizer, 24)
     encoder, _ = load_encoder(source.location)
-    frozen = Frozen(encoder, tokenizer.frame.cls, tokenizer.pad_id, torch.device("cpu"), "fp32", word_pooling)
-    rows = len(features) if features.words is None else int(features.words.offsets[-1])
-    width = frozen.size * (1 if features.words is not None else len(formulation.vectors))
+    frozen = Frozen(encoder, tokenizer.special_tokens.cls, tokenizer.pad_id, torch.device("cpu"), "fp32", word_pooling)
+    rows = len(features) if features.word_ids is None else int(features.word_ids.offsets[-1])
+    width = frozen.size * (1 if features.word_ids is not None else len(formulation.vectors))
     into = [np.zeros((rows, width), np.float16) for _ in LAYERS]
     frozen.fill(features, formulation.vectors, into)
     return features, into, frozen
@@ -40,8 +40,8 @@ def read(folder: Path, task: str, word_pooling: str = "first") -> tuple[Features
 def alone(frozen: Frozen, features: Features, row: int) -> list[torch.Tensor]:
     """The layers of one input, (pieces, size) each, in the order of `LAYERS`."""
     inputs = {"input_ids": torch.from_numpy(features.ids[row])[None]}
-    if features.types is not None:
-        inputs["token_type_ids"] = torch.from_numpy(features.types[row])[None]
+    if features.token_type_ids is not None:
+        inputs["token_type_ids"] = torch.from_numpy(features.token_type_ids[row])[None]
     with torch.no_grad():
         output = frozen.encoder(**inputs, output_hidden_states=True)
     states = output.hidden_states
@@ -66,20 +66,22 @@ def test_vectors_are_those_of_each_input_alone(kind: str, task: str, checkpoint:
 @pytest.mark.parametrize("word_pooling", ["first", "mean", "last"])
 def test_words_stand_in_the_order_of_the_text(word_pooling: str, checkpoint: Callable[[str], Path]) -> None:
     features, found, frozen = read(checkpoint("bert_uncased"), "bc5-chem", word_pooling)
-    assert features.words is not None
-    assert features.positions is not None
-    assert features.ends is not None
+    assert features.word_ids is not None
+    assert features.word_starts is not None
+    assert features.word_ends is not None
     assert features.windowed  # cut at 24: a sentence has several rows
     expected: list[list[np.ndarray]] = [[], []]
     for row in range(len(features)):
         for layer, hidden in enumerate(alone(frozen, features, row)):
-            for start, end in zip(features.positions[row], features.ends[row], strict=True):
-                pieces = hidden[start:end]
-                one = {"first": pieces[0], "mean": pieces.mean(0), "last": pieces[-1]}[word_pooling]
+            for start, end in zip(features.word_starts[row], features.word_ends[row], strict=True):
+                subtokens = hidden[start:end]
+                one = {"first": subtokens[0], "mean": subtokens.mean(0), "last": subtokens[-1]}[word_pooling]
                 expected[layer].append(one.numpy())
     for layer in range(2):
         assert found[layer] == pytest.approx(np.stack(expected[layer]), abs=4e-3, rel=2e-3)
-    order = [(int(unit), int(word)) for row, unit in enumerate(features.unit) for word in features.words[row]]
+    order = [
+        (int(unit), int(word)) for row, unit in enumerate(features.example_index) for word in features.word_ids[row]
+    ]
     assert order == sorted(order)
 
 

@@ -29,7 +29,7 @@ def test_every_kind_gives_vectors_in_float32(checkpoint: Checkpoint, kind: str) 
     encoder, _ = load_encoder(str(checkpoint(kind)))
     tokenizer = load_tokenizer(str(checkpoint(kind)))
     assert {parameter.dtype for parameter in encoder.parameters()} == {torch.float32}
-    ids = torch.tensor([tokenizer.frame.single(tokenizer.pieces(["kalo mi"])[0].ids)])
+    ids = torch.tensor([tokenizer.special_tokens.single(tokenizer.subtokens(["kalo mi"])[0].ids)])
     hidden = encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
     assert hidden.shape == (1, ids.shape[1], 32)
     assert torch.isfinite(hidden).all()

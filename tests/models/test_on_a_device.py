@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_iter
 
 from blurb import data, formulations, models, tasks
 from blurb.heads import heads, poolings
-from blurb.models import Units
+from blurb.models import Subset
 from blurb.models.encoder import EncoderLearner
 from blurb.protocols import protocol
 from blurb.training.batches import Batch, collate
@@ -86,7 +86,7 @@ def _network(folder: Path, name: str, settings: dict[str, Any]) -> tuple[Network
     learner.tokenizer = learner.tokenizer.extended(formulation.special_tokens(rows))
     network, most = learner._network()
     learner.limit = min(chosen.max_length, most or chosen.max_length)
-    features = learner._features(Units(rows, f"meta {name} {settings}"))
+    features = learner._features(Subset(rows, f"meta {name} {settings}"))
     batch = collate(features, torch.arange(len(features)).numpy(), learner.tokenizer.pad_id, formulation.targets(rows))
     return network, batch
 

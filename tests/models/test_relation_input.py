@@ -12,7 +12,7 @@ from blurb import formulations, models, tasks
 from blurb.errors import SettingsError
 from blurb.heads import poolings
 from blurb.inputs.relations import MARKERS, STRATEGIES
-from blurb.models import Units
+from blurb.models import Subset
 from blurb.models.encoder import EncoderLearner
 from blurb.protocols import protocol
 
@@ -34,7 +34,7 @@ def fit(folder: Path, pooling: str, strategy: str) -> EncoderLearner:
         task, {"pooling": pooling, "relation_input": strategy, "epochs": 1, "max_train": 0}, 1
     )
     learner = EncoderLearner(models.resolve(str(folder)), formulations.bind(task, settings), "cpu", "fp32")
-    units = Units(ROWS, f"relation inputs {strategy}")
+    units = Subset(ROWS, f"relation inputs {strategy}")
     learner.fit(units, units, 1, lambda done, total: None)
     predicted, scores = learner.predict(units)
     assert set(predicted) <= set(task.labels)

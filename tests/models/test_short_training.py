@@ -12,7 +12,7 @@ import pytest
 from blurb import data, models, tasks
 from blurb.errors import SettingsError
 from blurb.formulations import bind
-from blurb.models import Units
+from blurb.models import Subset
 from blurb.models.encoder import EncoderLearner, check
 from blurb.protocols import protocol
 from blurb.protocols.protocol import complete
@@ -80,16 +80,16 @@ def test_dev_is_not_predicted_again(
     chosen = protocol.load("standard").settings(task, settings, source.parameters)
     learner = EncoderLearner(source, bind(task, chosen), "cpu", "fp32")
     splits = data.load(task, DATA).splits
-    train, dev = (Units(list(splits[name]), name, name=name) for name in ("train", "dev"))
+    train, dev = (Subset(list(splits[name]), name, name=name) for name in ("train", "dev"))
     for _ in range(2):  # a second fit does not answer with what the first one knew
         calls.clear()
         learner.fit(train, dev, 1, lambda done, total: None)
         assert len(calls) == passes
         answers, scores = learner.predict(dev)
         assert len(calls) == passes + (sample > 0)
-        again, sure = learner._predict(dev)
+        again, confidence = learner._predict(dev)
         assert answers == again
-        assert scores == sure
+        assert scores == confidence
         learner.formulation = bind(task, replace(chosen, lr=2e-3))
 
 
@@ -101,7 +101,7 @@ def test_another_start_is_refused(value: str) -> None:
 
 def test_a_sample_of_dev() -> None:
     rows = [{"id": str(number), "doc_id": f"d{number // 3}"} for number in range(30)]
-    dev = Units(rows, "dev", name="dev")
+    dev = Subset(rows, "dev", name="dev")
     assert dev.sample(0, 1) is dev
     assert dev.sample(30, 1) is dev
     assert dev.sample(99, 1) is dev  # more than there are: all of them
@@ -114,7 +114,7 @@ def test_a_sample_of_dev() -> None:
     documents = {row["doc_id"] for row in whole.used}
     assert len(whole.used) == 12  # four documents of three
     assert sum(row["doc_id"] in documents for row in rows) == 12
-    part = Units(rows, "dev", list(range(0, 30, 2)), "dev").sample(5, 1)
+    part = Subset(rows, "dev", list(range(0, 30, 2)), "dev").sample(5, 1)
     assert part.chosen is not None
     assert set(part.chosen) <= set(range(0, 30, 2))
 

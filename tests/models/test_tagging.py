@@ -11,7 +11,7 @@ import pytest
 from blurb import models, tasks
 from blurb.formulations import bind
 from blurb.inputs.tagging import SCHEMES
-from blurb.models import Units, resolve
+from blurb.models import Subset, resolve
 from blurb.models.encoder import EncoderLearner
 from blurb.protocols.protocol import complete
 from tests import checkpoints
@@ -28,7 +28,7 @@ def test_every_scheme_takes_a_step_and_predicts_bio(checkpoint: Callable[[str], 
     formulation = bind(tasks.get("ebm-pico"), settings)
     learner = models.learner(resolve(str(checkpoint("bert_uncased"))), formulation, "cpu", "fp32")
     assert isinstance(learner, EncoderLearner)
-    units = Units(rows, key="tagging", name="train")
+    units = Subset(rows, key="tagging", name="train")
     (epoch,) = learner.fit(units, units, 1, lambda done, total: None)
     assert np.isfinite(epoch["loss"])
     assert len(learner.trainer.network.head.problem.labels) == {"io": 4, "bio": 7, "bioul": 13}[scheme]

@@ -13,14 +13,14 @@ from matplotlib.figure import Figure
 from blurb.errors import SettingsError
 from blurb.plots import forest
 from blurb.plots.ablation import OURS, PAPER, QUIET
-from blurb.results.comparison import Line
+from blurb.results.comparison import ScoreComparison
 from blurb.statistics.welch import Comparison
 
-HIGHER = Line("gad", 80.0, 82.0, (3, 3), Comparison(2.0, 0.5, 4.0), 0.01)
-LOWER = Line("ddi", 80.0, 77.0, (3, 3), Comparison(-3.0, 0.5, 4.0), 0.001)
-SAME = Line("hoc", 80.0, 79.9, (3, 3), Comparison(-0.1, 0.5, 4.0), 0.9)
-OPEN = Line("biosses", 80.0, 81.0, (1, 1), Comparison(1.0), None, "one run a side")
-ABSENT = Line("bioasq", None, 81.0, (0, 1), Comparison(None), None, "not there on one side")
+HIGHER = ScoreComparison("gad", 80.0, 82.0, (3, 3), Comparison(2.0, 0.5, 4.0), 0.01)
+LOWER = ScoreComparison("ddi", 80.0, 77.0, (3, 3), Comparison(-3.0, 0.5, 4.0), 0.001)
+SAME = ScoreComparison("hoc", 80.0, 79.9, (3, 3), Comparison(-0.1, 0.5, 4.0), 0.9)
+OPEN = ScoreComparison("biosses", 80.0, 81.0, (1, 1), Comparison(1.0), None, "one run a side")
+ABSENT = ScoreComparison("bioasq", None, 81.0, (0, 1), Comparison(None), None, "not there on one side")
 
 
 @pytest.fixture
@@ -35,7 +35,9 @@ def drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
     monkeypatch.setattr(Figure, "savefig", kept)
 
-    def write(found: dict[str, Sequence[Line]], first: str = "first", name: str = "forest.png") -> list[Axes]:
+    def write(
+        found: dict[str, Sequence[ScoreComparison]], first: str = "first", name: str = "forest.png"
+    ) -> list[Axes]:
         forest.write(first, found, tmp_path / "deep" / name, 0.05)
         return figures[-1].axes
 
@@ -96,6 +98,6 @@ def test_a_picture_of_another_kind_is_refused_by_its_name() -> None:
 @pytest.mark.parametrize("name", ["$\\frac$", "a_$^$", "a$b$c", "org/50 % & {x}_"])
 def test_a_name_is_no_formula(name: str, drawn: Any) -> None:
     """Between two dollars Matplotlib reads TeX, and stops the command where it is none."""
-    (axes,) = drawn({name: [HIGHER, Line(name, 1.0, 2.0, (1, 1), Comparison(1.0), None, "x")]}, first=name)
+    (axes,) = drawn({name: [HIGHER, ScoreComparison(name, 1.0, 2.0, (1, 1), Comparison(1.0), None, "x")]}, first=name)
     assert not axes.get_title(loc="left").isspace()
     assert [text.get_parse_math() for text in (axes._left_title, *axes.get_yticklabels())] == [False] * 3

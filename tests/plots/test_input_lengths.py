@@ -15,10 +15,10 @@ from blurb.data.stats import TABLE_8, Statistics, lengths
 from blurb.plots import input_lengths
 
 
-def statistics(name: str, split: str, pieces: bool) -> Statistics:
+def statistics(name: str, split: str, subtokens: bool) -> Statistics:
     words = lengths([4, 8, 8, 16, 64], [str(number) for number in range(5)])
     twice = lengths([9, 17, 17, 33, 129], [str(number) for number in range(5)])
-    size = {"pieces": twice, "limit": 128, "truncated": 1, "windowed": 0} if pieces else {}
+    size = {"subtokens": twice, "limit": 128, "truncated": 1, "windowed": 0} if subtokens else {}
     return Statistics(tasks.get(name), split, 5, 5, words, {}, **size)  # type: ignore[arg-type]
 
 

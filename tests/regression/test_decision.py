@@ -11,15 +11,15 @@ from scipy import stats
 
 from blurb import tasks
 from blurb.regression import Decision, Outcome, Rules, decide
-from blurb.regression.decision import ROUNDING, Finding
+from blurb.regression.decision import ROUNDING, DatasetDecision
 from blurb.regression.rules import Limit
-from blurb.results.comparison import SCORE, Line
+from blurb.results.comparison import SCORE, ScoreComparison
 from blurb.results.row_scores import RowScores
 from blurb.statistics.welch import Comparison
 from tests.results import invented
 
 PASS, REGRESSION, CANNOT = Outcome.PASS, Outcome.REGRESSION, Outcome.CANNOT_JUDGE
-NAMES = tuple(task.name for task in tasks.all() if task.row)
+NAMES = tuple(task.name for task in tasks.all() if task.paper_order)
 LOW, HIGH = [79.0, 79.4, 79.1], [80.1, 80.3, 80.2]
 Scores = Mapping[str, Sequence[float]]
 
@@ -58,8 +58,8 @@ def test_exit_codes_are_those_of_the_guide() -> None:
 def test_one_regression_is_one_and_a_pass_needs_that_all_could_be_judged(
     found: list[Outcome], expected: Outcome
 ) -> None:
-    line = Line("gad", 1.0, 1.0, (1, 1), Comparison(0.0))
-    findings = tuple(Finding(line, outcome) for outcome in found)
+    line = ScoreComparison("gad", 1.0, 1.0, (1, 1), Comparison(0.0))
+    findings = tuple(DatasetDecision(line, outcome) for outcome in found)
     assert Decision("new", "old", Rules(), findings).outcome is expected
 
 

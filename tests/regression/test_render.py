@@ -11,8 +11,8 @@ from defusedxml import ElementTree
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from blurb.regression import Decision, Finding, Outcome, Rules, render
-from blurb.results.comparison import PAIRED, Line
+from blurb.regression import DatasetDecision, Decision, Outcome, Rules, render
+from blurb.results.comparison import PAIRED, ScoreComparison
 from blurb.statistics.welch import Comparison, compare
 
 PASS, REGRESSION, CANNOT = Outcome.PASS, Outcome.REGRESSION, Outcome.CANNOT_JUDGE
@@ -21,8 +21,8 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 """Whatever a file in UTF-8 can hold: control characters and what is no character among it."""
 
 
-def line(name: str) -> Line:
-    return Line(name, 80.2, 79.166, (3, 3), compare(AFTER, BEFORE))
+def line(name: str) -> ScoreComparison:
+    return ScoreComparison(name, 80.2, 79.166, (3, 3), compare(AFTER, BEFORE))
 
 
 def units(count: int) -> list[tuple[str, float]]:
@@ -30,14 +30,18 @@ def units(count: int) -> list[tuple[str, float]]:
 
 
 FINDINGS = (
-    Finding(line("score"), PASS, 0.25),
-    Finding(line("gad"), REGRESSION, 0.004, ("fell by 1.03 points", "below 80"), units(12), [("test.99", -1.0)]),
-    Finding(Line("hoc", None, 70.0, (0, 3), Comparison(None)), CANNOT, None, ("the baseline does not have it",)),
+    DatasetDecision(line("score"), PASS, 0.25),
+    DatasetDecision(
+        line("gad"), REGRESSION, 0.004, ("fell by 1.03 points", "below 80"), units(12), [("test.99", -1.0)]
+    ),
+    DatasetDecision(
+        ScoreComparison("hoc", None, 70.0, (0, 3), Comparison(None)), CANNOT, None, ("the baseline does not have it",)
+    ),
 )
 DECISION = Decision("new quick", "old quick", Rules(level=0.01), FINDINGS)
 
 
-def of(*findings: Finding, candidate: str = "new", baseline: str = "old") -> Decision:
+def of(*findings: DatasetDecision, candidate: str = "new", baseline: str = "old") -> Decision:
     return Decision(candidate, baseline, Rules(), findings)
 
 
@@ -115,7 +119,7 @@ def test_the_units_that_fell_most_are_listed_and_the_rest_are_counted() -> None:
         ]
         assert "12 examples" in text
         assert "2 more" in text
-    few = of(Finding(line("gad"), REGRESSION, 0.004, ("fell",), units(1)))
+    few = of(DatasetDecision(line("gad"), REGRESSION, 0.004, ("fell",), units(1)))
     assert "more\n" not in render.markdown(few)
     assert "1 example with" in render.markdown(few)
 
@@ -132,7 +136,7 @@ def test_probes_are_said_to_be_judged_by_another_test() -> None:
     import numpy as np
 
     swapped = Comparison(-1.0, 0.5, 9, np.array([-1.0, 1.0]))
-    probes = of(Finding(Line("gad", 80.0, 79.0, (1, 1), swapped), PASS, 0.5))
+    probes = of(DatasetDecision(ScoreComparison("gad", 80.0, 79.0, (1, 1), swapped), PASS, 0.5))
     for decision, paired in ((probes, True), (DECISION, False)):
         assert (PAIRED in render.markdown(decision)) is paired
         label = {False: "runs", True: "paired over test units"}[paired]
@@ -150,7 +154,7 @@ def held(text: str) -> str:
 @given(name=TEXT, reason=TEXT, unit=TEXT, candidate=TEXT)
 @example(name="a\x00b", reason="\ufffe", unit="\uffff", candidate='<&>"\x1b]')
 def test_no_name_and_no_reason_breaks_a_report(name: str, reason: str, unit: str, candidate: str) -> None:
-    finding = Finding(line(name), REGRESSION, 0.01, (reason,), [(unit, 1.0)])
+    finding = DatasetDecision(line(name), REGRESSION, 0.01, (reason,), [(unit, 1.0)])
     root = parsed(of(finding, candidate=candidate))
     (case,), (failure,) = root.iter("testcase"), root.iter("failure")
     assert (case.get("name"), case.get("classname")) == (held(name), held(candidate))
@@ -168,7 +172,7 @@ def unescaped(text: str) -> str:
 @given(name=TEXT, reason=TEXT)
 @example(name="a:b,c%3A", reason="50 %\r\nof%25")
 def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str) -> None:
-    (command,) = render.github(of(Finding(line(name), REGRESSION, 0.01, (reason,))))
+    (command,) = render.github(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,))))
     assert "\n" not in command
     assert "\r" not in command
     found = re.fullmatch(r"::error title=([^:,]*)::(.*)", command, re.DOTALL)
@@ -180,7 +184,7 @@ def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str
 @given(name=TEXT, reason=TEXT, candidate=TEXT)
 @example(name="a|b\\", reason="one\rtwo\r\nthree", candidate="<b>\\|")
 def test_no_name_and_no_reason_breaks_a_table_of_markdown(name: str, reason: str, candidate: str) -> None:
-    text = render.markdown(of(Finding(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate))
+    text = render.markdown(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate))
     lines = re.split(r"\r\n|\r|\n", text)  # as CommonMark ends lines
     table = [one for one in lines if one.startswith("|")]
     assert len(lines) == 8

@@ -11,7 +11,7 @@ from blurb import tasks
 from blurb.errors import BlurbError
 from blurb.regression.rules import SCORE, Limit, Rules, load
 
-NAMES = tuple(task.name for task in tasks.all() if task.row)
+NAMES = tuple(task.name for task in tasks.all() if task.paper_order)
 
 
 def rules_of(folder: Path, text: str) -> Rules:

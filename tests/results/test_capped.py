@@ -75,7 +75,7 @@ def test_it_is_compared_with_no_whole_row(folder: Path) -> None:
     sides = {each.model: each for each in from_store.read(Store(folder / "runs"))}
     files = {each.model: each for each in of_file(folder / "results.csv")}
     for tiny, whole in ((sides["tiny"], sides["whole"]), (files["tiny"], sides["whole"])):
-        line = next(one for one in comparison.judge(whole, tiny, "test", with_units=False) if one.name == "gad")
+        line = next(one for one in comparison.compare_rows(whole, tiny, "test", with_units=False) if one.name == "gad")
         assert line.reason == "different examples were scored: all in one row, at most 64 in the other"
     result = CliRunner().invoke(cli, ["check", "tiny", "--baseline", "whole", "--split", "test", "--format", "json"])
     assert result.exit_code == 2

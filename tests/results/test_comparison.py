@@ -12,12 +12,12 @@ from scipy import stats
 
 from blurb import tasks
 from blurb.results import comparison, from_store, results_csv, tables
-from blurb.results.comparison import Incomparable, judge
+from blurb.results.comparison import Incomparable, compare_rows
 from blurb.results.row_scores import DatasetScores, Figure, Origin, RowScores, Run
 from blurb.runs.store import Store, read_predictions
 from tests.results import invented, played
 
-NAMES = tuple(task.name for task in tasks.all() if task.row)
+NAMES = tuple(task.name for task in tasks.all() if task.paper_order)
 LOW, HIGH = (79.0, 79.4, 79.1), (80.1, 80.3, 80.2)
 
 
@@ -82,10 +82,10 @@ def test_what_says_nothing_of_each_other_is_shown_and_never_judged(
 ) -> None:
     for one, two in ((first, other), (other, first)):
         for with_units in (True, False):
-            (line,) = judge(one, two, split, with_units)  # type: ignore[arg-type]
+            (line,) = compare_rows(one, two, split, with_units)  # type: ignore[arg-type]
             assert line.incomparable is kind
             assert line.reason.startswith(kind.value)
-            assert (line.p, line.comparison.error, line.comparison.interval) == (None, None, None)
+            assert (line.p, line.comparison.standard_error, line.comparison.interval) == (None, None, None)
             assert line.verdict(1.0) == f"cannot judge: {line.reason}"
             assert None not in (line.before, line.after)
             assert line.difference == pytest.approx((line.after or 0.0) - (line.before or 0.0))
@@ -111,13 +111,13 @@ def test_what_says_nothing_of_each_other_is_shown_and_never_judged(
     ],
 )
 def test_what_may_be_compared_and_what_can_be_judged(first: RowScores, other: RowScores, judged: bool) -> None:
-    (line,) = judge(first, other, "test", with_units=False)
+    (line,) = compare_rows(first, other, "test", with_units=False)
     assert line.incomparable is None
     assert (line.p is not None) == judged == (not line.reason)
 
 
 def test_what_one_side_lacks_has_no_difference() -> None:
-    lines = {line.name: line for line in judge(row({"gad": LOW}), row({"ddi": HIGH}), "test", with_units=False)}
+    lines = {line.name: line for line in compare_rows(row({"gad": LOW}), row({"ddi": HIGH}), "test", with_units=False)}
     assert [line.difference for line in lines.values()] == [None, None]
     assert (lines["gad"].after, lines["ddi"].before) == (None, None)
     assert (lines["gad"].runs, lines["ddi"].runs) == ((3, 0), (0, 3))
@@ -128,7 +128,7 @@ def test_p_is_that_of_welch_corrected_over_the_datasets() -> None:
     """SciPy's Welch for each dataset; then Holm by its definition, the k-th smallest of n times n - k + 1."""
     first = {"gad": LOW, "ddi": (70.0, 70.6, 70.4), "hoc": (80.0, 80.9, 80.1), "biosses": (88.0,)}
     other = {"gad": HIGH, "ddi": (70.9, 70.3, 71.2), "hoc": (80.2, 80.8, 80.3, 80.1), "biosses": (89.0,)}
-    lines = {line.name: line for line in judge(row(first), row(other), "test", with_units=False)}
+    lines = {line.name: line for line in compare_rows(row(first), row(other), "test", with_units=False)}
     plain = {name: stats.ttest_ind(other[name], first[name], equal_var=False) for name in ("gad", "ddi", "hoc")}
     largest = 0.0
     for place, name in enumerate(sorted(plain, key=lambda name: plain[name].pvalue)):
@@ -139,15 +139,15 @@ def test_p_is_that_of_welch_corrected_over_the_datasets() -> None:
         assert lines[name].comparison.interval == pytest.approx((low, high))
         assert lines[name].difference == pytest.approx(statistics.fmean(other[name]) - statistics.fmean(first[name]))
     assert (lines["biosses"].p, lines["biosses"].difference) == (None, pytest.approx(1.0))
-    alone = {line.name: line for line in judge(row(first), row(other), "test", with_units=False, only=["gad"])}
+    alone = {line.name: line for line in compare_rows(row(first), row(other), "test", with_units=False, only=["gad"])}
     assert set(alone) == {"gad"}
     assert alone["gad"].p == pytest.approx(plain["gad"].pvalue, rel=1e-6)
 
 
 def test_verdicts() -> None:
-    (up,) = judge(row({"gad": LOW}), row({"gad": HIGH}), "test", with_units=False)
-    (down,) = judge(row({"gad": HIGH}), row({"gad": LOW}), "test", with_units=False)
-    (same,) = judge(row({"gad": HIGH}), row({"gad": HIGH}), "test", with_units=False)
+    (up,) = compare_rows(row({"gad": LOW}), row({"gad": HIGH}), "test", with_units=False)
+    (down,) = compare_rows(row({"gad": HIGH}), row({"gad": LOW}), "test", with_units=False)
+    (same,) = compare_rows(row({"gad": HIGH}), row({"gad": HIGH}), "test", with_units=False)
     assert [line.verdict(0.05) for line in (up, down, same)] == ["higher", "lower", "no difference shown"]
     assert up.p is not None
     assert up.verdict(up.p) == "no difference shown"  # not below the level
@@ -155,7 +155,7 @@ def test_verdicts() -> None:
 
 def test_datasets_come_in_the_papers_order_and_strangers_after_them() -> None:
     scores = dict.fromkeys(("zeta", "hoc", "alpha", "ncbi-disease", "bc5-chem"), LOW)
-    lines = judge(row(scores), row(scores), "test", with_units=False)
+    lines = compare_rows(row(scores), row(scores), "test", with_units=False)
     assert [line.name for line in lines] == ["bc5-chem", "ncbi-disease", "hoc", "alpha", "zeta"]
 
 
@@ -171,10 +171,12 @@ def whole(shift: float) -> RowScores:
 def test_task_types_and_the_score_are_sums_with_the_error_of_their_parts() -> None:
     """By hand: weights of the formula, errors in quadrature, degrees of freedom by Satterthwaite, the tail by SciPy."""
     first, other = whole(0.0), whole(0.35)
-    lines = {line.name: line for line in judge(first, other, "test", with_units=False)}
+    lines = {line.name: line for line in compare_rows(first, other, "test", with_units=False)}
     groups = {"ner": NAMES[:5], "relation": NAMES[6:9], "qa": NAMES[11:]}
     assert list(lines) == [*NAMES, *groups, "score"]  # types of one dataset are that dataset
-    weights = {name: {one: 1 / len(members) for one in members} for name, members in groups.items()}
+    weights = {
+        name: {one: 1 / len(datasets_by_type) for one in datasets_by_type} for name, datasets_by_type in groups.items()
+    }
     sizes = [5, 1, 3, 1, 1, 2]
     weights["score"] = {
         name: 1 / 6 / size
@@ -193,11 +195,11 @@ def test_task_types_and_the_score_are_sums_with_the_error_of_their_parts() -> No
             share * (statistics.fmean(other.values(one)) - statistics.fmean(first.values(one)))
             for one, share in shares.items()
         )
-        freedom = sum(parts) ** 2 / sum(part**2 / 2 for part in parts)
+        degrees_of_freedom = sum(parts) ** 2 / sum(part**2 / 2 for part in parts)
         line = lines[name]
         assert line.difference == pytest.approx(difference)
-        assert line.comparison.error == pytest.approx(error)
-        assert line.p == pytest.approx(2 * stats.t.sf(abs(difference / error), freedom), rel=1e-5)
+        assert line.comparison.standard_error == pytest.approx(error)
+        assert line.p == pytest.approx(2 * stats.t.sf(abs(difference / error), degrees_of_freedom), rel=1e-5)
         assert line.runs == (3, 3)
     assert (lines["score"].before, lines["score"].after) == (pytest.approx(first.score), pytest.approx(other.score))
 
@@ -205,12 +207,12 @@ def test_task_types_and_the_score_are_sums_with_the_error_of_their_parts() -> No
 def test_a_score_says_which_dataset_it_cannot_be_judged_for() -> None:
     other = whole(0.35)
     odd = replace(other, datasets={**other.datasets, "hoc": row({"hoc": LOW}, data="e").datasets["hoc"]})
-    lines = {line.name: line for line in judge(whole(0.0), odd, "test", with_units=False)}
+    lines = {line.name: line for line in compare_rows(whole(0.0), odd, "test", with_units=False)}
     assert lines["score"].p is None
     assert lines["score"].reason.startswith("hoc: different data")
     assert lines["ner"].p is not None
     less = replace(other, datasets={name: one for name, one in other.datasets.items() if name != "hoc"})
-    assert "score" not in {line.name for line in judge(whole(0.0), less, "test", with_units=False)}
+    assert "score" not in {line.name for line in compare_rows(whole(0.0), less, "test", with_units=False)}
 
 
 @pytest.fixture(scope="module")
@@ -229,8 +231,8 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, RowScores]:
 
 def test_the_choice_of_test_units_counts_where_predictions_of_both_are_there(stored: Mapping[str, RowScores]) -> None:
     def errors(first: str, other: str, with_units: bool) -> list[float]:
-        lines = judge(stored[first], stored[other], "test", with_units)
-        return [line.comparison.error or 0.0 for line in lines]
+        lines = compare_rows(stored[first], stored[other], "test", with_units)
+        return [line.comparison.standard_error or 0.0 for line in lines]
 
     plain, wide = errors("bad", "good", False), errors("bad", "good", True)
     assert all(one < two for one, two in zip(plain, wide, strict=True))
@@ -239,7 +241,7 @@ def test_the_choice_of_test_units_counts_where_predictions_of_both_are_there(sto
 
 def test_two_single_runs_are_never_judged_and_get_a_hint_of_their_units(stored: Mapping[str, RowScores]) -> None:
     for with_units in (True, False):
-        lines = judge(stored["once"], stored["once"], "test", with_units)
+        lines = compare_rows(stored["once"], stored["once"], "test", with_units)
         assert [line.p for line in lines] == [None, None]
         assert all(("p 1.000" in line.reason) == with_units for line in lines)  # nothing to exchange: all are alike
 

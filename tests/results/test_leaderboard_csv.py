@@ -20,7 +20,7 @@ from blurb.results.schema import READ, SCHEMA
 from tests.results import invented, tampered
 from tests.results.tampered import edited
 
-NAMES = tuple(task.name for task in tasks.all() if task.row)
+NAMES = tuple(task.name for task in tasks.all() if task.paper_order)
 WHOLE = {name: [50.0 + place, 52.0 + place, 51.5 + place] for place, name in enumerate(NAMES)}
 
 

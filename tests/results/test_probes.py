@@ -109,12 +109,12 @@ def test_means_add_up_what_was_drawn_of_each() -> None:
 def test_probes_are_told_apart_by_their_units(folder: Path) -> None:
     rows = sides(folder)
     for with_units in (True, False):
-        lines = {line.name: line for line in comparison.judge(rows["good"], rows["bad"], "test", with_units)}
+        lines = {line.name: line for line in comparison.compare_rows(rows["good"], rows["bad"], "test", with_units)}
         assert [lines[name].verdict(0.05) for name in ("gad", "ddi")] == ["lower", "lower"]
         assert comparison.has_paired(lines.values())
         low, high = lines["gad"].comparison.interval or (0.0, 0.0)
         assert low < (lines["gad"].difference or 0.0) < high < 0
-    same = comparison.judge(rows["good"], rows["good"], "test", True)
+    same = comparison.compare_rows(rows["good"], rows["good"], "test", True)
     assert [line.p for line in same] == [1.0, 1.0]
 
 
@@ -123,7 +123,7 @@ def test_a_whole_row_of_probes_has_a_judged_score(tmp_path: Path) -> None:
     probe(store, "good", dict.fromkeys(NAMES, 0.9))
     probe(store, "bad", dict.fromkeys(NAMES, 0.6))
     rows = {row.model: row for row in from_store.read(store)}
-    lines = {line.name: line for line in comparison.judge(rows["good"], rows["bad"], "dev", True)}
+    lines = {line.name: line for line in comparison.compare_rows(rows["good"], rows["bad"], "dev", True)}
     assert lines["score"].verdict(0.05) == "lower"
     assert lines["score"].reason == ""
     decision = decide(rows["bad"], rows["good"], Rules())
@@ -136,7 +136,7 @@ def test_a_whole_row_of_probes_has_a_judged_score(tmp_path: Path) -> None:
 def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
     rows = sides(folder)
     for one, two in (("good", "tuned"), ("tuned", "good")):
-        for line in comparison.judge(rows[one], rows[two], "test", True):
+        for line in comparison.compare_rows(rows[one], rows[two], "test", True):
             assert line.incomparable is Incomparable.LEARNER
             assert line.p is None
         for rules in (Rules(), Rules(default=Limit(max_drop=90.0))):
@@ -147,12 +147,16 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
     assert wide.learner == "probe"
     for side in (table, wide):
         assert {
-            line.incomparable for line in comparison.judge(rows["tuned"], side, "test", True) if line.name == "gad"
+            line.incomparable
+            for line in comparison.compare_rows(rows["tuned"], side, "test", True)
+            if line.name == "gad"
         } == {Incomparable.LEARNER}
-        reasons = {line.reason for line in comparison.judge(rows["bad"], side, "test", True)}
+        reasons = {line.reason for line in comparison.compare_rows(rows["bad"], side, "test", True)}
         assert reasons == {"comparing probes needs the predictions of both on the same examples"}
     published = invented.row("paper", means={"gad": 80.0})
-    assert comparison.judge(published, rows["good"], "test", True, ["gad"])[0].incomparable is Incomparable.LEARNER
+    assert (
+        comparison.compare_rows(published, rows["good"], "test", True, ["gad"])[0].incomparable is Incomparable.LEARNER
+    )
 
 
 def test_a_table_of_before_is_of_fine_tuned_rows(folder: Path) -> None:

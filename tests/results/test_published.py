@@ -129,7 +129,7 @@ def test_a_file_of_other_columns_is_another_file(head: str, tmp_path: Path) -> N
 
 def test_what_was_added_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "external.csv"
-    names = [task.name for task in tasks.all() if task.row]
+    names = [task.name for task in tasks.all() if task.paper_order]
     asked = [
         Printed("us2026", "v1", "Ours", {name: 70 + place / 100 for place, name in enumerate(names)}, {"gad": 5}, 71.5),
         Printed("us2026", "", 'a "b", c', {"gad": 0.85}, {}, None, "recalled"),

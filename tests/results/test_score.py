@@ -17,10 +17,10 @@ from blurb.leaderboard.html.collect import entry_of
 from blurb.leaderboard.terminal import comparison
 from blurb.results import published
 from blurb.results.row_scores import Origin, RowScores
-from blurb.results.score import blurb_score, members, spread, type_means, weights
+from blurb.results.score import blurb_score, dataset_weights, datasets_by_type, spread, type_means
 from blurb.runs.spec import Configuration
 
-NAMES = [task.name for task in tasks.all() if task.row]
+NAMES = [task.name for task in tasks.all() if task.paper_order]
 PRINTED = {
     ("gu2021", "BERT uncased"): 76.11,
     ("gu2021", "BERT cased"): 75.86,
@@ -67,9 +67,9 @@ def test_an_unknown_dataset_is_refused() -> None:
 
 
 def test_weights_are_those_of_the_formula() -> None:
-    shares = weights()
+    shares = dataset_weights()
     assert sum(shares.values()) == pytest.approx(1)
-    for group in members().values():
+    for group in datasets_by_type().values():
         assert sum(shares[task.name] for task in group) == pytest.approx(1 / 6)
     values = {name: float(i * i) for i, name in enumerate(NAMES)}
     assert blurb_score(values) == pytest.approx(sum(shares[name] * values[name] for name in NAMES))
@@ -80,7 +80,7 @@ def test_spread_against_simulated_seeds() -> None:
     rng = numpy.random.default_rng(0)
     deviations = {name: (0.5 + i / 10, 5) for i, name in enumerate(NAMES)}
     runs = {name: rng.normal(0, sd, size=200_000) for name, (sd, _) in deviations.items()}
-    simulated = sum(weights()[name] * runs[name] for name in NAMES)
+    simulated = sum(dataset_weights()[name] * runs[name] for name in NAMES)
     found = spread(deviations)
     assert found is not None
     assert found[0] == pytest.approx(float(numpy.std(simulated)), rel=0.01)

@@ -20,7 +20,7 @@ from blurb.runs import rows
 from blurb.runs.store import Store
 from tests.runs.fakes import CONFIGURATION, finish, row, trial
 
-NAMES = [task.name for task in tasks.all() if task.row]
+NAMES = [task.name for task in tasks.all() if task.paper_order]
 
 
 def read(path: Path) -> list[dict[str, str]]:

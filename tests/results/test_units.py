@@ -65,7 +65,7 @@ def test_the_interval_is_around_the_metric(
 
 
 def test_every_metric_is_that_of_a_task() -> None:
-    assert {task.metric for task in tasks.all() if task.row} == set(metrics.names())
+    assert {task.metric for task in tasks.all() if task.paper_order} == set(metrics.names())
 
 
 def test_runs_of_other_means_are_mixed_as_they_are() -> None:

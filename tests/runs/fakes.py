@@ -14,8 +14,8 @@ from blurb.data import TaskData
 from blurb.inputs import cache
 from blurb.models import Source
 from blurb.runs import rescore, worker
-from blurb.runs.data_sources import Origin
-from blurb.runs.rows import Row
+from blurb.runs.data_sources import DataSource
+from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store, write_json, write_predictions
 from blurb.runs.worker import Job
@@ -43,7 +43,7 @@ def write(
     """All files of a trial with these predictions and figures, as a worker writes them."""
     kind = "baseline" if planned.kind == "baseline" else "encoder"
     source = Source(model, kind, "nowhere", planned.weights, planned.tokenizer)
-    job = Job(planned, source, configuration, Origin(planned.task, Path("data")), store.root, "cpu")
+    job = Job(planned, source, configuration, DataSource(planned.task, Path("data")), store.root, "cpu")
     content = TaskData(tasks.get(planned.task), {}, planned.data, verdict)  # type: ignore[arg-type]
     seconds = calendar.timegm(time.strptime(started, "%Y-%m-%dT%H:%M:%SZ"))
     with store.writing(job.path) as aside:
@@ -83,10 +83,10 @@ class _Asked:
         return {self.metric: self.told, "accuracy_of_nothing": 0.0}  # what counts comes first, not in the alphabet
 
 
-def row(model: str, *trials: Trial, configuration: Configuration = CONFIGURATION) -> Row:
+def row(model: str, *trials: Trial, configuration: Configuration = CONFIGURATION) -> PlannedRow:
     """A row of these trials."""
     found: dict[str, dict[int, str]] = {}
     for planned in trials:
         found.setdefault(planned.task, {})[planned.seed] = planned.hash
     families = {planned.task: planned.family for planned in trials}
-    return Row(model, "w" * 64, "t" * 64, 1, configuration, found, families)
+    return PlannedRow(model, "w" * 64, "t" * 64, 1, configuration, found, families)

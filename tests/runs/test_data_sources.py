@@ -16,7 +16,7 @@ from blurb import data, tasks
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.runs import data_sources
-from blurb.runs.data_sources import Origin
+from blurb.runs.data_sources import DataSource
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_command_reads_every_corpus_once(
 
 
 def test_a_file_that_changed_is_read_again(folder: Path, reads: Counter[tuple[str, str]]) -> None:
-    origin = Origin("gad", folder)
+    origin = DataSource("gad", folder)
     before = data_sources.data_hash(origin)
     assert data_sources.load_data(origin).hash == before == data_sources.data_hash(origin)
     assert sum(reads.values()) == 3
@@ -68,7 +68,7 @@ def test_memory_is_bounded_and_the_hashes_stay(
     folder: Path, reads: Counter[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(data_sources, "MOST", 1)
-    origins = [Origin(name, folder) for name in ("gad", "biosses")]
+    origins = [DataSource(name, folder) for name in ("gad", "biosses")]
     for _ in range(3):
         for origin in origins:
             data_sources.data_hash(origin)
@@ -77,7 +77,7 @@ def test_memory_is_bounded_and_the_hashes_stay(
 
 
 def test_a_worker_maps_what_the_command_has_read(folder: Path, reads: Counter[tuple[str, str]]) -> None:
-    origins = [Origin("gad", folder), Origin("bc2gm", folder)]
+    origins = [DataSource("gad", folder), DataSource("bc2gm", folder)]
     known = {origin.task: data_sources.load_data(origin) for origin in origins}
     code = (
         "import json, sys\nfrom pathlib import Path\nfrom blurb import data\nfrom blurb.runs import data_sources\n"
@@ -87,7 +87,7 @@ def test_a_worker_maps_what_the_command_has_read(folder: Path, reads: Counter[tu
         "found = [data_sources.load_data(data_sources.Origin(task, Path(sys.argv[2]))) for task in ('gad', 'bc2gm')]\n"
         "print(json.dumps([[one.hash, one.verdict, {s: d.to_list() for s, d in one.splits.items()}] for one in found]))"
     )
-    with data_sources.handed_over([*origins, Origin("hoc", folder)]) as handed:
+    with data_sources.handed_over([*origins, DataSource("hoc", folder)]) as handed:
         command = [sys.executable, "-c", code, str(handed), str(folder)]
         worker = subprocess.run(command, capture_output=True, text=True, check=False)
     assert worker.returncode == 0, worker.stderr
@@ -101,7 +101,7 @@ def test_a_worker_maps_what_the_command_has_read(folder: Path, reads: Counter[tu
 def test_a_worker_reads_for_itself_what_changed_or_is_damaged(
     folder: Path, reads: Counter[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    origin = Origin("gad", folder)
+    origin = DataSource("gad", folder)
     expected = data_sources.load_data(origin).hash
     monkeypatch.setattr(data_sources, "_handed", [])
     with data_sources.handed_over([origin]) as handed:
@@ -129,15 +129,15 @@ def test_a_worker_reads_for_itself_what_changed_or_is_damaged(
 def test_a_full_disk_costs_time_alone(
     folder: Path, reads: Counter[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data_sources.load_data(Origin("gad", folder))
+    data_sources.load_data(DataSource("gad", folder))
 
     def full(*given: object, **named: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(data_sources, "_write", full)
-    with data_sources.handed_over([Origin("gad", folder)]) as handed:
+    with data_sources.handed_over([DataSource("gad", folder)]) as handed:
         assert handed is not None
         assert list(handed.iterdir()) == []
     monkeypatch.setattr(data_sources.tempfile, "TemporaryDirectory", full)
-    with data_sources.handed_over([Origin("gad", folder)]) as handed:
+    with data_sources.handed_over([DataSource("gad", folder)]) as handed:
         assert handed is None

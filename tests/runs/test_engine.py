@@ -11,22 +11,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 from blurb.runs import engine
-from blurb.runs.data_sources import Origin
+from blurb.runs.data_sources import DataSource
 from blurb.runs.news import News
-from blurb.runs.worker import Job, Outcome
+from blurb.runs.worker import Job, TrialOutcome
 
 
-def dies(job: Job, tell: Callable[[News], None]) -> Outcome:
+def dies(job: Job, tell: Callable[[News], None]) -> TrialOutcome:
     """Stands for `execute`: the job called 2 kills its process."""
     if job.trial == 2:
         os.kill(os.getpid(), signal.SIGKILL)
-    return Outcome(job, "done")
+    return TrialOutcome(job, "done")
 
 
 def test_a_dead_worker_fails_its_trial_only(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    jobs = [Job(number, None, None, Origin("gad", Path()), Path(), "cpu") for number in range(5)]  # type: ignore[arg-type]
+    jobs = [Job(number, None, None, DataSource("gad", Path()), Path(), "cpu") for number in range(5)]  # type: ignore[arg-type]
     monkeypatch.setattr(engine, "execute", dies)
-    seen: list[Outcome] = []
+    seen: list[TrialOutcome] = []
     outcomes = engine.LocalEngine(2).run(jobs, seen.append, lambda job, news: None)
     assert [outcome.status for outcome in outcomes] == ["done", "done", "failed", "done", "done"]
     assert "worker process died" in outcomes[2].message
@@ -56,14 +56,14 @@ def test_workers_do_not_outlive_a_killed_command(tmp_path: Path) -> None:
     assert not Path(f"/proc/{worker}").exists()
 
 
-def tells(job: Job, tell: Callable[[News], None]) -> Outcome:
+def tells(job: Job, tell: Callable[[News], None]) -> TrialOutcome:
     """Stands for `execute`: says how far it is, and when it began."""
     tell(News(done=int(job.trial), total=9))  # type: ignore[call-overload]
-    return Outcome(job, "done", message=str(time.monotonic()))
+    return TrialOutcome(job, "done", message=str(time.monotonic()))
 
 
 def jobs_of(times: list[float]) -> list[Job]:
-    origin = Origin("gad", Path())
+    origin = DataSource("gad", Path())
     return [Job(number, None, None, origin, Path(), "cpu", predicted=each) for number, each in enumerate(times)]  # type: ignore[arg-type]
 
 
@@ -83,7 +83,7 @@ def test_the_longest_start_first_and_outcomes_keep_their_order(monkeypatch) -> N
     jobs = jobs_of(times)
     several = engine.LocalEngine(2)
     several.workers = 1  # of several jobs at a time, one lane: then the order can be seen
-    outcomes = several._run_lanes(jobs, lambda outcome: None, lambda job, news: None, None)
+    outcomes = several._run_parallel(jobs, lambda outcome: None, lambda job, news: None, None)
     assert [outcome.job for outcome in outcomes] == jobs
     assert sorted(range(5), key=lambda number: float(outcomes[number].message)) == [3, 1, 4, 0, 2]
 

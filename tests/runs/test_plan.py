@@ -17,10 +17,10 @@ from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.protocols.settings import parse_overrides
 from blurb.runs import plan, rows
-from blurb.runs.engine import Engine, Hear, LocalEngine, Watch
+from blurb.runs.engine import Engine, LocalEngine, OnFinished, OnProgress
 from blurb.runs.spec import RECIPES
 from blurb.runs.store import Store, read_json, write_json
-from blurb.runs.worker import Job, Outcome
+from blurb.runs.worker import Job, TrialOutcome
 from tests.runs import fakes
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
@@ -47,24 +47,24 @@ class Played(Engine):
     score: Callable[[Job], float | None] = lambda job: 0.5
     given: list[list[Job]] = field(default_factory=list)
 
-    def run(self, jobs: Sequence[Job], watch: Watch, hear: Hear) -> list[Outcome]:
+    def run(self, jobs: Sequence[Job], watch: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
         self.given.append(list(jobs))
         outcomes = [self._one(job) for job in jobs]
         for outcome in outcomes:
             watch(outcome)
         return outcomes
 
-    def _one(self, job: Job) -> Outcome:
+    def _one(self, job: Job) -> TrialOutcome:
         if Store(job.store).is_done(job.path):
-            return Outcome(job, "already done")
+            return TrialOutcome(job, "already done")
         score = self.score(job)
         if score is None:
-            return Outcome(job, "failed", message="told to fail")
+            return TrialOutcome(job, "failed", message="told to fail")
         fakes.finish(Store(job.store), job.source.name, job.trial, score, configuration=job.configuration)
-        return Outcome(job, "done")
+        return TrialOutcome(job, "done")
 
 
-def run(asked: plan.Request, engine: Engine | None = None) -> list[Outcome]:
+def run(asked: plan.Request, engine: Engine | None = None) -> list[TrialOutcome]:
     return plan.run([plan.prepare(asked)], engine or LocalEngine(), lambda outcome: None, lambda job, news: None)
 
 

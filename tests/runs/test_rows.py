@@ -12,7 +12,7 @@ import pytest
 from blurb.errors import DamageWarning
 from blurb.results import from_store
 from blurb.runs import rows
-from blurb.runs.rows import Row
+from blurb.runs.rows import PlannedRow
 from blurb.runs.store import Store
 from tests.runs.fakes import CONFIGURATION, finish, row, trial
 
@@ -45,7 +45,7 @@ def test_the_key_has_what_decides_and_no_words() -> None:
     assert reworded.configuration == first.configuration
 
 
-def _of_53549ab(store: Store, given: Row, name: str) -> Path:
+def _of_53549ab(store: Store, given: PlannedRow, name: str) -> Path:
     """A row file as it was written then: the note in its key, neither tokenizer nor recipe in it."""
     folder = store.root / "m" / "rows"
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from scipy import stats
 from blurb import metrics
 from blurb.statistics.bootstrap import averaged, difference_variance, resampled, shared, spread
 from blurb.statistics.clusters import Clusters, generator
-from blurb.statistics.permutation import randomised
+from blurb.statistics.permutation import paired_permutation_test
 from blurb.statistics.welch import compare
 
 
@@ -111,14 +111,14 @@ def test_a_paired_randomisation_is_scipys_permutation_test() -> None:
     for _ in range(5):
         both = world(random, runs=2, units=60, run_sd=8)
         first, second = (Clusters(both.metric, both.counts[i : i + 1], both.names, both.kind) for i in (0, 1))
-        found = randomised(first, second, "x")
+        found = paired_permutation_test(first, second, "x")
         sides = first.counts[0, :, 0], second.counts[0, :, 0]
         expected = stats.permutation_test(
             sides, lambda a, b: a.mean() - b.mean(), permutation_type="samples", n_resamples=9_999, rng=1
         ).pvalue
         assert found == pytest.approx(expected, abs=0.025)
     with pytest.raises(ValueError, match="one run each"):
-        randomised(both, both, "x")
+        paired_permutation_test(both, both, "x")
 
 
 def test_runs_that_agree_leave_the_interval_of_the_units() -> None:

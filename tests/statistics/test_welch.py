@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from blurb.statistics.holm import holm
-from blurb.statistics.student import critical, half_width, two_sided
+from blurb.statistics.student import half_width, t_critical, two_sided
 from blurb.statistics.welch import combined, compare
 from tests.conftest import ROOT
 
@@ -27,11 +27,11 @@ def test_agrees_with_scipy() -> None:
         assert compare(*sides).p == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("freedom", [1, 1.01, 2, 7.3, 60, 5000, 49_000, 51_000, 1e7, 1e12])
+@pytest.mark.parametrize("degrees_of_freedom", [1, 1.01, 2, 7.3, 60, 5000, 49_000, 51_000, 1e7, 1e12])
 @pytest.mark.parametrize("t", [0, 1e-6, 0.3, -2, 6, 40])
-def test_the_tail_of_student(t: float, freedom: float) -> None:
-    close = {"rel": 1e-6, "abs": 1e-300} if freedom < 50_000 else {"rel": 1e-2, "abs": 1e-12}
-    assert two_sided(t, freedom) == pytest.approx(2 * stats.t.sf(abs(t), freedom), **close)
+def test_the_tail_of_student(t: float, degrees_of_freedom: float) -> None:
+    close = {"rel": 1e-6, "abs": 1e-300} if degrees_of_freedom < 50_000 else {"rel": 1e-2, "abs": 1e-12}
+    assert two_sided(t, degrees_of_freedom) == pytest.approx(2 * stats.t.sf(abs(t), degrees_of_freedom), **close)
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_variance_between_seeds_counts() -> None:
     assert compare([80.0, 80.2], [80.0, 80.2]).p == pytest.approx(1)
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 4, 9, 7.3, 200])
-def test_the_critical_value_of_student(freedom: float) -> None:
-    assert critical(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-6)
+@pytest.mark.parametrize("degrees_of_freedom", [1, 2, 4, 9, 7.3, 200])
+def test_the_critical_value_of_student(degrees_of_freedom: float) -> None:
+    assert t_critical(degrees_of_freedom) == pytest.approx(stats.t.ppf(0.975, degrees_of_freedom), rel=1e-6)
 
 
 def test_the_interval_of_a_mean() -> None:
@@ -81,17 +81,17 @@ def test_a_drop_is_one_side() -> None:
 def test_test_units_widen_the_error() -> None:
     sides = [80.0, 81.0, 82.0], [78.0, 79.0, 80.0]
     plain, wide = compare(*sides), compare(*sides, 0.5, 100)
-    assert plain.error is not None
-    assert wide.error == pytest.approx((plain.error**2 + 0.5) ** 0.5)
+    assert plain.standard_error is not None
+    assert wide.standard_error == pytest.approx((plain.standard_error**2 + 0.5) ** 0.5)
     assert wide.p > plain.p  # type: ignore[operator]
-    assert compare([80.0, 80.0], [79.0, 79.0], 0.25, 50).error == 0.5
+    assert compare([80.0, 80.0], [79.0, 79.0], 0.25, 50).standard_error == 0.5
 
 
 def test_what_can_be_seen_is_seen_four_times_in_five() -> None:
     draw = np.random.default_rng(3)
     found = []
     for _ in range(3_000):
-        detectable = 1.0 * (critical(18) + critical(18, 0.4)) * (2 / 10) ** 0.5
+        detectable = 1.0 * (t_critical(18) + t_critical(18, 0.4)) * (2 / 10) ** 0.5
         found.append(compare(draw.normal(detectable, 1, 10).tolist(), draw.normal(0, 1, 10).tolist()).verdict)
     assert found.count("significant") / 3_000 == pytest.approx(0.8, abs=0.03)
 
@@ -116,10 +116,10 @@ def test_a_mean_of_datasets() -> None:
     parts = [(0.5, compare([80.0, 81.0], [79.0, 80.5])), (0.5, compare([60.0, 63.0, 61.0], [60.0, 60.5]))]
     both = combined(parts)
     assert both.difference == pytest.approx(sum(share * part.difference for share, part in parts))  # type: ignore[misc]
-    assert both.error == pytest.approx(sum((share * part.error) ** 2 for share, part in parts) ** 0.5)  # type: ignore[operator]
+    assert both.standard_error == pytest.approx(sum((share * part.standard_error) ** 2 for share, part in parts) ** 0.5)  # type: ignore[operator]
     assert combined([*parts, (1.0, compare([80.0], [79.0]))]).verdict == "cannot judge"
     steady = combined([*parts, (1.0, compare([80.0, 80.0], [79.0, 79.0]))])
-    assert steady.error == both.error
+    assert steady.standard_error == both.standard_error
     assert combined([]).difference is None
 
 

@@ -39,7 +39,13 @@ def write(folder: Path, text: str = NER, name: str = "my-genes.toml") -> str:
 
 def test_a_task_file_is_a_task_with_the_metric_of_its_type(tmp_path: Path) -> None:
     task = tasks.get(write(tmp_path))
-    assert (task.name, task.type, task.metric, task.seeds, task.row) == ("my-genes", "ner", "entity_f1", 5, None)
+    assert (task.name, task.type, task.metric, task.seeds, task.paper_order) == (
+        "my-genes",
+        "ner",
+        "entity_f1",
+        5,
+        None,
+    )
     assert task.files["dev"] == str(tmp_path / "dev.tsv")
     assert tasks.get("my-genes") is task
     assert tasks.select(f"{task.file},gad")[-1] == task

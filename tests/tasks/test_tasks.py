@@ -39,7 +39,7 @@ def test_all_tasks_are_those_of_table_3_in_its_order() -> None:
         for task in tasks.all()
     ]
     assert found == TABLE_3
-    assert [task.row for task in tasks.all()] == list(range(1, 14))
+    assert [task.paper_order for task in tasks.all()] == list(range(1, 14))
 
 
 def test_ten_seeds_for_the_three_small_sets_and_five_for_the_rest() -> None:
@@ -130,7 +130,8 @@ def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 PLUGIN = (
-    "import dataclasses\nfrom blurb.tasks.gad import TASK as GAD\nTASK = dataclasses.replace(GAD, name={!r}, row=None)"
+    "import dataclasses\nfrom blurb.tasks.gad import TASK as GAD\n"
+    "TASK = dataclasses.replace(GAD, name={!r}, paper_order=None)"
 )
 
 
@@ -155,7 +156,7 @@ def test_a_new_task_may_come_by_entry_point(
     monkeypatch.syspath_prepend(str(tmp_path))
     point = EntryPoint("their-set", "blurb_test_plugin:TASK", "blurb.tasks")
     monkeypatch.setattr("blurb.registry.entry_points", lambda group: [point] if group == "blurb.tasks" else [])
-    assert tasks.get("their-set").row is None
+    assert tasks.get("their-set").paper_order is None
     assert tasks.all()[-1].name == "their-set"
 
 

@@ -78,45 +78,47 @@ def test_the_batches_follow_from_the_generator() -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(lengths=st.lists(st.integers(0, 50), max_size=60), pieces=st.integers(1, 200))
-def test_prediction_batches_hold_every_input_within_the_budget(lengths: list[int], pieces: int) -> None:
-    batches = prediction_batches(np.array(lengths, dtype=np.int64), pieces)
+@given(lengths=st.lists(st.integers(0, 50), max_size=60), subtokens=st.integers(1, 200))
+def test_prediction_batches_hold_every_input_within_the_budget(lengths: list[int], subtokens: int) -> None:
+    batches = prediction_batches(np.array(lengths, dtype=np.int64), subtokens)
     assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(lengths)))
     for batch in batches:
-        assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= pieces
+        assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= subtokens
     longest = [max(lengths[row] for row in batch) for batch in batches]
     assert longest == sorted(longest, reverse=True)
 
 
 def test_collate_pads_on_the_right() -> None:
-    features = Features(ids=Ragged.of([[7, 8, 9], [5]]), types=Ragged.of([[0, 1, 1], [1]]), unit=np.arange(2))
+    features = Features(
+        ids=Ragged.of([[7, 8, 9], [5]]), token_type_ids=Ragged.of([[0, 1, 1], [1]]), example_index=np.arange(2)
+    )
     batch = collate(features, np.array([1, 0]), 4, np.array([10, 20]))
     assert batch.ids.tolist() == [[5, 4, 4], [7, 8, 9]]
     assert batch.mask.tolist() == [[1, 0, 0], [1, 1, 1]]
-    assert batch.types is not None
-    assert batch.types.tolist() == [[1, 0, 0], [0, 1, 1]]
+    assert batch.token_type_ids is not None
+    assert batch.token_type_ids.tolist() == [[1, 0, 0], [0, 1, 1]]
     assert batch.targets is not None
     assert batch.targets.tolist() == [20, 10]
-    assert batch.positions is None
+    assert batch.word_starts is None
     assert batch.word_mask is None
 
 
 def test_collate_takes_the_targets_of_the_words_of_each_window() -> None:
     features = Features(
         ids=Ragged.of([[1, 2, 3], [1, 2], [1]]),
-        unit=np.array([0, 0, 1]),
-        words=Ragged.of([[0, 1], [3], []]),
-        positions=Ragged.of([[0, 2], [1], []]),
-        ends=Ragged.of([[2, 3], [2], []]),
+        example_index=np.array([0, 0, 1]),
+        word_ids=Ragged.of([[0, 1], [3], []]),
+        word_starts=Ragged.of([[0, 2], [1], []]),
+        word_ends=Ragged.of([[2, 3], [2], []]),
     )
     batch = collate(features, np.arange(3), 0, Ragged.of([[10, 11, 12, 13], [20]]))
-    assert batch.types is None
-    assert batch.positions is not None
+    assert batch.token_type_ids is None
+    assert batch.word_starts is not None
     assert batch.word_mask is not None
     assert batch.targets is not None
-    assert batch.positions.tolist() == [[0, 2], [1, 0], [0, 0]]
-    assert batch.ends is not None
-    assert batch.ends.tolist() == [[2, 3], [2, 1], [1, 1]]
+    assert batch.word_starts.tolist() == [[0, 2], [1, 0], [0, 0]]
+    assert batch.word_ends is not None
+    assert batch.word_ends.tolist() == [[2, 3], [2, 1], [1, 1]]
     assert batch.word_mask.tolist() == [[True, True], [True, False], [False, False]]
     assert batch.targets.tolist() == [[10, 11], [13, 0], [0, 0]]
 

@@ -45,10 +45,10 @@ def test_every_word_is_in_one_place() -> None:
 def test_a_chain_that_says_nothing_changes_nothing() -> None:
     scores, _, units = sentences()
     free = Chained(Chain(3).requires_grad_(False), torch.ones(()))
-    tags, sure = free.decode(scores, units)
+    tags, confidence = free.decode(scores, units)
     best, index = scores.softmax(-1).max(-1)
     assert torch.equal(tags, index)
-    assert torch.allclose(sure, best, atol=1e-5)
+    assert torch.allclose(confidence, best, atol=1e-5)
 
 
 def test_the_fit_has_the_highest_likelihood_and_helps() -> None:
@@ -57,7 +57,9 @@ def test_the_fit_has_the_highest_likelihood_and_helps() -> None:
 
     def likelihood(chained: Chained) -> float:
         """By all paths, of sentences of up to four words."""
-        starts, moves, ends = (chained.chain.get_parameter(name) for name in ("starts", "transitions", "ends"))
+        start_transitions, moves, ends = (
+            chained.chain.get_parameter(name) for name in ("start_transitions", "transitions", "end_transitions")
+        )
         total = 0.0
         for unit in range(200):
             rows = (units == unit).nonzero().squeeze(1)
@@ -65,7 +67,12 @@ def test_the_fit_has_the_highest_likelihood_and_helps() -> None:
 
             def score(path: tuple[int, ...], emissions: torch.Tensor = emissions) -> torch.Tensor:
                 words = sum(emissions[place, tag] for place, tag in enumerate(path))
-                return words + starts[path[0]] + ends[path[-1]] + sum(moves[a, b] for a, b in itertools.pairwise(path))
+                return (
+                    words
+                    + start_transitions[path[0]]
+                    + ends[path[-1]]
+                    + sum(moves[a, b] for a, b in itertools.pairwise(path))
+                )
 
             if len(rows) <= 4:
                 every = torch.stack([score(path) for path in itertools.product(range(3), repeat=len(rows))])

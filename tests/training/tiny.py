@@ -43,15 +43,15 @@ def trainer(net: Network, **options: Any) -> Trainer:
 def features(rows: int, seed: int = 0, ids: tuple[int, int] = (5, 40), words: bool = False) -> Features:
     """Rows of 3 to 12 sub-tokens between `ids`; with `words`, every second sub-token begins a word."""
     rng = np.random.default_rng(seed)
-    pieces = [rng.integers(*ids, size=rng.integers(3, 13)) for _ in range(rows)]
-    positions = [np.arange(0, len(row), 2) for row in pieces]
+    subtokens = [rng.integers(*ids, size=rng.integers(3, 13)) for _ in range(rows)]
+    positions = [np.arange(0, len(row), 2) for row in subtokens]
     return Features(
-        ids=Ragged.of(pieces),
-        types=Ragged.of([np.zeros(len(row), dtype=np.int64) for row in pieces]),
-        unit=np.arange(rows),
-        words=Ragged.of([np.arange(len(row)) for row in positions]) if words else None,
-        positions=Ragged.of(positions) if words else None,
-        ends=Ragged.of(np.minimum(row + 2, len(piece)) for row, piece in zip(positions, pieces, strict=True))
+        ids=Ragged.of(subtokens),
+        token_type_ids=Ragged.of([np.zeros(len(row), dtype=np.int64) for row in subtokens]),
+        example_index=np.arange(rows),
+        word_ids=Ragged.of([np.arange(len(row)) for row in positions]) if words else None,
+        word_starts=Ragged.of(positions) if words else None,
+        word_ends=Ragged.of(np.minimum(row + 2, len(piece)) for row, piece in zip(positions, subtokens, strict=True))
         if words
         else None,
     )
@@ -59,8 +59,8 @@ def features(rows: int, seed: int = 0, ids: tuple[int, int] = (5, 40), words: bo
 
 def targets(inputs: Features, labels: int = 3) -> Any:
     """What can be learnt: the class follows from the first sub-token, a word's tag from its own."""
-    if inputs.words is not None and inputs.positions is not None:
-        return Ragged.of([inputs.ids[i][inputs.positions[i]] % labels for i in range(len(inputs))])
+    if inputs.word_ids is not None and inputs.word_starts is not None:
+        return Ragged.of([inputs.ids[i][inputs.word_starts[i]] % labels for i in range(len(inputs))])
     return np.array([int(inputs.ids[i][0]) % labels for i in range(len(inputs))], dtype=np.int64)
 
 

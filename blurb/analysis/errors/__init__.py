@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from blurb import formulations
-from blurb.analysis.errors._base import Example, Report, Table
+from blurb.analysis.errors._base import Mistake, Report, Table
 from blurb.errors import SettingsError
 from blurb.registry import load_object
 from blurb.runs.store import Record, read_predictions
 from blurb.tasks import Split
 
-__all__ = ["Example", "Report", "Table", "analyse"]
+__all__ = ["Mistake", "Report", "Table", "analyse"]
 
 
 def analyse(

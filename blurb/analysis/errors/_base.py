@@ -16,7 +16,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Example:
+class Mistake:
     """One mistake.
 
     :param unit: id of the test unit
@@ -40,7 +40,7 @@ class Report:
     """Tables, and every mistake."""
 
     tables: Sequence[Table]
-    examples: Sequence[Example]
+    examples: Sequence[Mistake]
 
 
 def share(part: float, whole: float) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blurb.analysis.errors._base import Example, Report, Table, share
+from blurb.analysis.errors._base import Mistake, Report, Table, share
 from blurb.tasks import Task
 
 
@@ -31,7 +31,7 @@ def analyse(
     if questions:
         tables.append(_by_kind(answers, questions))
     examples = [
-        Example(unit, f"{gold} as {predicted}", gold, predicted, _text(rows.get(unit)))
+        Mistake(unit, f"{gold} as {predicted}", gold, predicted, _text(rows.get(unit)))
         for unit, gold, predicted in answers
         if gold != predicted
     ]

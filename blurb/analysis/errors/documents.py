@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blurb.analysis.errors._base import Example, Report, Table, share
+from blurb.analysis.errors._base import Mistake, Report, Table, share
 from blurb.tasks import Task
 
 
@@ -42,7 +42,7 @@ def analyse(
             )  # fmt: skip
             text = str(rows[unit]["text"]) if unit in rows else ""
             weight = len(missed) + len(invented)
-            examples.append(Example(unit, kind, "; ".join(labels), "; ".join(answer), text, weight))
+            examples.append(Mistake(unit, kind, "; ".join(labels), "; ".join(answer), text, weight))
     return Report(tables, examples)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from blurb.analysis.errors._base import Example, Report, Table, share
+from blurb.analysis.errors._base import Mistake, Report, Table, share
 from blurb.inputs.tagging import Span, spans
 from blurb.tasks import Task
 
@@ -27,7 +27,7 @@ def analyse(
     kinds: Counter[str] = Counter()
     by_length: Counter[tuple[str, bool]] = Counter()
     by_seen: Counter[tuple[bool, bool]] = Counter()
-    examples: list[Example] = []
+    examples: list[Mistake] = []
     known = {_words(row["tokens"], span) for row in train for span in spans(row["tags"])}
     for unit, gold, predicted in zip(columns["id"], columns["gold"], columns["prediction"], strict=True):
         tokens = rows.get(unit, {}).get("tokens")
@@ -39,7 +39,7 @@ def analyse(
                 if tokens and train:
                     by_seen[_words(tokens, right) in known, kind == "correct"] += 1
             if kind != "correct":
-                examples.append(Example(unit, kind, _name(right), _name(given), _context(tokens, right, given)))
+                examples.append(Mistake(unit, kind, _name(right), _name(given), _context(tokens, right, given)))
     total = sum(count for kind, count in kinds.items() if kind != "correct")
     tables = [
         Table(

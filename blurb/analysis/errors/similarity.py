@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blurb.analysis.errors._base import Example, Report, Table
+from blurb.analysis.errors._base import Mistake, Report, Table
 from blurb.tasks import Task
 from blurb.wording import signed
 
@@ -32,7 +32,7 @@ def analyse(
             spread = f"{statistics.stdev(inside):.2f}" if len(inside) > 1 else ""
             table.append((f"{start:g} to {end:g}", len(inside), signed(statistics.fmean(inside)), spread))
     examples = [
-        Example(
+        Mistake(
             unit, "too high" if predicted > gold else "too low", f"{gold:.2f}", f"{predicted:.2f}",
             " / ".join((rows[unit]["text_a"], rows[unit]["text_b"])) if unit in rows else "", abs(predicted - gold),
         )

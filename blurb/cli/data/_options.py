@@ -12,7 +12,7 @@ from blurb.cli._output import FORMATS
 from blurb.cli._request import CASING
 
 if TYPE_CHECKING:
-    from blurb.inputs.reading import Read
+    from blurb.inputs.tokenized_split import Read
 
 F = TypeVar("F", bound=Callable[..., Any])
 LOOK = (
@@ -40,6 +40,6 @@ def reader_of(model: str | None, folder: Path, casing: str | None) -> Read | Non
     if model is None:
         return None
     from blurb.cli._request import source
-    from blurb.models.reading import reader
+    from blurb.models.lengths import reader
 
     return reader(source(model, None, None, False, folder, casing))

@@ -79,7 +79,7 @@ def record(one: Statistics) -> dict[str, Any]:
     published = TABLE_8.get(one.task.name)
     return {
         "dataset": one.task.name, "split": one.split, "unit": one.task.unit, "units": one.units, "inputs": one.inputs,
-        "words": _lengths(one.words), "sub_tokens": None if one.pieces is None else _lengths(one.pieces),
+        "words": _lengths(one.words), "sub_tokens": None if one.subtokens is None else _lengths(one.subtokens),
         "limit": one.limit, "truncated": one.truncated, "windowed": one.windowed,
         "table_8": None if published is None else dict(zip(("wiki_books", "pubmed"), published, strict=True)),
         "labels": dict(one.labels),
@@ -115,9 +115,9 @@ def _show_tables(found: Sequence[Statistics]) -> None:
     from blurb.data.stats import TABLE_8
     from blurb.tasks import SPLITS
 
-    pieces = any(one.pieces for one in found)
+    subtokens = any(one.subtokens for one in found)
     columns = ["dataset", "split", "units", "inputs", "words", "longest"]
-    columns += ["sub-tokens", "longest", "limit", "beyond"] if pieces else []
+    columns += ["sub-tokens", "longest", "limit", "beyond"] if subtokens else []
     columns += ["majority", "IO"]
     rows = []
     for one in found:
@@ -129,14 +129,14 @@ def _show_tables(found: Sequence[Statistics]) -> None:
             f"{one.words.mean:.1f}",
             one.words.longest,
         ]
-        if pieces and one.pieces:
-            row += [f"{one.pieces.mean:.1f}", one.pieces.longest, one.limit, _beyond(one)]
+        if subtokens and one.subtokens:
+            row += [f"{one.subtokens.mean:.1f}", one.subtokens.longest, one.limit, _beyond(one)]
         rows.append([*row, _score(one.majority), _score(one.io_ceiling)])
     show(columns, rows, "table", numbers=columns[2:])
     click.echo(
         "units: counted as in the paper's Table 3; words, sub-tokens: mean per input; IO: F1 of perfect tags without B"
     )
-    if pieces:
+    if subtokens:
         click.echo("beyond: inputs longer than the limit; they are cut, or (w) read in windows")
     click.echo()
     tasks = {one.task.name: one.task for one in found}
@@ -152,10 +152,10 @@ def _show_tables(found: Sequence[Statistics]) -> None:
         if "score" in task.task_type.columns:
             rows.append([name, "score: mean, sd", *map(_scores, splits)])
     show(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
-    if pieces:
+    if subtokens:
         rows = []
         for name in tasks:
-            own = [(one.pieces.mean, one.inputs) for one in found if one.task.name == name and one.pieces]
+            own = [(one.subtokens.mean, one.inputs) for one in found if one.task.name == name and one.subtokens]
             mean = sum(mean * inputs for mean, inputs in own) / sum(inputs for _, inputs in own)
             published = TABLE_8.get(name)
             rows.append([name, f"{mean:.1f}", *(published or ("", ""))])

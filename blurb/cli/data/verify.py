@@ -10,7 +10,7 @@ import click
 from blurb.cli._output import FORMATS, show
 
 if TYPE_CHECKING:
-    from blurb.data.verify import Finding
+    from blurb.data.verify import Verification
     from blurb.tasks import Split
 
 
@@ -61,13 +61,13 @@ def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: 
         raise SystemExit(1)
 
 
-def _cell(finding: Finding, split: Split) -> str:
+def _cell(finding: Verification, split: Split) -> str:
     there, printed = finding.counts.get(split), finding.task.sizes.get(split)
     text = "-" if there is None else f"{there:,}"
     return text if printed in (None, there) else f"{text} ({printed:,})"
 
 
-def _show_plainly(findings: list[Finding], form: str) -> None:
+def _show_plainly(findings: list[Verification], form: str) -> None:
     from blurb.tasks import SPLITS
 
     columns = ["dataset", "unit", *(name for split in SPLITS for name in (split, f"{split} printed")), "verdict"]
@@ -78,7 +78,7 @@ def _show_plainly(findings: list[Finding], form: str) -> None:
     show(columns, rows, form)
 
 
-def _verdict(finding: Finding) -> str:
+def _verdict(finding: Verification) -> str:
     if finding.errors:
         return "unreadable"
     if finding.verdict is None:

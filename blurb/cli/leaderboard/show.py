@@ -10,7 +10,7 @@ import click
 from blurb.cli._output import FORMATS, show
 
 if TYPE_CHECKING:
-    from blurb.leaderboard.ranking import Entry
+    from blurb.leaderboard.ranking import RankedRow
     from blurb.results.row_scores import RowScores
     from blurb.tasks import Split
 
@@ -78,7 +78,7 @@ def command(
         click.echo(f"Test examples left out because their input occurs in train: {counts or 'none'}.")
 
 
-def _cell(entry: Entry, name: str, form: str) -> str:
+def _cell(entry: RankedRow, name: str, form: str) -> str:
     if name not in entry.values:
         return ""
     text = f"{entry.values[name]:.2f}"

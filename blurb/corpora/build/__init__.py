@@ -13,7 +13,7 @@ from pathlib import Path
 from blurb.corpora import manifest
 from blurb.corpora.build._write import write, written_aside
 from blurb.corpora.releases import MissingRelease, MissingTool, Release
-from blurb.data.verify import Finding, examine
+from blurb.data.verify import Verification, examine
 from blurb.errors import DataError
 from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
@@ -31,7 +31,7 @@ def builder(task: Task) -> Builder:
     return found
 
 
-def prepare(task: Task, raw: Path, out: Path, nltk_data: Path | None = None) -> tuple[Finding, list[str]]:
+def prepare(task: Task, raw: Path, out: Path, nltk_data: Path | None = None) -> tuple[Verification, list[str]]:
     """Makes the files of a task below `out` and verifies them; also what the builder has to say.
 
     Nothing below `out` changes unless all splits were made, written and read back; the manifest follows when the files

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blurb.corpora.originals import chemprot, ddi
 from blurb.corpora.releases import Release
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.inputs.relations import dummified
 from blurb.tasks import SPLITS, Split, Task
 
@@ -37,7 +37,7 @@ def build_chemprot(release: Release, task: Task) -> dict[Split, str]:
     return {split: text for split, (text, _) in tables.items()}
 
 
-def _table(rows: Iterable[Row]) -> tuple[str, int]:
+def _table(rows: Iterable[Example]) -> tuple[str, int]:
     lines = [f"{row['id']}\t{dummified(row)['text']}\t{row['label']}\n" for row in rows]
     return "".join(lines), len(lines)
 

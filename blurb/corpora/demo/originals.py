@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from blurb.corpora.demo.lexicon import fill
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 
 # What to draw, and the types. Of two entities that overlap the first is the whole name, the second its last part: in
 # the ids of BLURB's layout the chemical of such a pair comes first, so it starts first.
@@ -41,7 +41,7 @@ def names(rows: Sequence[Sequence[str]], terminals: Mapping[str, Callable[[], st
     return found
 
 
-def unmask(row: Row, surfaces: Sequence[str]) -> Row:
+def unmask(row: Example, surfaces: Sequence[str]) -> Example:
     """The row with names in the place of its dummies.
 
     :param row: text with dummies, and any other columns

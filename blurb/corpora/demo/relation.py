@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from blurb.corpora.demo import originals
 from blurb.corpora.demo.lexicon import Grammar, Lexicon, expand, fill, flip, plain, stream
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.tasks import SPLITS
 
 NOISE = 0.04  # share of rows with a wrong label
@@ -141,12 +141,12 @@ def identify(corpus: Corpus, document: int, place: int, text: str) -> str:
     return f"DDI-Demo.d{document % 100000}.s0.p{place}"
 
 
-def examples(seed: int, words: Lexicon, corpus: Corpus, part: int, seen: set[str]) -> list[tuple[Row, Row]]:
+def examples(seed: int, words: Lexicon, corpus: Corpus, part: int, seen: set[str]) -> list[tuple[Example, Example]]:
     """The rows of a split, masked and unmasked; `seen` are the masked texts so far, of which none comes twice."""
     split, size = SPLITS[part], corpus.sizes[part]
     rng, own = stream(seed, corpus.name, split), stream(seed, corpus.name, split, "originals")
     terminals, hidden = words.terminals(rng, split), words.terminals(own, split)
-    found, document = list[tuple[Row, Row]](), 90010000 + 10000 * part
+    found, document = list[tuple[Example, Example]](), 90010000 + 10000 * part
     while len(found) < size:
         document += 1
         made = sentence(rng, corpus, overlap=document % OVERLAP == 0)

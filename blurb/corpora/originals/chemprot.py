@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blurb.corpora.releases import MissingTool, Release
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
@@ -34,12 +34,12 @@ class Entity(NamedTuple):
     end: int
 
 
-def read(folder: Path, task: Task, split: Split) -> Iterator[Row]:
+def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
     """All pairs of a split with their label; `false` where the relation is none of the five groups that count."""
     return rows(Release(folder), task, split)
 
 
-def rows(release: Release, task: Task, split: Split) -> Iterator[Row]:
+def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
     """The same from a release that was opened already."""
     texts = {pmid: f"{title}\t{abstract}" for _, _, (pmid, title, abstract) in _table(release, split, "abstracts", 3)}
     entities: dict[str, list[Entity]] = {pmid: [] for pmid in texts}
@@ -69,7 +69,7 @@ def _entity(name: str, kind: str, first: str, last: str, text: str) -> Entity | 
     return Entity(name, kind.split("-")[0], start, end) if start < end <= len(text) else None
 
 
-def _row(pmid: str, sentence: str, offset: int, pair: tuple[Entity, Entity], label: str) -> Row:
+def _row(pmid: str, sentence: str, offset: int, pair: tuple[Entity, Entity], label: str) -> Example:
     head, tail = ({"start": one.start - offset, "end": one.end - offset, "type": one.type} for one in pair)
     return {
         "id": f"{pmid}.{pair[0].id}.{pair[1].id}",

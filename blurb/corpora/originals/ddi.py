@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.corpora.releases import Release, SourceFile
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
@@ -18,18 +18,18 @@ ARCHIVES = ("DDIextraction_2013*", "hierarchical-RNNs-model-for-DDI-extraction*"
 BLANKS = str.maketrans("\r\n\t", "   ")
 
 
-def read(folder: Path, task: Task, split: Split) -> Iterator[Row]:
+def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
     """The pairs of a split; which files belong to it is a list of BLURB's kit, shipped as `ddi_files.tsv`."""
     return rows(Release(folder), task, split)
 
 
-def rows(release: Release, task: Task, split: Split) -> Iterator[Row]:
+def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
     """The same from a release that was opened already."""
     for file in release.files([f"{TOP}/{name}" for name in _listed()[split]], ARCHIVES).values():
         yield from _document(file, task)
 
 
-def _document(file: SourceFile, task: Task) -> Iterator[Row]:
+def _document(file: SourceFile, task: Task) -> Iterator[Example]:
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import ParseError, fromstring
 
@@ -41,7 +41,7 @@ def _document(file: SourceFile, task: Task) -> Iterator[Row]:
         yield from _pairs(sentence, document.get("id"), task, file.path)
 
 
-def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Iterator[Row]:
+def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Iterator[Example]:
     text = sentence.get("text", "").translate(BLANKS)
     spans = {entity.get("id"): _span(entity.get("charOffset", ""), path) for entity in sentence.iter("entity")}
     for pair in sentence.iter("pair"):

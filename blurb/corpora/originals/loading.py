@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blurb.corpora.originals import rows as prepared
 from blurb.data.loading import TaskData, identified
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.inputs.relations import dummified
 from blurb.tasks import SPLITS, Split, Task
@@ -33,7 +33,7 @@ def load_original(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) ->
     return replace(identified(task, rows), verdict=identified(task, published).verdict)
 
 
-def _function(name: str) -> Callable[[Path, Task, Split], Iterable[Row]]:
+def _function(name: str) -> Callable[[Path, Task, Split], Iterable[Example]]:
     module, _, function = name.partition(":")
-    read: Callable[[Path, Task, Split], Iterable[Row]] = getattr(importlib.import_module(module), function)
+    read: Callable[[Path, Task, Split], Iterable[Example]] = getattr(importlib.import_module(module), function)
     return read

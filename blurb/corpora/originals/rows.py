@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.data.readers._files import check_label, json_lines
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.inputs.relations import is_dummified
 from blurb.tasks import SPLITS, Split, Task
@@ -33,7 +33,7 @@ def are_there(folder: Path, task: Task) -> bool:
     return any(path_of(folder, task, split).exists() for split in SPLITS)
 
 
-def read(folder: Path, task: Task, split: Split) -> Iterator[Row]:
+def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
     """The rows of a split; DataError (file, line) for whatever is not as the docstring of this module says."""
     path = path_of(folder, task, split)
     first: dict[str, int] = {}

@@ -14,7 +14,7 @@ from blurb.data.audit.characters import characters
 from blurb.data.audit.duplicates import between, conflicts, documents, repeated
 from blurb.data.audit.shared import shared
 from blurb.data.audit.tags import illegal
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.tasks import Split, Task
 
 __all__ = ["ACROSS", "CHECKS", "LONG", "Corpus", "Finding", "audit", "leaks"]
@@ -33,7 +33,7 @@ def audit(corpora: Sequence[Corpus]) -> list[Finding]:
     return found + [finding for across in ACROSS for finding in across(corpora)]
 
 
-def leaks(task: Task, splits: Mapping[Split, Iterable[Row]]) -> set[str]:
+def leaks(task: Task, splits: Mapping[Split, Iterable[Example]]) -> set[str]:
     """Ids of the test examples of a task whose input is in train, letter by letter and however short it is.
 
     :param splits: train and test, as rows or as the datasets of `blurb.data.loading`

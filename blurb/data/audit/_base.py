@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from blurb.data.examples import identity, words
-from blurb.data.schema import Row
-from blurb.inputs.reading import Reading
+from blurb.data.schema import Example
+from blurb.inputs.tokenized_split import TokenizedSplit
 from blurb.tasks import Split, Task
 
 LONG = 6
@@ -54,31 +54,31 @@ class Corpus:
     """
 
     task: Task
-    splits: Mapping[Split, Sequence[Row]]
-    originals: Mapping[Split, Sequence[Row]] = field(default_factory=dict)
-    readings: Mapping[Split, Reading] = field(default_factory=dict)
+    splits: Mapping[Split, Sequence[Example]]
+    originals: Mapping[Split, Sequence[Example]] = field(default_factory=dict)
+    readings: Mapping[Split, TokenizedSplit] = field(default_factory=dict)
     headers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     files: Mapping[Split, bytes] = field(default_factory=dict)
 
     @cached_property
-    def by_identity(self) -> dict[Split, dict[tuple[object, ...], list[Row]]]:
+    def by_identity(self) -> dict[Split, dict[tuple[object, ...], list[Example]]]:
         """The rows of each split by what a model can know of them; several checks ask."""
         return {split: group(rows) for split, rows in self.splits.items()}
 
 
-def group(rows: Iterable[Row]) -> dict[tuple[object, ...], list[Row]]:
+def group(rows: Iterable[Example]) -> dict[tuple[object, ...], list[Example]]:
     """Rows by their input, in file order."""
-    found: dict[tuple[object, ...], list[Row]] = {}
+    found: dict[tuple[object, ...], list[Example]] = {}
     for row in rows:
         found.setdefault(identity(row), []).append(row)
     return found
 
 
-def ids(rows: Iterable[Row]) -> Ids:
+def ids(rows: Iterable[Example]) -> Ids:
     """Their ids."""
     return tuple(str(row["id"]) for row in rows)
 
 
-def long(rows: Iterable[Row]) -> int:
+def long(rows: Iterable[Example]) -> int:
     """How many of them have at least `LONG` words."""
     return sum(words(row) >= LONG for row in rows)

@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb.data.audit._base import Corpus, Finding, ids
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.inputs import tagging
-from blurb.inputs.reading import Reading
+from blurb.inputs.tokenized_split import TokenizedSplit
 
 
 def entities(corpus: Corpus) -> Iterator[Finding]:
     """Entities with a word of which the tokenizer leaves nothing, or that shares its sub-token with a neighbour."""
     for split, reading in corpus.readings.items():
-        if reading.whole.words is None:
+        if reading.whole.word_ids is None:
             continue
         rows = corpus.splits[split]
         for kind, effect, found in (
@@ -29,7 +29,7 @@ def entities(corpus: Corpus) -> Iterator[Finding]:
 
 
 def _touched(
-    rows: Sequence[Row], reading: Reading, marked: Callable[[Reading, int, Sequence[str]], set[int]]
+    rows: Sequence[Example], reading: TokenizedSplit, marked: Callable[[TokenizedSplit, int, Sequence[str]], set[int]]
 ) -> list[str]:
     """Ids of the sentences, once for each of their entities that has a marked word."""
     found = []
@@ -40,18 +40,18 @@ def _touched(
     return found
 
 
-def _dropped(reading: Reading, number: int, tags: Sequence[str]) -> set[int]:
+def _dropped(reading: TokenizedSplit, number: int, tags: Sequence[str]) -> set[int]:
     """Words in no input."""
-    assert reading.whole.words is not None
-    seen = reading.whole.words[number]
+    assert reading.whole.word_ids is not None
+    seen = reading.whole.word_ids[number]
     return set() if len(seen) == len(tags) else set(range(len(tags))) - set(seen.tolist())
 
 
-def _glued(reading: Reading, number: int, tags: Sequence[str]) -> set[int]:
+def _glued(reading: TokenizedSplit, number: int, tags: Sequence[str]) -> set[int]:
     """Pairs of neighbours with one sub-token for both and two tags."""
-    assert reading.whole.words is not None
-    assert reading.whole.positions is not None
-    places, words = reading.whole.positions[number], reading.whole.words[number].tolist()
+    assert reading.whole.word_ids is not None
+    assert reading.whole.word_starts is not None
+    places, words = reading.whole.word_starts[number], reading.whole.word_ids[number].tolist()
     same = np.flatnonzero(np.diff(places) == 0) + 1
     return {
         word
@@ -80,7 +80,7 @@ def windows(corpus: Corpus) -> Iterator[Finding]:
                 yield Finding("windows", corpus.task.name, split, len(found), effect, kind=kind, ids=found)
 
 
-def _lost(reading: Reading) -> npt.NDArray[np.bool_]:
+def _lost(reading: TokenizedSplit) -> npt.NDArray[np.bool_]:
     """(long,) whether nothing is left of an entity: its place is then the whole input."""
     assert reading.cut.entities is not None
     starts, ends = reading.cut.entities[:, :, 0], reading.cut.entities[:, :, 1]  # (long, 2)

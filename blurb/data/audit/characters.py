@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from blurb.data.audit._base import Corpus, Finding
 from blurb.data.examples import texts
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 
 BLANKS = "may not be read as a blank"
 UNSEEN = "no sub-token, or an unknown one"
@@ -47,7 +47,7 @@ def characters(corpus: Corpus) -> Iterator[Finding]:
                 yield Finding("encoding", corpus.task.name, split, int(count), effect, kind=f"file with {kind}")
 
 
-def kinds(row: Row) -> list[str]:
+def kinds(row: Example) -> list[str]:
     """The oddities of an example.
 
     >>> kinds({"text": "TNF\\u00a0alpha  &lt; 3"})

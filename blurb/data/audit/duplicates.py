@@ -8,7 +8,7 @@ from itertools import groupby
 
 from blurb.data.audit._base import Corpus, Finding, group, ids, long
 from blurb.data.examples import answer
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.tasks import Split
 
 PAIRS: tuple[tuple[Split, Split, str], ...] = (
@@ -46,7 +46,7 @@ def between(corpus: Corpus) -> Iterator[Finding]:
                           others=ids(twin for _, twin in pairs))  # fmt: skip
 
 
-def leaks(splits: Mapping[Split, Iterable[Row]]) -> set[str]:
+def leaks(splits: Mapping[Split, Iterable[Example]]) -> set[str]:
     """Ids of the test units whose input is in train, however short it is."""
     known = group(splits.get("train", ())).keys()
     return {str(row["id"]) for key, rows in group(splits.get("test", ())).items() if key in known for row in rows}

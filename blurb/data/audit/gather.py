@@ -11,7 +11,7 @@ from blurb.data.loading import TaskData
 from blurb.data.readers._files import decode
 from blurb.data.splits import path_of, read_split
 from blurb.errors import BlurbError, DataError
-from blurb.inputs.reading import Read
+from blurb.inputs.tokenized_split import Read
 from blurb.tasks import SPLITS, Split, Task
 
 HEADERS = {"ncbi-disease": r"NCBI(?:train|develop|test)set_corpus\.txt"}

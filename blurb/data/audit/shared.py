@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from blurb.data.audit._base import LONG, Corpus, Finding
 from blurb.data.examples import texts
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 EFFECT = "harmless for one model a task; matters when tasks are trained together or one after the other"
@@ -35,11 +35,11 @@ def shared(corpora: Sequence[Corpus]) -> Iterator[Finding]:
                               distinct=len(common), ids=tuple(found), others=tuple(found.values()))  # fmt: skip
 
 
-def _rows(corpus: Corpus, split: str) -> Iterable[Row]:
+def _rows(corpus: Corpus, split: str) -> Iterable[Example]:
     return corpus.originals.get(split) or corpus.splits.get(split, ())  # type: ignore[call-overload, no-any-return]
 
 
-def _sentences(rows: Iterable[Row]) -> dict[str, list[str]]:
+def _sentences(rows: Iterable[Example]) -> dict[str, list[str]]:
     """Sentence without blanks and capitals -> ids of the inputs that have it."""
     found: dict[str, list[str]] = {}
     for row in rows:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from blurb.data.readers._files import check_label, lines
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
 DOCUMENT = "-DOCSTART-"
 
 
-def read_ner(path: Path, task: Task, split: Split) -> Iterator[Row]:
+def read_ner(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """Sentences of an NER file; the one entity type of the dataset is added to BLURB's bare `B` and `I`.
 
     An `I` without an entity before it does not occur in BLURB's files, so it is an error here.
@@ -29,13 +29,13 @@ def read_ner(path: Path, task: Task, split: Split) -> Iterator[Row]:
     return _sentences(path, split, tag)
 
 
-def read_pico(path: Path, task: Task, split: Split) -> Iterator[Row]:
+def read_pico(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """Sentences of a PICO file; BLURB's kit ends one after every token that is exactly `.`."""
     allowed = (*(f"I-{label}" for label in task.labels), "O")
     return _sentences(path, split, lambda label, before, number: check_label(label, allowed, path, number))
 
 
-def _sentences(path: Path, split: Split, tag: Callable[[str, str, int], str]) -> Iterator[Row]:
+def _sentences(path: Path, split: Split, tag: Callable[[str, str, int], str]) -> Iterator[Example]:
     """Rows of one file. A blank line or a document header ends a sentence; headers are not sentences.
 
     `tag(label, tag before, line number)` checks and names a label. Sentences are numbered from 0 in file order:

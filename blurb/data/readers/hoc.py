@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blurb.data.readers._files import table
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
 
-def read(path: Path, task: Task, split: Split) -> Iterator[Row]:
+def read(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """Sentences with the names of their hallmarks; `doc_id` is the abstract, the unit that is scored."""
     size = len(task.labels)
     allowed = {f"{i}_{bit}": bit == 1 for i in range(size) for bit in (0, 1)}

@@ -12,7 +12,7 @@ from typing import Any
 
 from blurb.data.readers._files import check_label, json_lines
 from blurb.data.readers.relation import row_of
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
@@ -25,7 +25,7 @@ def path_of(folder: Path, task: Task, split: Split) -> Path | None:
     return folder / LAYOUT[task.name][0] / f"{split}.json" if task.name in LAYOUT else None
 
 
-def read(path: Path, task: Task, split: Split) -> Iterator[Row]:
+def read(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """The rows of one split, as the reader of BLURB's own file would give them."""
     _, build = LAYOUT[task.name]
     for count, (number, record) in enumerate(json_lines(path)):
@@ -55,7 +55,7 @@ def _words(record: Mapping[str, Any], path: Path, number: int) -> tuple[list[str
     return tokens, tags
 
 
-def _ner(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Row:
+def _ner(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
     tokens, tags = _words(record, path, number)
     for before, tag in zip(["O", *tags], tags, strict=False):
         check_label(tag, ("B", "I", "O"), path, number)
@@ -65,7 +65,7 @@ def _ner(record: Mapping[str, Any], task: Task, place: str, path: Path, number: 
     return {"id": place, "doc_id": None, "tokens": tokens, "tags": named}
 
 
-def _pico(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Row:
+def _pico(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
     """Their conversion makes every `I-X` a `B-X`; BLURB's files know only `I-`."""
     tokens, tags = _words(record, path, number)
     allowed = ("O", *(f"{prefix}-{label}" for label in task.labels for prefix in "BI"))
@@ -73,7 +73,7 @@ def _pico(record: Mapping[str, Any], task: Task, place: str, path: Path, number:
     return {"id": place, "doc_id": None, "tokens": tokens, "tags": named}
 
 
-def _relation(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Row:
+def _relation(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
     name, text, label = _texts(record, ("id", "sentence", "label"), path, number)
     negative = task.metric_options.get("negative")
     if label == NEGATIVE and negative is not None:
@@ -82,7 +82,7 @@ def _relation(record: Mapping[str, Any], task: Task, place: str, path: Path, num
     return row_of(task, place if task.name == "gad" else name, text, label, path, number)
 
 
-def _similarity(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Row:
+def _similarity(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
     name, first, second = _texts(record, ("id", "sentence1", "sentence2"), path, number)
     score = record.get("label")
     if not isinstance(score, int | float) or isinstance(score, bool) or not 0 <= score <= 4:
@@ -90,7 +90,7 @@ def _similarity(record: Mapping[str, Any], task: Task, place: str, path: Path, n
     return {"id": name, "text_a": first, "text_b": second, "score": float(score)}
 
 
-def _document(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Row:
+def _document(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
     name, text = _texts(record, ("id", "sentence"), path, number)
     flags = record.get("label")
     if not isinstance(flags, list) or len(flags) != len(task.labels) or not all(flag in (0, 1) for flag in flags):
@@ -99,13 +99,13 @@ def _document(record: Mapping[str, Any], task: Task, place: str, path: Path, num
     return {"id": name, "doc_id": name, "text": text, "labels": labels}
 
 
-def _qa(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Row:
+def _qa(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
     name, question, context, label = _texts(record, ("id", "sentence1", "sentence2", "label"), path, number)
     check_label(label, task.labels, path, number)
     return {"id": name, "question": question, "context": context, "label": label}
 
 
-LAYOUT: dict[str, tuple[str, Callable[..., Row]]] = {
+LAYOUT: dict[str, tuple[str, Callable[..., Example]]] = {
     "bc5-chem": ("tokcls/BC5CDR-chem_hf", _ner),
     "bc5-disease": ("tokcls/BC5CDR-disease_hf", _ner),
     "ncbi-disease": ("tokcls/NCBI-disease_hf", _ner),

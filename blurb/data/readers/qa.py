@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blurb.data.readers._files import check_label, json_object, line_of, read_text, table
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
 
-def read_pubmedqa(path: Path, task: Task, split: Split) -> Iterator[Row]:
+def read_pubmedqa(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """The reasoning-required setting: question and CONTEXTS joined by blanks; never the LONG_ANSWER."""
     text = read_text(path)
     for pmid, entry in json_object(text, path).items():
@@ -34,7 +34,7 @@ def read_pubmedqa(path: Path, task: Task, split: Split) -> Iterator[Row]:
         yield {"id": pmid, "question": question, "context": context, "label": label}
 
 
-def read_bioasq(path: Path, task: Task, split: Split) -> Iterator[Row]:
+def read_bioasq(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """Yes/no questions; the passage is all snippets joined by blanks."""
     for number, (id_, question, passage, label) in table(path, 4):
         check_label(label, task.labels, path, number)

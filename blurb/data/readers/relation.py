@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blurb.data.readers._files import check_label, table
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
@@ -19,25 +19,25 @@ FORMS = {
 """The dummies of the two entities, and the one that stands for both where they overlap."""
 
 
-def read_chemprot(path: Path, task: Task, split: Split) -> Iterator[Row]:
+def read_chemprot(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """`pmid.Ta.Tb TAB sentence TAB label`; an overlapping pair is one `@CHEM-GENE$`."""
     for number, (pair, text, label) in table(path, 3):
         yield row_of(task, pair, text, label, path, number)
 
 
-def read_ddi(path: Path, task: Task, split: Split) -> Iterator[Row]:
+def read_ddi(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """`pair id TAB sentence TAB label`; both entities are `@DRUG$`, an overlapping pair is one `@DRUG-DRUG$`."""
     for number, (pair, text, label) in table(path, 3):
         yield row_of(task, pair, text, label, path, number)
 
 
-def read_gad(path: Path, task: Task, split: Split) -> Iterator[Row]:
+def read_gad(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """`index TAB sentence TAB label` with a header; the index starts at 0 in every file and names no document."""
     for number, (index, text, label) in table(path, 3, ("index", "sentence", "label")):
         yield row_of(task, f"{split}.{index}", text, label, path, number)
 
 
-def row_of(task: Task, id_: str, text: str, label: str, path: Path, number: int) -> Row:
+def row_of(task: Task, id_: str, text: str, label: str, path: Path, number: int) -> Example:
     """A row of ChemProt, DDI or GAD; the spans are those of the two dummies, or of the one that stands for both."""
     pair, overlap = FORMS[task.name]
     doc_id = {"chemprot": id_.split(".")[0], "ddi": ".".join(id_.split(".")[:2])}.get(task.name)

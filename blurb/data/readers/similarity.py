@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blurb.data.readers._files import table
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
 
-def read(path: Path, task: Task, split: Split) -> Iterator[Row]:
+def read(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """Pairs with a score from 0 to 4."""
     for number, (pair, first, second, score) in table(path, 4, ("pair_id", "sent1", "sent2", "score")):
         try:

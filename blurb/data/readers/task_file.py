@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.data.readers._files import check_label, json_lines, lines
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.inputs import tagging
 from blurb.tasks import Split, Task
@@ -18,7 +18,7 @@ UNNAMED = "Entity"
 """The type of entities whose tags are bare letters."""
 
 
-def read(path: Path, task: Task, split: Split) -> Iterator[Row]:
+def read(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """The rows of one split. Rows without an id get their number."""
     reader = {"conll": _conll, "tsv": _tsv, "jsonl": _jsonl}[task.layout["kind"]]
     seen: dict[str, int] = {}
@@ -61,9 +61,9 @@ def _names_documents(task: Task) -> bool:
     return "doc_id" in task.task_type.columns
 
 
-def _row(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Row:
+def _row(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Example:
     """A checked row in the canonical schema (`blurb/data/schema.py`)."""
-    row: Row = {}
+    row: Example = {}
     for key in ("id", "doc_id") if _names_documents(task) else ("id",):
         if record.get(key) is not None:
             row[key] = str(record[key])
@@ -147,7 +147,7 @@ def _tags(found: list[str], words: int, task: Task, path: Path, numbers: list[in
     return tagging.convert(written, scheme, "bio")
 
 
-def _entities(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Row:
+def _entities(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Example:
     """Head and tail, the one that starts first being the head; from spans, or from the dummies in the text."""
     dummies = task.layout.get("dummies")
     if dummies:

@@ -10,7 +10,7 @@ from blurb.errors import SettingsError, UnknownName
 from blurb.export.formats._base import Wanted, rows
 from blurb.results import notes, published
 from blurb.results.row_scores import DEMO, RowScores
-from blurb.results.score import members
+from blurb.results.score import datasets_by_type
 from blurb.tasks import Task
 
 OPTIONS = frozenset({"published", "sd", "transpose"})
@@ -19,7 +19,7 @@ SOURCE = "Gu et al., ACM Transactions on Computing for Healthcare 3(1), 2021"
 
 
 @dataclass(frozen=True)
-class Cell:
+class ExportCell:
     """A number as printed, "" if missing. `best` marks the best of its dataset among two or more models."""
 
     text: str = ""
@@ -44,18 +44,18 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Grid:
+class ExportTable:
     """A table: `cells` has a line for each of `lines` with a cell for each of `heads`."""
 
     corner: str
     heads: Sequence[str]
     lines: Sequence[str]
-    cells: Sequence[Sequence[Cell]]
+    cells: Sequence[Sequence[ExportCell]]
     caption: str
     notes: Sequence[str]
 
 
-def grid(wanted: Wanted) -> Grid:
+def grid(wanted: Wanted) -> ExportTable:
     """The requested table, published rows first."""
     others = _published(wanted.published)
     own = rows(wanted, optional=bool(others))
@@ -68,7 +68,7 @@ def grid(wanted: Wanted) -> Grid:
     columns = [_column(row, own, wanted.datasets) for row in [*others, *own]]
     keys = [task.name for task in wanted.datasets]
     titles = [task.title for task in wanted.datasets]
-    if {task.name for group in members().values() for task in group} <= set(keys):
+    if {task.name for group in datasets_by_type().values() for task in group} <= set(keys):
         keys.append(SCORE)
         titles.append(SCORE if all(row.suite != DEMO for row in own) else "Demo score")
     cells = [_line(columns, key, wanted.sd) for key in keys]
@@ -76,8 +76,8 @@ def grid(wanted: Wanted) -> Grid:
     notes = [column.note for column in columns if column.note]
     caption = _caption(columns, keys, wanted.sd)
     if wanted.transpose:
-        return Grid("model", titles, names, list(zip(*cells, strict=True)), caption, notes)
-    return Grid("dataset", names, titles, cells, caption, notes)
+        return ExportTable("model", titles, names, list(zip(*cells, strict=True)), caption, notes)
+    return ExportTable("dataset", names, titles, cells, caption, notes)
 
 
 def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool) -> str:
@@ -88,7 +88,7 @@ def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool) -> str:
     return f"{text}." + (f" The score is the mean of six task-type means ({SOURCE})." if SCORE in keys else "")
 
 
-def _line(columns: Sequence[Column], key: str, sd: bool) -> list[Cell]:
+def _line(columns: Sequence[Column], key: str, sd: bool) -> list[ExportCell]:
     """A line of the table. Ties in print are all marked as best; probes compete among themselves."""
     texts = [f"{column.figures[key]:.2f}" if key in column.figures else "" for column in columns]
     best: dict[bool, str] = {}
@@ -101,7 +101,7 @@ def _line(columns: Sequence[Column], key: str, sd: bool) -> list[Cell]:
         if len(known) > 1:
             best[probe] = f"{max(known):.2f}"
     return [
-        Cell(
+        ExportCell(
             text,
             f"{column.sd[key]:.2f}" if sd and key in column.sd else "",
             text == best.get(column.probe) and not column.capped,

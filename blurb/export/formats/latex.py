@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blurb.export.formats._base import Files, Format, Wanted
-from blurb.export.formats._grid import OPTIONS, Cell, grid
+from blurb.export.formats._grid import OPTIONS, ExportCell, grid
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
@@ -22,7 +22,7 @@ def escape(text: str) -> str:
     return " ".join(text.split()).translate(TABLE)
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: ExportCell) -> str:
     if not cell.text:
         return "--"
     text = rf"\textbf{{{cell.text}}}" if cell.best else cell.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from blurb.export.formats._base import Files, Format, Wanted
-from blurb.export.formats._grid import OPTIONS, Cell, grid
+from blurb.export.formats._grid import OPTIONS, ExportCell, grid
 
 
 def escape(text: str) -> str:
@@ -17,7 +17,7 @@ def escape(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", " ".join(text.split()))
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: ExportCell) -> str:
     text = f"**{cell.text}**" if cell.best else cell.text or "–"
     return f"{text} ± {cell.sd}" if cell.sd else text
 

@@ -10,18 +10,18 @@ import torch
 from torch import Tensor, nn
 
 from blurb.heads.chain.checks import check
+from blurb.heads.chain.forward_backward import Potentials
 from blurb.heads.chain.partition import forward_backward, log_partition
-from blurb.heads.chain.sweep import Potentials
 from blurb.heads.chain.viterbi import viterbi
 
 Bools = npt.NDArray[np.bool_]
 
 
-class Rules(Protocol):
+class TransitionRules(Protocol):
     """What a tagging scheme allows (`blurb.inputs.tagging.rules`)."""
 
     @property
-    def starts(self) -> Bools:
+    def start_transitions(self) -> Bools:
         """(tags,): may be first."""
 
     @property
@@ -29,7 +29,7 @@ class Rules(Protocol):
         """(tags, tags): the tag of the column may follow that of the row."""
 
     @property
-    def ends(self) -> Bools:
+    def end_transitions(self) -> Bools:
         """(tags,): may be last."""
 
 
@@ -48,12 +48,12 @@ class Chain(nn.Module):
     learning_rate_scale = 100.0
     """AdamW changes a weight by about the learning rate per step; an encoder's 5e-5 would leave these scores near 0."""
 
-    def __init__(self, tags: int, rules: Rules | None = None, constrained: bool = False) -> None:
+    def __init__(self, tags: int, rules: TransitionRules | None = None, constrained: bool = False) -> None:
         super().__init__()
         self.constrained = constrained
-        self.starts = nn.Parameter(torch.zeros(tags))
+        self.start_transitions = nn.Parameter(torch.zeros(tags))
         self.transitions = nn.Parameter(torch.zeros(tags, tags))
-        self.ends = nn.Parameter(torch.zeros(tags))
+        self.end_transitions = nn.Parameter(torch.zeros(tags))
         for name in Potentials._fields:
             shape = self.get_parameter(name).shape
             allowed = torch.ones(shape, dtype=torch.bool) if rules is None else torch.from_numpy(getattr(rules, name))
@@ -125,9 +125,9 @@ def _clean(emissions: Tensor, mask: Tensor, shift: bool = True) -> Tensor:
 
 def _score(emissions: Tensor, potentials: Potentials, tags: Tensor, mask: Tensor) -> Tensor:
     """Score of the path `tags`, (batch,)."""
-    starts, transitions, ends = potentials
+    start_transitions, transitions, end_transitions = potentials
     tags = tags.masked_fill(~mask, 0)
     words = emissions.gather(-1, tags.unsqueeze(-1)).squeeze(-1).sum(1)  # 0 in the padding
-    moves = transitions.flatten()[tags[:, :-1] * len(starts) + tags[:, 1:]]
+    moves = transitions.flatten()[tags[:, :-1] * len(start_transitions) + tags[:, 1:]]
     last = tags.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)
-    return words + moves.masked_fill(~mask[:, 1:], 0).sum(1) + starts[tags[:, 0]] + ends[last]
+    return words + moves.masked_fill(~mask[:, 1:], 0).sum(1) + start_transitions[tags[:, 0]] + end_transitions[last]

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from blurb.heads.chain.sweep import Potentials, flip, sweep
-from blurb.heads.chain.tree import tree
+from blurb.heads.chain.forward_backward import Potentials, flip, sweep
+from blurb.heads.chain.parallel_scan import tree
 
 
 def log_partition(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tensor:
@@ -46,7 +46,7 @@ def forward_backward(emissions: Tensor, potentials: Potentials, mask: Tensor) ->
     """
     states = sweep(emissions, potentials, mask, emissions.shape[1], torch.logsumexp).transpose(0, 2)
     forward, backward = states[:, 0], flip(states[:, 1], mask)  # states: (batch, 2, words, tags)
-    total = torch.logsumexp(potentials.starts + backward[:, 0], -1)
+    total = torch.logsumexp(potentials.start_transitions + backward[:, 0], -1)
     return forward, backward, total
 
 
@@ -54,8 +54,17 @@ class _Sequential(torch.autograd.Function):
     """The log partition function, whose gradient is the expected number of uses of each score."""
 
     @staticmethod
-    def forward(ctx: Any, emissions: Tensor, starts: Tensor, transitions: Tensor, ends: Tensor, mask: Tensor) -> Tensor:
-        forward, backward, total = forward_backward(emissions, Potentials(starts, transitions, ends), mask)
+    def forward(
+        ctx: Any,
+        emissions: Tensor,
+        start_transitions: Tensor,
+        transitions: Tensor,
+        end_transitions: Tensor,
+        mask: Tensor,
+    ) -> Tensor:
+        forward, backward, total = forward_backward(
+            emissions, Potentials(start_transitions, transitions, end_transitions), mask
+        )
         ctx.save_for_backward(emissions, transitions, mask, forward, backward)
         return total
 

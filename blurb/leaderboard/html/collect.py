@@ -10,9 +10,9 @@ from pathlib import Path
 from blurb import tasks
 from blurb.leaderboard.html import intervals
 from blurb.leaderboard.html.ablations import read as read_ablations
-from blurb.leaderboard.html.model import Board, Curve, Dataset, Entry, Page, Value
-from blurb.leaderboard.html.pairwise import duels
-from blurb.leaderboard.html.provenance import made, public
+from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, PageRow, Value
+from blurb.leaderboard.html.pairwise import comparisons
+from blurb.leaderboard.html.provenance import of_row, public
 from blurb.results import from_store, published, results_csv
 from blurb.results.row_scores import DATASETS, DEMO, DatasetScores, Origin, RowScores, labelled
 from blurb.results.schema import KEY, READ
@@ -48,12 +48,12 @@ def collect(
     return Page(title, boards, read_ablations(ablations) if ablations else [])
 
 
-def board(suite: str, entries: Iterable[Entry]) -> Board:
+def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
     """The rows of one suite, best first: by score, or without one by number of datasets and their mean."""
     ordered = sorted(entries, key=_rank)
     present = {task for entry in ordered for task in entry.datasets}
     names = (*DATASETS, *sorted(present - set(DATASETS)))
-    return Board(suite, names, ordered, duels(ordered, names), all(entry.row.probe for entry in ordered))
+    return Leaderboard(suite, names, ordered, comparisons(ordered, names), all(entry.row.probe for entry in ordered))
 
 
 def _same(key: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -64,25 +64,25 @@ def _same(key: tuple[str, ...], other: tuple[str, ...]) -> bool:
     )
 
 
-def _rank(entry: Entry) -> tuple[bool, float, int, float, str]:
+def _rank(entry: PageRow) -> tuple[bool, float, int, float, str]:
     means = [value.mean for value in entry.types.values()]
     score = entry.score.mean if entry.score else 0.0
     return entry.capped or entry.score is None, -score, -len(means), -math.fsum(means), entry.label
 
 
-def entry_of(row: RowScores) -> Entry:
+def entry_of(row: RowScores) -> PageRow:
     """The entry of a row on the page."""
     known = intervals.of_row(row)
     types, score = intervals.averages({task: one for task, one in known.items() if task in DATASETS})
     if row.printed is not None:
         score = Value(row.printed)
-    return Entry(
+    return PageRow(
         row=row,
         detail=public(row.detail),
         datasets={task: _dataset(row, row.datasets[task], one.value) for task, one in known.items()},
         types=types,
         score=score,
-        made=made(row) if row.origin is Origin.STORE else None,
+        provenance=of_row(row) if row.origin is Origin.STORE else None,
     )
 
 

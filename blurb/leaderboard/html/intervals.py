@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from blurb.leaderboard.html.model import Value
 from blurb.results import predictions
 from blurb.results.row_scores import RowScores
-from blurb.results.score import type_weights, weights
+from blurb.results.score import dataset_weights, type_weights
 from blurb.statistics import bootstrap
-from blurb.statistics.bootstrap import RESAMPLES, Spread
+from blurb.statistics.bootstrap import RESAMPLES, BootstrapMean
 from blurb.statistics.clusters import generator
 from blurb.statistics.student import half_width
 
@@ -21,7 +21,7 @@ class Known:
     """The mean of one dataset, with resamples if available."""
 
     value: Value
-    spread: Spread | None = None
+    spread: BootstrapMean | None = None
 
 
 def of_row(row: RowScores) -> dict[str, Known]:
@@ -50,7 +50,7 @@ def of_runs(task: str, values: list[float]) -> Known:
         return Known(Value(mean))
     variance = statistics.variance(values) / len(values)
     draws = mean + variance**0.5 * generator(task).standard_normal(RESAMPLES)
-    spread = Spread(mean, draws, len(values), variance**2 / (len(values) - 1))
+    spread = BootstrapMean(mean, draws, len(values), variance**2 / (len(values) - 1))
     return Known(Value(mean, mean - half, mean + half, "seeds"), spread)
 
 
@@ -60,7 +60,7 @@ def averages(known: Mapping[str, Known]) -> tuple[dict[str, Value], Value | None
     for kind, shares in type_weights().items():
         if (value := _average(known, shares)) is not None:
             types[str(kind)] = value
-    return types, _average(known, weights())
+    return types, _average(known, dataset_weights())
 
 
 def _average(known: Mapping[str, Known], shares: Mapping[str, float]) -> Value | None:

@@ -50,7 +50,7 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Part:
+class DatasetProvenance:
     """The provenance of one dataset of a row.
 
     :param trials: seed -> hash of the trial
@@ -67,7 +67,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Made:
+class RowProvenance:
     """The provenance of a row.
 
     :param command: command for the same trials; `MODEL`, `DATA`, `RAW` and `PROTOCOL.toml` replace private paths
@@ -76,18 +76,18 @@ class Made:
 
     command: str
     facts: Sequence[tuple[str, str]]
-    parts: Sequence[Part]
+    datasets: Sequence[DatasetProvenance]
 
 
 KINDS = {Origin.STORE: "store", Origin.PUBLISHED: "published"}
 
 
 @dataclass(frozen=True)
-class Entry:
+class PageRow:
     """One row of the page.
 
     :param detail: configuration, or the source of a published row, without private paths
-    :param made: provenance, for rows of the store
+    :param provenance: provenance, for rows of the store
     """
 
     row: RowScores
@@ -95,7 +95,7 @@ class Entry:
     datasets: Mapping[str, Dataset]
     types: Mapping[str, Value]
     score: Value | None
-    made: Made | None = None
+    provenance: RowProvenance | None = None
 
     @property
     def kind(self) -> str:
@@ -138,11 +138,11 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Duel:
+class PairwiseComparison:
     """The comparison of two entries of a board, given by index.
 
-    `lines` has for each name in `Duels.names`: half-width of the 95 % interval, p-value, and the reason if there is no
-    verdict.
+    `lines` has for each name in `PairwiseComparisons.names`: half-width of the 95 % interval, p-value, and the reason
+    if there is no verdict.
     """
 
     first: int
@@ -151,7 +151,7 @@ class Duel:
 
 
 @dataclass(frozen=True)
-class Duels:
+class PairwiseComparisons:
     """The pairwise comparisons of rows with runs; only of the best rows if there are many.
 
     :param names: datasets, task types with several datasets, the score
@@ -161,7 +161,7 @@ class Duels:
 
     names: Sequence[str]
     with_units: bool
-    pairs: Sequence[Duel]
+    pairs: Sequence[PairwiseComparison]
     left_out: int = 0
 
 
@@ -179,7 +179,7 @@ class Ablation:
 
 
 @dataclass(frozen=True)
-class Board:
+class Leaderboard:
     """The rows of one suite, best first. Suites are never mixed, nor are probes and fine-tuned rows.
 
     :param probe: whether all its rows are probes of frozen encoders
@@ -187,8 +187,8 @@ class Board:
 
     suite: str
     tasks: Sequence[str]
-    entries: Sequence[Entry]
-    duels: Duels
+    entries: Sequence[PageRow]
+    comparisons: PairwiseComparisons
     probe: bool = False
 
 
@@ -197,5 +197,5 @@ class Page:
     """The content of the page."""
 
     title: str
-    boards: Sequence[Board]
+    boards: Sequence[Leaderboard]
     ablations: Sequence[Ablation] = ()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations, islice
 
-from blurb.leaderboard.html.model import Duel, Duels, Entry
+from blurb.leaderboard.html.model import PageRow, PairwiseComparison, PairwiseComparisons
 from blurb.results import comparison
 from blurb.results.row_scores import RowScores
-from blurb.results.score import members
-from blurb.statistics.student import critical
+from blurb.results.score import datasets_by_type
+from blurb.statistics.student import t_critical
 from blurb.statistics.welch import Comparison
 
 WITH_UNITS = 28
@@ -21,27 +21,31 @@ MOST_PROBES = 8
 COARSE = 0.01
 
 
-def duels(entries: Sequence[Entry], tasks: Sequence[str]) -> Duels:
+def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseComparisons:
     """Compares all pairs of the first `MOST` entries with runs.
 
     p-values are those of `blurb compare`: corrected over the datasets of a pair, not over the pairs.
 
     :param entries: entries in the order of the page, the best first
     """
-    names = (*tasks, *(str(kind) for kind, group in members().items() if len(group) > 1), comparison.SCORE)
+    names = (*tasks, *(str(kind) for kind, group in datasets_by_type().items() if len(group) > 1), comparison.SCORE)
     with_runs = (place for place, entry in enumerate(entries) if any(one.runs for one in entry.row.datasets.values()))
     compared = list(islice(with_runs, MOST_PROBES if all(entry.row.probe for entry in entries) else MOST))
     left_out = sum(1 for _ in with_runs)
     pairs = list(combinations(compared, 2))
     with_units = len(pairs) <= WITH_UNITS
-    found = [_duel(first, other, entries[first].row, entries[other].row, names, with_units) for first, other in pairs]
-    return Duels(names, with_units, found, left_out)
+    found = [
+        _compare_pair(first, other, entries[first].row, entries[other].row, names, with_units) for first, other in pairs
+    ]
+    return PairwiseComparisons(names, with_units, found, left_out)
 
 
-def _duel(first: int, other: int, row: RowScores, against: RowScores, names: Sequence[str], with_units: bool) -> Duel:
+def _compare_pair(
+    first: int, other: int, row: RowScores, against: RowScores, names: Sequence[str], with_units: bool
+) -> PairwiseComparison:
     # Test units are resampled only where there can be a judgement: with one run a side there is none.
     with_units &= any(len(one.runs) > 1 for each in (row, against) for one in each.datasets.values())
-    lines = {line.name: line for line in comparison.judge(row, against, "test", with_units)}
+    lines = {line.name: line for line in comparison.compare_rows(row, against, "test", with_units)}
     found: list[tuple[float | None, float | None, str]] = []
     for name in names:
         line = lines.get(name)
@@ -49,25 +53,25 @@ def _duel(first: int, other: int, row: RowScores, against: RowScores, names: Seq
             found.append((None, None, ""))
         else:
             found.append((_half(line.comparison), line.p, line.reason))
-    return Duel(first, other, found)
+    return PairwiseComparison(first, other, found)
 
 
 def _half(found: Comparison) -> float | None:
     """Half-width of the 95 % interval of the difference."""
-    if found.error is None or found.freedom is None:
+    if found.standard_error is None or found.degrees_of_freedom is None:
         return None
-    return _critical(found.freedom) * found.error
+    return _critical(found.degrees_of_freedom) * found.standard_error
 
 
 _known: dict[int, float] = {}
 
 
-def _critical(freedom: float) -> float:
+def _critical(degrees_of_freedom: float) -> float:
     """Critical value of Student's t, interpolated between degrees of freedom, as fifty rows need 20,000 of them."""
-    place = 1 / freedom / COARSE
+    place = 1 / degrees_of_freedom / COARSE
     steps = [int(place), int(place) + 1]
     for step in steps:
         if step not in _known:
-            _known[step] = critical(1 / (step * COARSE)) if step else critical(1e6)
+            _known[step] = t_critical(1 / (step * COARSE)) if step else t_critical(1e6)
     low, high = (_known[step] for step in steps)
     return low + (place - steps[0]) * (high - low)

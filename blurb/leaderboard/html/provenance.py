@@ -9,7 +9,7 @@ from typing import Any
 
 from blurb import tasks
 from blurb.inputs.relations import DUMMIES
-from blurb.leaderboard.html.model import Made, Part
+from blurb.leaderboard.html.model import DatasetProvenance, RowProvenance
 from blurb.results.row_scores import DEMO, RowScores
 from blurb.runs.provenance import Provenance
 from blurb.wording import plural
@@ -25,7 +25,7 @@ FOLDERS = re.compile(r"(?<![\w.])(?:~[^\s/\\,;=]*[/\\](?:[^\n,;=]*[/\\])?|(?:[A-
 COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
 
 
-def made(row: RowScores) -> Made:
+def of_row(row: RowScores) -> RowProvenance:
     """The command, hashes, versions, hardware and time of a row of the store."""
     records = [record for seeds in row.records.values() for record in seeds.values()]
     provenances = [record.provenance for record in records]
@@ -42,7 +42,7 @@ def made(row: RowScores) -> Made:
     environments = [one.environment for one in provenances]
     facts += [(name, _all(_short(one.get(name)) for one in environments)) for name in ENVIRONMENT]
     facts += [("Time", _time(provenances))]
-    return Made(_command(row), [(name, public(value)) for name, value in facts if value], _parts(row))
+    return RowProvenance(_command(row), [(name, public(value)) for name, value in facts if value], _parts(row))
 
 
 def public(text: str) -> str:
@@ -69,12 +69,12 @@ def _time(provenances: Sequence[Provenance]) -> str:
     return "; ".join(parts)
 
 
-def _parts(row: RowScores) -> list[Part]:
+def _parts(row: RowScores) -> list[DatasetProvenance]:
     found = []
     for task, seeds in row.records.items():
         times = [time for one in seeds.values() if (time := one.provenance.train_seconds) is not None]
         first = next(iter(seeds.values()))
-        found.append(Part(
+        found.append(DatasetProvenance(
             task=task,
             trials={seed: record.trial.hash for seed, record in sorted(seeds.items())},
             data=first.trial.data[:12],

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from blurb.leaderboard.html import svg
 from blurb.leaderboard.html.collect import title_of
-from blurb.leaderboard.html.model import BASES, Board, Entry, Page, Value
+from blurb.leaderboard.html.model import BASES, Leaderboard, Page, PageRow, Value
 from blurb.leaderboard.html.pairwise import MOST, MOST_PROBES
 from blurb.leaderboard.terminal import SHORT
 from blurb.results.comparison import PAIRED
@@ -37,7 +37,7 @@ def render(page: Page) -> str:
     environment.globals.update(
         svg=svg, title_of=title_of, types=TYPES, short=list(SHORT.values()), marks=MARKS,
         best=best, columns=columns, focus=focus, data=data, bases=bases, own=own, printed=printed,
-        breakable=breakable, most_duels=MOST, most_probes=MOST_PROBES, paired=PAIRED, probability=probability,
+        breakable=breakable, most_pairs=MOST, most_probes=MOST_PROBES, paired=PAIRED, probability=probability,
     )  # fmt: skip
     style, script = (_source(environment, name) for name in ("style.css", "script.js"))
     return environment.get_template("page.html").render(
@@ -55,7 +55,7 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def columns(board: Board) -> list[tuple[str, str, str]]:
+def columns(board: Leaderboard) -> list[tuple[str, str, str]]:
     """Key, title and group of the numeric columns."""
     return [
         ("score", "Score", "score"),
@@ -64,7 +64,7 @@ def columns(board: Board) -> list[tuple[str, str, str]]:
     ]
 
 
-def value_of(entry: Entry, key: str) -> Value | None:
+def value_of(entry: PageRow, key: str) -> Value | None:
     """The number of a row in a column."""
     if key == "score":
         return entry.score
@@ -73,7 +73,7 @@ def value_of(entry: Entry, key: str) -> Value | None:
     return entry.datasets[key].test if key in entry.datasets else None
 
 
-def best(board: Board) -> dict[str, float]:
+def best(board: Leaderboard) -> dict[str, float]:
     """The best value of each column, as printed: ties are all marked as best."""
     found = {}
     for key, _, _ in columns(board):
@@ -84,29 +84,29 @@ def best(board: Board) -> dict[str, float]:
     return found
 
 
-def focus(board: Board) -> int:
+def focus(board: Leaderboard) -> int:
     """The row to highlight at first: the best unpublished row, else the first."""
     return next((place for place, entry in enumerate(board.entries) if entry.kind != "published"), 0)
 
 
-def bases(board: Board) -> list[str]:
+def bases(board: Leaderboard) -> list[str]:
     """The kinds of intervals on a board, for the note below its table."""
     found = {value.basis for entry in board.entries for key, _, _ in columns(board) if (value := value_of(entry, key))}
     return [name for name in BASES if name in found]
 
 
-def data(board: Board) -> Markup:
+def data(board: Leaderboard) -> Markup:
     """The data for pairwise comparisons in the script, as JSON that cannot close its script element."""
-    names = board.duels.names
+    names = board.comparisons.names
     reasons: list[str] = [""]
     pairs: dict[str, list[Any]] = {}
-    for duel in board.duels.pairs:
+    for pair in board.comparisons.pairs:
         lines: list[Any] = []
-        for half, p, reason in duel.lines:
+        for half, p, reason in pair.lines:
             if reason not in reasons:
                 reasons.append(reason)
             lines.append([_rounded(half, 2), _rounded(p, 4), reasons.index(reason)])
-        pairs[f"{duel.first}-{duel.other}"] = lines
+        pairs[f"{pair.first}-{pair.other}"] = lines
     content = {
         "titles": [_title(name) for name in names],
         "means": [[_mean(entry, name) for name in names] for entry in board.entries],
@@ -125,7 +125,7 @@ def _title(name: str) -> str:
     return "BLURB score" if name == "score" else f"{SHORT[name]} mean" if name in SHORT else title_of(name)
 
 
-def _mean(entry: Entry, name: str) -> float | None:
+def _mean(entry: PageRow, name: str) -> float | None:
     value = value_of(entry, name)
     return None if value is None else round(value.mean, 2)
 
@@ -139,13 +139,13 @@ def breakable(name: str) -> Markup:
     return Markup("").join(Markup("{}<wbr>").format(part) for part in re.split(r"(?<=[:/_.=])", name))
 
 
-def own(board: Board, task: str) -> list[tuple[int, Entry]]:
+def own(board: Leaderboard, task: str) -> list[tuple[int, PageRow]]:
     """Index and row of the unpublished rows of a dataset."""
     rows = enumerate(board.entries)
     return [(place, entry) for place, entry in rows if task in entry.datasets and entry.kind != "published"]
 
 
-def printed(board: Board, task: str) -> list[tuple[str, float]]:
+def printed(board: Leaderboard, task: str) -> list[tuple[str, float]]:
     """Name and score of the published rows of a dataset, best first."""
     rows = [entry for entry in board.entries if task in entry.datasets and entry.kind == "published"]
     return sorted(((entry.label, entry.datasets[task].test.mean) for entry in rows), key=lambda one: -one[1])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from blurb.leaderboard.html.model import Entry, Value
+from blurb.leaderboard.html.model import PageRow, Value
 
 WIDTH = 340
 """Width of every chart, in units that equal pixels on a phone, so that text keeps its size there."""
@@ -52,7 +52,7 @@ def ticks(columns: Sequence[Sequence[Value | None]], low: float) -> Markup:
     return Markup("".join(parts))
 
 
-def lowest(entries: Sequence[Entry]) -> float:
+def lowest(entries: Sequence[PageRow]) -> float:
     """The start of the lanes: the multiple of ten below all rows but baselines, at least 0."""
     values = [
         value.mean if value.low is None else value.low
@@ -91,7 +91,7 @@ class Axis:
 
 
 def dots(
-    entries: Sequence[tuple[int, Entry]], published: Sequence[tuple[str, float]], task: str, title: str, on: int
+    entries: Sequence[tuple[int, PageRow]], published: Sequence[tuple[str, float]], task: str, title: str, on: int
 ) -> Markup:
     """One lane per row: seeds as rings, mean as a bar, interval as a line; published values as vertical lines.
 
@@ -130,7 +130,7 @@ def dots(
     return _svg(WIDTH, top + height + 16, parts, f"Test scores of {title}; the numbers are in the table below")
 
 
-def curves(entries: Sequence[tuple[int, Entry]], task: str, title: str, on: int) -> Markup | None:
+def curves(entries: Sequence[tuple[int, PageRow]], task: str, title: str, on: int) -> Markup | None:
     """Score on dev over epochs, one line per seed; None if no row has epochs."""
     known = [(place, entry) for place, entry in entries if entry.datasets[task].curves]
     lines = [curve for _, entry in known for curve in entry.datasets[task].curves.values()]
@@ -172,7 +172,7 @@ def _scale(x: Axis, top: float, bottom: float) -> list[str]:
     return parts
 
 
-def _spoken(entry: Entry, value: Value) -> str:
+def _spoken(entry: PageRow, value: Value) -> str:
     between = "" if value.low is None else f", 95 % interval {value.low:.2f} to {value.high:.2f}"
     return f"{entry.label}: {value.mean:.2f}{between}"
 

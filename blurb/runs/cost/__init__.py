@@ -24,7 +24,7 @@ LIBRARIES = 0.6e9
 
 
 @dataclass(frozen=True)
-class Trial:
+class TrialEstimate:
     """A trial with its predicted cost.
 
     :param type: type of its task
@@ -51,11 +51,11 @@ class Estimate:
     :param jobs: number of trials in parallel
     """
 
-    trials: Sequence[Trial]
+    trials: Sequence[TrialEstimate]
     jobs: int = 1
 
     @property
-    def waiting(self) -> list[Trial]:
+    def waiting(self) -> list[TrialEstimate]:
         """The trials that are not done."""
         return [trial for trial in self.trials if not trial.done]
 
@@ -120,7 +120,7 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
     listed = _without_twins([state for plan in planned for state in _states(plan)])
     waiting = [job for job, done in listed if not done]
     if not waiting:
-        return Estimate([Trial(job, "", Cost(), True, Correction()) for job, _ in listed], jobs)
+        return Estimate([TrialEstimate(job, "", Cost(), True, Correction()) for job, _ in listed], jobs)
     threads = threads_of(jobs) if jobs > 1 else None
     rates = _rates(waiting, inputs, threads)
     costs = [_cost(job, inputs, rates) for job, _ in listed]
@@ -131,7 +131,7 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
     past = history.read(waiting[0].store, predicted, here)
     return Estimate(
         [
-            Trial(job, type_, cost, done, past.correction(job.learner, type_))
+            TrialEstimate(job, type_, cost, done, past.correction(job.learner, type_))
             for (job, done), (type_, cost) in zip(listed, costs, strict=True)
         ],
         jobs,

@@ -27,14 +27,14 @@ from blurb.runs.cost.rates import Rates
 from blurb.training.embedding import train_used_rows
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.loop import Trainer
-from blurb.training.memory import give_back
+from blurb.training.memory import trim_heap
 from blurb.training.network import Network
 
 clock = time.perf_counter
 """The clock; `benchmarks/estimates.py` uses process time instead, as other work may run on the machine."""
 STEP = 1.0
 """Maximum seconds per measured step: large encoders are measured on small batches."""
-PIECES = 1_024
+SUBTOKENS = 1_024
 """Sub-tokens of the largest measured batch."""
 MEASURED = 3
 """Number of measured steps, of which the median counts, after one warm-up step."""
@@ -58,7 +58,7 @@ def rates_of(source: Source, device: str, precision: str, threads: int | None, l
                 known = _measure(source, device, precision, known, missing)
             finally:
                 gc.collect()  # the encoder is in a cycle of references, as a learner is
-                give_back()
+                trim_heap()
             rates.write(name, known)
     return known
 
@@ -96,7 +96,7 @@ class Bench:
         self.ids = np.setdiff1d(np.arange(min(rows, 5_000)), [tokenizer.pad_id])  # as many as a small corpus uses
         # As the loop does with the ids of a corpus; once for all fits that follow.
         train_used_rows(encoder, torch.from_numpy(np.union1d(self.ids, [tokenizer.pad_id])).to(self.device))
-        self.types = encode_texts(["a"], tokenizer, 8).types is not None
+        self.token_type_ids = encode_texts(["a"], tokenizer, 8).token_type_ids is not None
         self.times: list[float] = []
 
     def _stepped(self, done: int, total: int) -> None:
@@ -107,7 +107,7 @@ class Bench:
     def features(self, inputs: int, length: int) -> Features:
         """Inputs of one length, all with the same ids."""
         ids = np.resize(self.ids, (max(inputs, -(-len(self.ids) // length)), length))[:inputs]
-        zeros = Ragged.of(np.zeros_like(ids)) if self.types else None
+        zeros = Ragged.of(np.zeros_like(ids)) if self.token_type_ids else None
         return Features(Ragged.of(ids), np.arange(inputs), zeros)
 
     def train(self, inputs: int, length: int) -> float:
@@ -167,7 +167,7 @@ def _measure(source: Source, device: str, precision: Any, known: Rates | None, l
     piece = (whole - fixed) / (16 * short)  # seconds of a sub-token of a short input
     train, predict, kept = dict(known.train), dict(known.predict), dict(known.kept)
     for length in lengths:
-        room = min(PIECES, STEP / piece)
+        room = min(SUBTOKENS, STEP / piece)
         inputs = max(1, int(room) // length) if length != short else max(4, min(16, int(room) // length))
         taken = max(bench.train(inputs, length) - fixed, 1e-6)
         train[length] = 3 * shape.forward(inputs, length) / taken

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from blurb import formulations, tasks
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.formulations._base import Formulation
 from blurb.inputs.cache import features_key, stored_lengths
 from blurb.inputs.features import RAGGED, Features
-from blurb.models import Units
+from blurb.models import Subset
 from blurb.models.loading import tokenizer_of
 from blurb.models.shape import Shape
 from blurb.protocols.settings import Settings, limits
@@ -55,7 +55,7 @@ class Inputs:
         return self._lengths[known]
 
 
-def _words(rows: list[Row]) -> int:
+def _words(rows: list[Example]) -> int:
     return sum(len(row["tokens"]) for row in rows if "tokens" in row)
 
 
@@ -85,8 +85,8 @@ def replicate(features: Features, units: int, words: int, seconds: float, disk: 
 
     :param features: features of the sample, which has `features.unit.max() + 1` examples
     """
-    sample = int(features.unit.max()) + 1
-    rounds = [features.unit + start for start in range(0, units, sample)]
+    sample = int(features.example_index.max()) + 1
+    rounds = [features.example_index + start for start in range(0, units, sample)]
     unit = np.concatenate(rounds)
     rows = np.resize(features.ids.lengths, len(unit))
     inside = unit < units
@@ -95,7 +95,7 @@ def replicate(features: Features, units: int, words: int, seconds: float, disk: 
 
 def disk(features: Features) -> int:
     """Bytes of features in the cache, without a few hundred bytes of headers."""
-    total = int(features.unit.nbytes)
+    total = int(features.example_index.nbytes)
     for name in RAGGED:
         ragged = getattr(features, name)
         if ragged is not None:
@@ -105,7 +105,7 @@ def disk(features: Features) -> int:
 
 def drawn(lengths: Lengths, most: int, seed: int) -> Ints | None:
     """The examples that a trial samples, drawn as the trial does; None for all."""
-    chosen = Units.draw(range(lengths.units), "", most, seed).chosen  # type: ignore[arg-type]
+    chosen = Subset.draw(range(lengths.units), "", most, seed).chosen  # type: ignore[arg-type]
     return None if chosen is None else np.array(chosen)
 
 

@@ -185,7 +185,7 @@ def _memory(ask: Ask, batches: Batches) -> float:
     assert ask.rates is not None
     shape = ask.rates.shape
     learns = ask.parameters - shape.table
-    rows = shape.vocabulary if ask.settings.weight_decay else min(shape.vocabulary, batches.pieces)
+    rows = shape.vocabulary if ask.settings.weight_decay else min(shape.vocabulary, batches.subtokens)
     learns += int(rows) * (shape.table // max(1, shape.vocabulary))
     # One that learns, one that is kept for the next trial, the best so far.
     copies = 4 * ask.parameters * (3 if ask.settings.select == "best" else 2)

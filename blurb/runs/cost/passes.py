@@ -23,7 +23,7 @@ class Batches:
     share: float = 1.0
 
     @property
-    def pieces(self) -> float:
+    def subtokens(self) -> float:
         """Padded sub-tokens of the pass."""
         return float((self.sizes * self.lengths).sum()) * self.share
 
@@ -68,9 +68,9 @@ def prediction(lengths: Ints, device: str) -> Batches:
     :param device: type of the torch device
     """
     from blurb.training.batches import prediction_batches
-    from blurb.training.loop import PIECES
+    from blurb.training.loop import SUBTOKENS
 
-    return _padded(lengths, prediction_batches(lengths, PIECES.get(device, 8_192)))
+    return _padded(lengths, prediction_batches(lengths, SUBTOKENS.get(device, 8_192)))
 
 
 def _padded(lengths: Ints, batches: list[Ints]) -> Batches:

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from blurb.runs.news import News
 
 
-def wall(waiting: Iterable[float], lanes: int, busy: Iterable[float] = ()) -> float:
+def wall(waiting: Iterable[float], workers: int, busy: Iterable[float] = ()) -> float:
     """Seconds until the last trial ends, if each free worker takes the next one.
 
     :param waiting: seconds of the trials, in their order of start
-    :param lanes: number of workers
+    :param workers: number of workers
     :param busy: seconds until each busy worker is free
     """
     free = sorted(busy)
-    free += [0.0] * (lanes - len(free))
+    free += [0.0] * (workers - len(free))
     heapq.heapify(free)
     for seconds in waiting:
         heapq.heappush(free, heapq.heappop(free) + seconds)
@@ -37,17 +37,17 @@ class TimeLeft:
     """The remaining time of trials, corrected by the times of finished ones. Thread-safe.
 
     :param expected: task type and predicted seconds of each trial that is not done, by its key
-    :param lanes: number of workers
+    :param workers: number of workers
     """
 
     expected: Mapping[Hashable, tuple[str, float]]
-    lanes: int = 1
+    workers: int = 1
     clock: Callable[[], float] = time.monotonic
     _running: dict[Hashable, _Running] = field(default_factory=dict, init=False)
     _ended: dict[Hashable, float | None] = field(default_factory=dict, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
-    def hear(self, trial: Hashable, news: News) -> None:
+    def on_progress(self, trial: Hashable, news: News) -> None:
         """Records the progress of a trial."""
         with self._lock:
             if trial in self._ended:  # told late, by another thread
@@ -77,7 +77,7 @@ class TimeLeft:
                 for trial, (type_, seconds) in self.expected.items()
                 if trial not in self._running and trial not in self._ended
             ]
-        return wall(sorted(waiting, reverse=True), max(self.lanes, len(busy)), busy)
+        return wall(sorted(waiting, reverse=True), max(self.workers, len(busy)), busy)
 
     def _factor(self, type_: str) -> float:
         """Ratio of measured to predicted seconds of finished trials: of that type, else of all, else 1."""

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from blurb import data, tasks
 from blurb.corpora import demo
 from blurb.data.readers import linkbert
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.tasks import SPLITS, Task
 
 
-def converted(task: Task, rows: list[Row]) -> list[dict[str, Any]]:
+def converted(task: Task, rows: list[Example]) -> list[dict[str, Any]]:
     """What that conversion does: docs/benchmark.md, "LinkBERT's files"."""
     if task.type in ("ner", "pico"):
         letter = {"ner": lambda tag: tag[0], "pico": lambda tag: tag.replace("I-", "B-")}[task.type]
@@ -34,7 +34,7 @@ def converted(task: Task, rows: list[Row]) -> list[dict[str, Any]]:
     if task.type == "qa":
         return [{"id": row["id"], "sentence1": row["question"], "sentence2": row["context"], "label": row["label"]}
                 for row in rows]  # fmt: skip
-    documents: dict[str, list[Row]] = {}
+    documents: dict[str, list[Example]] = {}
     for row in rows:
         documents.setdefault(row["doc_id"], []).append(row)
     return [
@@ -53,7 +53,7 @@ def write(folder: Path, task: Task, source: Path) -> None:
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-@pytest.mark.parametrize("task", [task for task in tasks.all() if task.row], ids=lambda task: task.name)
+@pytest.mark.parametrize("task", [task for task in tasks.all() if task.paper_order], ids=lambda task: task.name)
 def test_the_rows_are_blurbs(tmp_path: Path, task: Task) -> None:
     demo.write(tmp_path / "demo")
     write(tmp_path / "linkbert", task, tmp_path / "demo")

@@ -8,7 +8,7 @@ import pytest
 
 from blurb import tasks
 from blurb.data import read_split
-from blurb.data.schema import Row, hash_rows, to_dataset
+from blurb.data.schema import Example, hash_rows, to_dataset
 from tests.data.samples import READERS, SAMPLES, put
 
 COLUMNS = {
@@ -21,7 +21,7 @@ COLUMNS = {
 }
 
 
-def _read(folder: Path, name: str, content: str | bytes | None = None) -> list[Row]:
+def _read(folder: Path, name: str, content: str | bytes | None = None) -> list[Example]:
     put(folder, name, SAMPLES[name] if content is None else content)
     return read_split(tasks.get(name), folder, "train")
 

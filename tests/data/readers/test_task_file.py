@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from blurb import data, tasks
 from blurb.corpora import demo
 from blurb.data.readers import task_file
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import BlurbError, DataError
 from blurb.inputs import tagging
 from blurb.tasks import Task
@@ -28,7 +28,7 @@ def declare(kind: str, labels: tuple[str, ...], layout: Mapping[str, Any], **opt
     )  # type: ignore[arg-type]  # fmt: skip
 
 
-def rows_of(tmp_path: Path, name: str) -> tuple[Task, list[Row]]:
+def rows_of(tmp_path: Path, name: str) -> tuple[Task, list[Example]]:
     demo.write(tmp_path / "demo")
     task = tasks.get(name)
     return task, data.read_split(task, tmp_path / "demo", "dev")

@@ -189,8 +189,8 @@ def test_light_and_dark_by_the_system_and_by_hand(tab: Any) -> None:
 
 def test_a_link_to_how_a_row_was_made_opens_it(tab: Any) -> None:
     tab.locator("table.main tbody th a").first.click()
-    assert tab.locator("details.made[open]").count() == 1
-    assert "blurb run MODEL" in tab.locator("details.made[open] pre").text_content()
+    assert tab.locator("details.provenance[open]").count() == 1
+    assert "blurb run MODEL" in tab.locator("details.provenance[open] pre").text_content()
 
 
 def test_the_page_can_be_read_without_its_script(chromium: Any, file: Path) -> None:

@@ -19,7 +19,7 @@ from blurb.errors import DataError
 from blurb.leaderboard.html import ablations as page_ablations
 from blurb.leaderboard.html import collect, intervals, pairwise
 from blurb.leaderboard.html.model import Page
-from blurb.leaderboard.html.provenance import made, public
+from blurb.leaderboard.html.provenance import of_row, public
 from blurb.leaderboard.html.render import render
 from blurb.protocols import protocol
 from blurb.results import comparison, from_store, predictions, published, results_csv, tables
@@ -30,7 +30,7 @@ from blurb.runs.engine import LocalEngine
 from blurb.runs.spec import Configuration
 from blurb.runs.store import Store
 from blurb.statistics import bootstrap
-from blurb.statistics.student import critical, half_width
+from blurb.statistics.student import half_width, t_critical
 from tests.results.played import NAMES, play
 from tests.runs import fakes
 
@@ -133,19 +133,19 @@ def test_published_rows_stand_beside_real_ones_only(folder: Path, tmp_path: Path
 
 def test_pairs_are_judged_as_blurb_compare_does(folder: Path) -> None:
     (board,) = collect(folder / "runs", with_published=False).boards
-    assert board.duels.with_units
-    duel = board.duels.pairs[0]
-    first, other = (board.entries[place].row for place in (duel.first, duel.other))
-    lines = {line.name: line for line in comparison.judge(first, other, "test", with_units=True)}
-    for name, (half, p, reason) in zip(board.duels.names, duel.lines, strict=True):
+    assert board.comparisons.with_units
+    pair = board.comparisons.pairs[0]
+    first, other = (board.entries[place].row for place in (pair.first, pair.other))
+    lines = {line.name: line for line in comparison.compare_rows(first, other, "test", with_units=True)}
+    for name, (half, p, reason) in zip(board.comparisons.names, pair.lines, strict=True):
         assert (p, reason) == (lines[name].p, lines[name].reason)
         low, high = lines[name].comparison.interval or (0.0, 0.0)
         assert half == pytest.approx((high - low) / 2, rel=1e-3)
 
 
-@pytest.mark.parametrize("freedom", [1, 1.03, 1.7, 2, 4.4, 11, 57.3, 400, 1e5])
-def test_students_t_is_close_between_degrees_of_freedom(freedom: float) -> None:
-    assert pairwise._critical(freedom) == pytest.approx(critical(freedom), rel=1e-4)
+@pytest.mark.parametrize("degrees_of_freedom", [1, 1.03, 1.7, 2, 4.4, 11, 57.3, 400, 1e5])
+def test_students_t_is_close_between_degrees_of_freedom(degrees_of_freedom: float) -> None:
+    assert pairwise._critical(degrees_of_freedom) == pytest.approx(t_critical(degrees_of_freedom), rel=1e-4)
 
 
 def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_the_command_asks_for_originals_where_they_are_needed(
     configuration = Configuration("mine@12345678", "0" * 64, {}, "fp32", suite)
     play(Store(tmp_path), "m", {task: 0.8}, seeds=[1], configuration=configuration, settings=settings)
     (row,) = from_store.read(Store(tmp_path))
-    words = shlex.split(made(row).command)
+    words = shlex.split(of_row(row).command)
     assert ("--raw" in words and words[words.index("--raw") + 1] == "RAW") == needed
     assert words[words.index("--protocol") + 1] == "PROTOCOL.toml"
 
@@ -237,7 +237,7 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
     (outcome,) = plan.run([plan.prepare(request)], LocalEngine(), lambda outcome: None, lambda job, news: None)
     assert outcome.message == ""
     (row,) = from_store.read(Store(tmp_path))
-    (part,) = made(row).parts
+    (part,) = of_row(row).parts
     assert part.units == 4
     assert part.cut is not None
     assert part.cut > 0  # no pair of sentences fits 16 sub-tokens
@@ -245,7 +245,7 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
     dataset = row.datasets["biosses"]
     record = row.records["biosses"][1]
     older = replace(record, provenance=replace(record.provenance, facts={"train_truncated": 7}))
-    (part,) = made(
+    (part,) = of_row(
         replace(row, datasets={"biosses": replace(dataset, runs={1: replace(dataset.runs[1], record=older)})})
     ).parts
     assert part.cut == 7
@@ -258,10 +258,10 @@ def test_many_rows_are_not_all_set_side_by_side(folder: Path) -> None:
         *board.entries[:2],
         *(replace(single, row=replace(single.row, model=f"single {number}")) for number in range(60)),
     ]
-    found = pairwise.duels(rows, ["gad"])
+    found = pairwise.comparisons(rows, ["gad"])
     assert {place for pair in found.pairs for place in (pair.first, pair.other)} == set(range(pairwise.MOST))
     assert (len(found.pairs), found.left_out) == (190, 42)
-    page = render(Page("x", [replace(board, entries=rows, duels=found)]))
+    page = render(Page("x", [replace(board, entries=rows, comparisons=found)]))
     assert "Only the best 20 rows with runs are compared here; for the other 42 " in page
     assert "Only the best" not in render(Page("x", [board]))
 
@@ -276,7 +276,7 @@ def test_rows_that_differ_in_their_weights_alone_are_told_apart(tmp_path: Path) 
 
 def test_the_command_is_one_that_blurb_run_takes(folder: Path) -> None:
     row = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
-    found = made(row)
+    found = of_row(row)
     words = shlex.split(found.command)
     assert words[:2] == ["blurb", "run"]
     run = cli.get_command(click.Context(cli), "run")

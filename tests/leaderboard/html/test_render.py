@@ -15,7 +15,7 @@ from benchmarks.page import entry, synthetic
 from blurb.analysis import ablation_tables
 from blurb.leaderboard.html import render
 from blurb.leaderboard.html.collect import board, entry_of
-from blurb.leaderboard.html.model import Ablation, Made, Page
+from blurb.leaderboard.html.model import Ablation, Page, RowProvenance
 from blurb.results import published
 from tests.leaderboard.html import reading
 
@@ -122,9 +122,9 @@ def test_intervals_are_explained(text: str) -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_is_never_code(name: str) -> None:
     one = entry("first")
-    made = Made(f"blurb run {name}", [(name, name)], one.made.parts if one.made else ())
+    made = RowProvenance(f"blurb run {name}", [(name, name)], one.provenance.datasets if one.provenance else ())
     row = replace(one.row, model=name, configuration=replace(one.row.configuration, note=name))
-    rows = [replace(one, row=row, detail=name, made=made), entry("second")]
+    rows = [replace(one, row=row, detail=name, provenance=made), entry("second")]
     ablation = Ablation(name, name, [name], [(name, {name: dict.fromkeys(ablation_tables.SHOWN, name)})])
     page = reading.Page(render(Page(name, [board("blurb", rows)], [ablation])))
     assert [one.attributes.get("type") for one in page.all("script")] == ["application/json", None]
@@ -141,8 +141,8 @@ def test_side_by_side_data_are_those_of_the_judge() -> None:
     rows = [entry("a", level=80.0), entry("b", level=80.5)]
     found = board("blurb", rows)
     content = json.loads(reading.Page(render(Page("x", [found]))).all("script", type="application/json")[0].text)
-    (duel,) = found.duels.pairs
-    for name, shown, (half, p, _) in zip(found.duels.names, content["pairs"]["0-1"], duel.lines, strict=True):
+    (pair,) = found.comparisons.pairs
+    for name, shown, (half, p, _) in zip(found.comparisons.names, content["pairs"]["0-1"], pair.lines, strict=True):
         assert shown[:2] == [pytest.approx(half, abs=0.005), pytest.approx(p, abs=5e-5)], name
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from blurb import models, tasks
 from blurb.cache import home
-from blurb.models import Units
+from blurb.models import Subset
 from blurb.models.shape import of_source
 from blurb.runs import plan
 from blurb.runs.cost import inputs
@@ -49,7 +49,7 @@ def test_a_sample_is_near_and_what_is_kept_is_exact(
 
 def test_the_units_drawn_are_those_of_the_trial() -> None:
     found = lengths(50)
-    chosen = Units.draw([{"id": str(i)} for i in range(50)], "key", 7, seed=3).chosen
+    chosen = Subset.draw([{"id": str(i)} for i in range(50)], "key", 7, seed=3).chosen
     assert inputs.drawn(found, 7, 3).tolist() == chosen  # type: ignore[union-attr]
     assert inputs.drawn(found, 0, 3) is None
     assert inputs.drawn(found, 50, 3) is None

@@ -15,9 +15,9 @@ from blurb.runs.news import News
 A, B, C = (Path(name) for name in "abc")
 
 
-def simulated(waiting: list[int], lanes: int) -> int:
+def simulated(waiting: list[int], workers: int) -> int:
     """Second by second: a free lane takes the next trial."""
-    left, queue, now = [0] * lanes, list(waiting), 0
+    left, queue, now = [0] * workers, list(waiting), 0
     while queue or any(left):
         for lane, rest in enumerate(left):
             if not rest and queue:
@@ -28,15 +28,15 @@ def simulated(waiting: list[int], lanes: int) -> int:
 
 
 @given(st.lists(st.integers(1, 30), max_size=8), st.integers(1, 4))
-def test_the_wall_time_is_that_of_a_simulation(waiting: list[int], lanes: int) -> None:
-    assert wall(waiting, lanes) == simulated(waiting, lanes)
+def test_the_wall_time_is_that_of_a_simulation(waiting: list[int], workers: int) -> None:
+    assert wall(waiting, workers) == simulated(waiting, workers)
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=5), st.integers(2, 3))
-def test_the_longest_first_is_within_a_third_of_the_best_order(waiting: list[int], lanes: int) -> None:
+def test_the_longest_first_is_within_a_third_of_the_best_order(waiting: list[int], workers: int) -> None:
     """Graham's bound for lists sorted by time: 4/3 - 1/(3 lanes)."""
-    best = min(wall(order, lanes) for order in itertools.permutations(waiting))
-    assert best <= wall(sorted(waiting, reverse=True), lanes) <= best * (4 / 3 - 1 / (3 * lanes)) + 1e-9
+    best = min(wall(order, workers) for order in itertools.permutations(waiting))
+    assert best <= wall(sorted(waiting, reverse=True), workers) <= best * (4 / 3 - 1 / (3 * workers)) + 1e-9
 
 
 def test_lanes_that_are_busy_are_waited_for() -> None:
@@ -75,27 +75,27 @@ def test_what_was_done_or_failed_corrects_nothing(now: list[float]) -> None:
 
 def test_a_trial_that_runs_is_believed_more_the_further_it_is(now: list[float]) -> None:
     left = TimeLeft({A: ("ner", 100.0), B: ("ner", 50.0)}, 1, lambda: now[0])
-    left.hear(A, News())
+    left.on_progress(A, News())
     now[0] = 40.0
     assert left.left() == 60 + 50
-    left.hear(A, News(done=10, total=100))  # it would take 400
+    left.on_progress(A, News(done=10, total=100))  # it would take 400
     assert left.left() == pytest.approx(0.9 * 100 + 0.1 * 400 - 40 + 50)
     now[0] = 80.0
-    left.hear(A, News(done=80, total=100))  # it takes 100, as predicted
+    left.on_progress(A, News(done=80, total=100))  # it takes 100, as predicted
     assert left.left() == pytest.approx(20 + 50)
     now[0] = 300.0
-    left.hear(A, News(done=100, total=100))
+    left.on_progress(A, News(done=100, total=100))
     assert left.left() == 50  # never below nothing
     left.end(A, 300.0)
     assert left.left() == 150
-    left.hear(A, News(done=100, total=100))  # told late
+    left.on_progress(A, News(done=100, total=100))  # told late
     assert left.left() == 150
 
 
 def test_a_trial_nobody_expected_counts_by_its_steps(now: list[float]) -> None:
     left = TimeLeft({}, 1, lambda: now[0])
-    left.hear(A, News())
+    left.on_progress(A, News())
     assert left.left() == 0
     now[0] = 10.0
-    left.hear(A, News(done=1, total=4))
+    left.on_progress(A, News(done=1, total=4))
     assert left.left() == 30

@@ -25,7 +25,7 @@
 
   for (const board of document.querySelectorAll(".board")) {
     table(board);
-    if (board.querySelector(".data")) duel(board);
+    if (board.querySelector(".data")) comparison(board);
   }
 
   function table(board) {
@@ -81,9 +81,9 @@
     filter();
   }
 
-  function duel(board) {
+  function comparison(board) {
     const data = JSON.parse(board.querySelector("script.data").textContent);
-    const section = board.querySelector("table.duel"), body = section.tBodies[0];
+    const section = board.querySelector("table.comparison"), body = section.tBodies[0];
     const first = board.querySelector("select.first"), other = board.querySelector("select.other");
     const fixed = (value, digits = 2) => value === null ? "–" : value.toFixed(digits);
     const signed = (value, digits = 2) => {
@@ -147,7 +147,7 @@
     board.querySelector(".swap").addEventListener("click", () => { [first.value, other.value] = [other.value, first.value]; show(); });
     first.addEventListener("change", show);
     other.addEventListener("change", show);
-    section.hidden = board.querySelector(".tools.duel").hidden = false;
+    section.hidden = board.querySelector(".tools.comparison").hidden = false;
     show();
   }
 })();

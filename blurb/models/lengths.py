@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from blurb import formulations
-from blurb.data.schema import Row
+from blurb.data.schema import Example
 from blurb.errors import SettingsError
-from blurb.inputs.reading import Read, Reading
+from blurb.inputs.tokenized_split import Read, TokenizedSplit
 from blurb.models.source import Source
 from blurb.tasks import Task
 
@@ -28,7 +28,7 @@ def reader(source: Source) -> Read:
     tokenizer = tokenizer_of(source)
     most = capacity(load_encoder(source.location, source.remote_code)[0])
 
-    def read(task: Task, rows: Sequence[Row]) -> Reading:
+    def read(task: Task, rows: Sequence[Example]) -> TokenizedSplit:
         formulation = formulations.bind(task)
         units = formulation.units(rows)
         limit = min(task.max_length, most or task.max_length)
@@ -36,6 +36,8 @@ def reader(source: Source) -> Read:
         # Only what is too long is made again: an input does not depend on its neighbours.
         long = np.flatnonzero(whole.ids.lengths > limit).tolist()
         cut = formulation.features([units[i] for i in long], tokenizer, limit)
-        return Reading(whole, limit, long, cut, (len(tokenizer.frame.prefix), len(tokenizer.frame.suffix)))
+        return TokenizedSplit(
+            whole, limit, long, cut, (len(tokenizer.special_tokens.prefix), len(tokenizer.special_tokens.suffix))
+        )
 
     return read

@@ -15,14 +15,14 @@ Reduce = Callable[[Tensor, int], Tensor]
 class Potentials(NamedTuple):
     """Scores of a chain; -inf means impossible.
 
-    :param starts: (tags,), for the tag of the first word
+    :param start_transitions: (tags,), for the tag of the first word
     :param transitions: (tags, tags), from the tag of the row to that of the column
-    :param ends: (tags,), for the tag of the last word
+    :param end_transitions: (tags,), for the tag of the last word
     """
 
-    starts: Tensor
+    start_transitions: Tensor
     transitions: Tensor
-    ends: Tensor
+    end_transitions: Tensor
 
 
 def flip(values: Tensor, mask: Tensor) -> Tensor:
@@ -43,7 +43,9 @@ def sweep(emissions: Tensor, potentials: Potentials, mask: Tensor, steps: int, r
     """
     both = torch.stack([emissions, flip(emissions, mask)]).permute(2, 0, 3, 1)[:steps].contiguous()
     moves = torch.stack([potentials.transitions, potentials.transitions.t()]).unsqueeze(-1)  # (2, from, to, 1)
-    state = both[0] + torch.stack([potentials.starts, potentials.ends]).unsqueeze(-1)  # (2, tags, batch)
+    state = both[0] + torch.stack([potentials.start_transitions, potentials.end_transitions]).unsqueeze(
+        -1
+    )  # (2, tags, batch)
     states = [state]
     for emission in both[1:].unbind(0):
         state = reduce(state.unsqueeze(2) + moves, 1) + emission

@@ -13,7 +13,7 @@ from blurb.inputs.features import Features
 
 
 @dataclass(frozen=True)
-class Reading:
+class TokenizedSplit:
     """The inputs of a split as in training, before and after truncation.
 
     :param whole: features of all inputs without truncation, one row per input
@@ -40,5 +40,5 @@ class Reading:
         return self.whole.ids.lengths
 
 
-Read = Callable[[Any, Sequence[Any]], Reading]
-"""A function from a task and the rows of a split; `blurb.models.reading` makes one from a checkpoint."""
+Read = Callable[[Any, Sequence[Any]], TokenizedSplit]
+"""A function from a task and the rows of a split; `blurb.models.lengths` makes one from a checkpoint."""

@@ -24,7 +24,7 @@ def layers(encoder: nn.Module) -> list[Any]:
     return max(sized, key=lambda pair: pair[0])[1] if sized else []
 
 
-def prepare(encoder: Any, settings: Settings) -> None:
+def apply(encoder: Any, settings: Settings) -> None:
     """Reinitialises the highest layers, freezes the lowest with the embeddings, and scales the learning rates.
 
     The highest layer and everything above it (pooler, featurizer, head) use the learning rate of the settings, each

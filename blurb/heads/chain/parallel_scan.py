@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from blurb.heads.chain.sweep import Potentials
+from blurb.heads.chain.forward_backward import Potentials
 
 
 def tree(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tensor:
@@ -16,8 +16,8 @@ def tree(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tensor:
     All shapes have tags first and the batch last, so that the innermost loops are long.
     """
     scores = emissions.permute(2, 1, 0).contiguous()  # (tags, words, batch)
-    first = potentials.starts.unsqueeze(-1) + scores[:, 0]
-    last = potentials.ends.unsqueeze(-1)
+    first = potentials.start_transitions.unsqueeze(-1) + scores[:, 0]
+    last = potentials.end_transitions.unsqueeze(-1)
     if scores.shape[1] == 1:
         return torch.logsumexp(first + last, 0)
     # One matrix a word but the first: [from, to, word, batch].

@@ -12,8 +12,8 @@ from blurb.errors import SettingsError
 from blurb.models.loading import load_encoder
 from blurb.protocols.protocol import complete
 from blurb.training.embedding import train_used_rows
+from blurb.training.layerwise import apply, layers
 from blurb.training.optimizer import adamw
-from blurb.training.stability import layers, prepare
 
 KINDS = ("bert_uncased", "roberta", "deberta", "modernbert", "t5")
 Checkpoint = Callable[[str], Path]
@@ -33,7 +33,7 @@ def test_the_layers_are_those_of_the_configuration(kind: str, checkpoint: Checkp
 def test_rates_fall_from_the_top_to_the_embeddings(kind: str, checkpoint: Checkpoint) -> None:
     encoder, _ = load_encoder(str(checkpoint(kind)))
     settings = complete({"max_length": 32, "layer_decay": 0.5})
-    prepare(encoder, settings)
+    apply(encoder, settings)
     train_used_rows(encoder, torch.arange(5))
     network = torch.nn.ModuleDict({"encoder": encoder, "head": torch.nn.Linear(2, 2)})
     scale = {
@@ -50,7 +50,7 @@ def test_rates_fall_from_the_top_to_the_embeddings(kind: str, checkpoint: Checkp
 @pytest.mark.parametrize("kind", KINDS)
 def test_frozen_layers_and_embeddings_do_not_learn(kind: str, checkpoint: Checkpoint) -> None:
     encoder, _ = load_encoder(str(checkpoint(kind)))
-    prepare(encoder, complete({"max_length": 32, "freeze_layers": 1}))
+    apply(encoder, complete({"max_length": 32, "freeze_layers": 1}))
     lowest, *others = layers(encoder)
     assert not any(parameter.requires_grad for parameter in lowest.parameters())
     assert not encoder.get_input_embeddings().weight.requires_grad
@@ -61,7 +61,7 @@ def test_frozen_layers_and_embeddings_do_not_learn(kind: str, checkpoint: Checkp
 def test_the_highest_layers_are_drawn_anew(kind: str, checkpoint: Checkpoint) -> None:
     encoder, _ = load_encoder(str(checkpoint(kind)))
     before = [weights(block) for block in layers(encoder)]
-    prepare(encoder, complete({"max_length": 32, "reinit_layers": 1}))
+    apply(encoder, complete({"max_length": 32, "reinit_layers": 1}))
     after = [weights(block) for block in layers(encoder)]
     assert not torch.equal(before[-1], after[-1])
     assert all(torch.equal(a, b) for a, b in zip(before[:-1], after[:-1], strict=True))
@@ -70,6 +70,6 @@ def test_the_highest_layers_are_drawn_anew(kind: str, checkpoint: Checkpoint) ->
 def test_more_layers_than_there_are(checkpoint: Checkpoint) -> None:
     encoder, _ = load_encoder(str(checkpoint("bert_uncased")))
     with pytest.raises(SettingsError, match=r"freeze_layers 90 .* must not exceed"):
-        prepare(encoder, complete({"max_length": 32, "freeze_layers": 90}))
+        apply(encoder, complete({"max_length": 32, "freeze_layers": 90}))
     with pytest.raises(SettingsError, match="layer_decay must be above 0"):
         complete({"max_length": 32, "layer_decay": 0.0})
