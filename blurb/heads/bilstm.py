@@ -9,7 +9,7 @@ from blurb.heads._lstm import BiLSTMLayer
 from blurb.heads.linear import Linear
 
 
-class BiLSTMHead(Head):
+class BiLSTM(Head):
     """Reads the words of token problems; for others all sub-tokens, and classifies the final states of both directions.
 
     :param hidden: hidden units per direction
@@ -37,4 +37,4 @@ class BiLSTMHead(Head):
         return self.linear.predict(self(features, mask), mask)
 
 
-HEAD = BiLSTMHead
+HEAD = BiLSTM

@@ -6,10 +6,10 @@ from torch import Tensor
 
 from blurb.heads._base import Head, Problem
 from blurb.heads._lstm import BiLSTMLayer
-from blurb.heads.crf import CRFHead
+from blurb.heads.crf import CRF
 
 
-class BiLSTMCRFHead(Head):
+class BiLSTMCRF(Head):
     """A BiLSTM whose outputs are the features of a CRF.
 
     :param hidden: hidden units per direction
@@ -30,7 +30,7 @@ class BiLSTMCRFHead(Head):
     ) -> None:
         super().__init__(size, problem, dropout)
         self.lstm = BiLSTMLayer(size, hidden, layers, dropout)
-        self.crf = CRFHead(self.lstm.size, problem, dropout, constrained)
+        self.crf = CRF(self.lstm.size, problem, dropout, constrained)
 
     def forward(self, features: Tensor, mask: Tensor | None) -> Tensor:
         """(batch, words, size) to (batch, words, 2 * hidden)."""
@@ -45,4 +45,4 @@ class BiLSTMCRFHead(Head):
         return self.crf.predict(self(features, mask), mask)
 
 
-HEAD = BiLSTMCRFHead
+HEAD = BiLSTMCRF

@@ -10,7 +10,7 @@ from blurb.heads.chain.model import Chain
 from blurb.heads.linear import Linear
 
 
-class CRFHead(Head):
+class CRF(Head):
     """A linear-chain CRF; decoding enforces the tagging scheme.
 
     :param constrained: whether training enforces it, too
@@ -49,4 +49,4 @@ def _with_a_word(mask: Tensor) -> Tensor:
     return torch.cat([torch.ones_like(mask[:, :1]), mask[:, 1:]], 1)
 
 
-HEAD = CRFHead
+HEAD = CRF

@@ -267,5 +267,5 @@ def test_bad_input_is_refused_with_its_place(name: str, message: str) -> None:
 def test_rules_that_allow_nothing_are_told() -> None:
     with pytest.raises(ValueError, match="allow no tag sequence for sequence 0 with 1 words"):
         Chain(2, rules(("B-X", "L-X"), "bioul")).decode(torch.zeros(1, 1, 2), torch.ones(1, 1).bool())
-    with pytest.raises(ValueError, match=r"rules have shape \(3,\) for starts"):
+    with pytest.raises(ValueError, match=r"rules have shape \(3,\) for start_transitions"):
         Chain(2, rules(BIO, "bio"))

@@ -15,7 +15,6 @@ from blurb.errors import SettingsError
 from blurb.formulations import bind
 from blurb.models import Source
 from blurb.models.encoder import check
-from blurb.protocols.protocol import complete
 
 
 def test_the_contracts_can_be_imported_from_the_room() -> None:
@@ -37,7 +36,7 @@ def test_the_room_itself_stays_light() -> None:
 def test_an_error_names_a_class_that_can_be_imported() -> None:
     source = Source("x", "encoder", "nowhere", "")
     with pytest.raises(SettingsError, match=r"fractions:Fraction is not a subclass of blurb.heads.Head.") as caught:
-        check(source, bind(tasks.get("gad")), complete({"max_length": 8, "head": "fractions:Fraction"}))
+        check(source, bind(tasks.get("gad"), {"head": "fractions:Fraction"}))
     room, _, name = str(caught.value).rstrip(".").split()[-1].rpartition(".")
     namespace: dict[str, object] = {}
     exec(f"from {room} import {name}", namespace)

@@ -109,7 +109,7 @@ def test_the_scores_of_a_chain_learn_faster_than_the_rest() -> None:
 def test_equal_heads_are_written_alike() -> None:
     assert canonical(heads, " bilstm-crf , layers=2,constrained=FALSE,hidden=0128") == "bilstm-crf,hidden=128,layers=2"
     assert canonical(heads, "bilstm,hidden=256") == "bilstm"
-    assert parse(heads, "blurb.heads.crf:Crf,constrained=true") == (heads.get("crf"), {"constrained": True})
+    assert parse(heads, "blurb.heads.crf:CRF,constrained=true") == (heads.get("crf"), {"constrained": True})
 
 
 @pytest.mark.parametrize(
@@ -141,5 +141,5 @@ def test_the_command_lists_heads_with_options_and_origin() -> None:
     assert set(found) >= {"linear", "bilstm", "crf", "bilstm-crf"}
     assert found["bilstm"]["options"] == options(heads.get("bilstm")) == {"hidden": 256, "layers": 1}
     file, _, line = found["crf"]["origin"].rpartition(":")
-    assert Path(file).read_text(encoding="utf-8").splitlines()[int(line) - 1].startswith("class Crf(")
+    assert Path(file).read_text(encoding="utf-8").splitlines()[int(line) - 1].startswith("class CRF(")
     assert "constrained=false hidden=256 layers=1" in CliRunner().invoke(cli, ["heads"]).output

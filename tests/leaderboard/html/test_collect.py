@@ -237,7 +237,7 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
     (outcome,) = plan.run([plan.prepare(request)], LocalEngine(), lambda outcome: None, lambda job, news: None)
     assert outcome.message == ""
     (row,) = from_store.read(Store(tmp_path))
-    (part,) = of_row(row).parts
+    (part,) = of_row(row).datasets
     assert part.units == 4
     assert part.cut is not None
     assert part.cut > 0  # no pair of sentences fits 16 sub-tokens
@@ -247,7 +247,7 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
     older = replace(record, provenance=replace(record.provenance, facts={"train_truncated": 7}))
     (part,) = of_row(
         replace(row, datasets={"biosses": replace(dataset, runs={1: replace(dataset.runs[1], record=older)})})
-    ).parts
+    ).datasets
     assert part.cut == 7
 
 
@@ -286,7 +286,7 @@ def test_the_command_is_one_that_blurb_run_takes(folder: Path) -> None:
     assert values["seeds"] == 3
     assert values["protocol"] == "quick"
     assert set(str(values["selection"] if "selection" in values else values["tasks"]).split(",")) == set(NAMES)
-    assert {part.task: len(part.trials) for part in found.parts} == dict.fromkeys(NAMES, 3)
+    assert {part.task: len(part.trials) for part in found.datasets} == dict.fromkeys(NAMES, 3)
 
 
 @pytest.mark.parametrize(
