@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,8 +16,8 @@ from blurb.errors import Tell, tell_damage
 if TYPE_CHECKING:
     from blurb.analysis.ablations import Grid
     from blurb.results.row_scores import RowScores
-    from blurb.runs.plan import Request
-    from blurb.runs.worker import Job, TrialOutcome
+    from blurb.runs.plan import Planned, Request
+    from blurb.runs.worker import Job
     from blurb.tasks import Task
 
 
@@ -52,12 +53,7 @@ if TYPE_CHECKING:
 @click.option("--name", help="Model name in the tables.  [default: last part of MODEL]")
 @machine_options
 @click.option("--dry-run", is_flag=True, help="List the trials of all cells and stop.")
-def command(
-    model: str, axis: str, data: Path | None, suite: str, raw: Path | None, protocol: str | None,
-    selection: str | None, seeds: int | None, overrides: tuple[str, ...], output: Path, out: Path, plot: Path | None,
-    name: str | None, revision: str | None, trust_remote_code: bool, device: str, precision: str, jobs: int,
-    dry_run: bool, casing: str | None,
-) -> None:  # fmt: skip
+def command(**given: Any) -> None:
     """Run Table 12, 13 or 14 of Gu et al. with MODEL and compare the result with the published table.
 
     Writes AXIS.csv and AXIS.md into --out: mean and sd over seeds for each cell and task, and whether the difference
@@ -65,88 +61,120 @@ def command(
     --plot to plot finished results. Exit codes are those of blurb run.
     """
     from blurb import tasks
-    from blurb.analysis import ablation_tables, ablations
+    from blurb.analysis import ablations
     from blurb.cli._dry_run import list_trials
     from blurb.cli._estimate import announce
-    from blurb.cli._output import show
-    from blurb.cli._progress import Display, Meanwhile
-    from blurb.cli._request import check_files, check_writable, folders, load_protocol, setting_overrides, source
+    from blurb.cli._request import check_writable, setting_overrides
+    from blurb.cli._trials import run_trials, show_failed
     from blurb.errors import SettingsError
     from blurb.plots import ablation
 
+    options = Options(**given)
     goes_on()
-    if plot is not None:
-        ablation.check(plot)
-    check_writable(output=output, out=out)
-    grid = ablations.grid(axis)
-    chosen = tasks.select(grid.datasets if selection is None else selection)
+    if options.plot is not None:
+        ablation.check(options.plot)
+    check_writable(output=options.output, out=options.out)
+    grid = ablations.grid(options.axis)
+    chosen = tasks.select(grid.datasets if options.selection is None else options.selection)
     _check_axis(grid, chosen)
-    common, _ = setting_overrides(overrides)
+    common, _ = setting_overrides(options.overrides)
     for key in grid.cells[0].settings:
         if key in common:
-            raise SettingsError(f"--set {key}: the axis '{axis}' sets it in every cell; remove it.")
-    if suite == "demo":
+            raise SettingsError(f"--set {key}: the axis '{options.axis}' sets it in every cell; remove it.")
+    if options.suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
-    loaded = load_protocol(protocol, suite)
-    folder, raw = folders(suite, data, raw, chosen)
-    check_files(chosen, folder)
-
-    from blurb.runs import plan  # torch, for which nobody who mistyped something should wait
-    from blurb.runs.engine import ENGINES
-    from blurb.training import hardware
-
-    resolved = hardware.choose_precision(precision, hardware.choose_device(device))
-    learner = source(model, name, revision, trust_remote_code, folder, casing)
-    plan.check_names([learner])
-    requests = [
-        plan.Request(
-            sources=[learner], tasks=chosen, protocol=loaded, data=folder, store=output, device=device,
-            overrides={**common, **cell.settings}, options=dict.fromkeys(cell.settings, f"--axis {axis}"),
-            seeds=seeds, suite=suite, raw=raw, precision=resolved,
-        )
-        for cell in grid.cells
-    ]  # fmt: skip
-    planned = [plan.prepare(request) for request in requests]  # refuses an impossible cell before any training
-    _check_cells_differ(grid, [cell.final for cell in planned])
-    if dry_run:
+    requests, planned = _plan(options, grid, chosen, common)
+    if options.dry_run:
         list_trials(planned, [cell.text for cell in grid.cells])
-    planned, expected = announce(planned, jobs, dry_run)
-    if dry_run:
+    planned, expected = announce(planned, options.jobs, options.dry_run)
+    if options.dry_run:
         return
-    title = f"{learner.name}, protocol {loaded.name}{_settings(common)}{', synthetic data' * (suite == 'demo')}"
+    synthetic = ", synthetic data" if options.suite == "demo" else ""
+    title = f"{requests[0].sources[0].name}, protocol {requests[0].protocol.name}{_settings(common)}{synthetic}"
 
     def cell(job: Job) -> str:
         return " ".join(f"{key}={job.configuration.overrides.get(key, '')}" for key in grid.cells[0].settings)
 
-    with (
-        Meanwhile(lambda: _write_tables(grid, requests, out, title, lambda text: None)) as write,
-        Display(planned, name=cell, expected=expected) as display,
-    ):
-
-        def finished(outcome: TrialOutcome) -> None:
-            display.finished(outcome)
-            if outcome.status == "done":
-                write()
-
-        outcomes = plan.run(planned, ENGINES["local"](jobs), finished, display.on_progress)
-    lines, files = _write_tables(grid, requests, out, title)
-    titles = ablation_tables.titles()
-    numbers = [column.replace("_", " ") for column in ablation_tables.NUMBERS]
-    show(titles, [ablation_tables.readable(line) for line in lines], "table", numbers=numbers)
-    drawn = ""
-    if plot is not None:
-        names = [task.name for task in chosen]
-        scores = [{name: found.values(name) for name in names} if found else {} for found in _results(requests)]
-        ablation.write(grid, scores, names, plot, title)
-        drawn = f"   plot: {plot}"
-    click.echo(f"Tables: {', '.join(map(str, files))}{drawn}   trials: {output}")
-    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
-    for outcome in failed:
-        trial = outcome.job.trial
-        failure = f"{cell(outcome.job)} on {trial.task}, seed {trial.seed}"
-        click.secho(f"Failed: {failure}: {outcome.message}", fg="red", err=True)
-    if failed:
+    outcomes = run_trials(
+        planned, "local", options.jobs, expected,
+        lambda: _write_tables(grid, requests, options.out, title, lambda text: None), cell,
+    )  # fmt: skip
+    _report(options, grid, requests, title)
+    if show_failed(outcomes, cell):
         raise SystemExit(PARTLY)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the command, by name."""
+
+    model: str
+    axis: str
+    data: Path | None
+    suite: str
+    raw: Path | None
+    protocol: str | None
+    selection: str | None
+    seeds: int | None
+    overrides: tuple[str, ...]
+    output: Path
+    out: Path
+    plot: Path | None
+    name: str | None
+    revision: str | None
+    trust_remote_code: bool
+    device: str
+    precision: str
+    jobs: int
+    dry_run: bool
+    casing: str | None
+
+
+def _plan(
+    options: Options, grid: Grid, chosen: list[Task], common: Mapping[str, Any]
+) -> tuple[list[Request], list[Planned]]:
+    """A request and its trials for every cell; an impossible cell is refused before any training."""
+    from blurb.cli._request import check_files, folders, load_protocol, source
+
+    protocol = load_protocol(options.protocol, options.suite)
+    folder, raw = folders(options.suite, options.data, options.raw, chosen)
+    check_files(chosen, folder)
+
+    from blurb.runs import plan  # torch, for which nobody who mistyped something should wait
+    from blurb.training import hardware
+
+    precision = hardware.choose_precision(options.precision, hardware.choose_device(options.device))
+    model = source(options.model, options.name, options.revision, options.trust_remote_code, folder, options.casing)
+    plan.check_names([model])
+    requests = [
+        plan.Request(
+            sources=[model], tasks=chosen, protocol=protocol, data=folder, store=options.output, device=options.device,
+            overrides={**common, **cell.settings}, options=dict.fromkeys(cell.settings, f"--axis {options.axis}"),
+            seeds=options.seeds, suite=options.suite, raw=raw, precision=precision,
+        )
+        for cell in grid.cells
+    ]  # fmt: skip
+    planned = [plan.prepare(request) for request in requests]
+    _check_cells_differ(grid, [cell.final for cell in planned])
+    return requests, planned
+
+
+def _report(options: Options, grid: Grid, requests: list[Request], title: str) -> None:
+    """Writes and prints the tables, and draws them if asked to."""
+    from blurb.analysis import ablation_tables
+    from blurb.cli._output import show
+    from blurb.plots import ablation
+
+    lines, files = _write_tables(grid, requests, options.out, title)
+    numbers = [column.replace("_", " ") for column in ablation_tables.NUMBERS]
+    show(ablation_tables.titles(), [ablation_tables.readable(line) for line in lines], "table", numbers=numbers)
+    drawn = ""
+    if options.plot is not None:
+        names = [task.name for task in requests[0].tasks]
+        scores = [{name: row.values(name) for name in names} if row else {} for row in _results(requests)]
+        ablation.write(grid, scores, names, options.plot, title)
+        drawn = f"   plot: {options.plot}"
+    click.echo(f"Tables: {', '.join(map(str, files))}{drawn}   trials: {options.output}")
 
 
 def _check_axis(grid: Grid, chosen: list[Task]) -> None:

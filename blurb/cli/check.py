@@ -77,35 +77,36 @@ def answer(
     """Compares the rows, and prints and writes the result in the requested forms."""
     from blurb import regression
     from blurb.files import write_whole
-    from blurb.regression import render
+    from blurb.regression import as_json, markdown, workflow_commands
+    from blurb.regression import junit as junit_report
 
     decision = regression.decide(candidate, baseline, rules)
     if junit:
-        write_whole(junit, render.junit(decision))
+        write_whole(junit, junit_report.write(decision))
     if summary is None and os.environ.get("GITHUB_STEP_SUMMARY"):
         summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
     if summary:
         with summary.open("a", encoding="utf-8") as file:
-            file.write(render.markdown(decision))
+            file.write(markdown.write(decision))
     if form == "json":
-        click.echo(json.dumps(render.records(decision), indent=1, ensure_ascii=False))
+        click.echo(json.dumps(as_json.records(decision), indent=1, ensure_ascii=False))
     else:
         _show(decision)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in render.github(decision):
+        for line in workflow_commands.write(decision):
             click.echo(line, err=form == "json")  # stdout must stay valid JSON
     return decision.outcome
 
 
 def _show(decision: Decision) -> None:
     """Prints the score first, then the datasets, then the examples with more mistakes."""
-    from blurb.regression import Outcome, render
+    from blurb.regression import Outcome, table
     from blurb.results.comparison import PAIRED
     from blurb.wording import plural, signed
 
     click.echo(f"{decision.candidate} compared with {decision.baseline}, {decision.rules.split}")
-    rows = [render.cells(finding) for finding in decision.findings]
-    show(render.COLUMNS, rows, "table", numbers=render.COLUMNS[1:6])
+    rows = [table.cells(finding) for finding in decision.findings]
+    show(table.COLUMNS, rows, "table", numbers=table.COLUMNS[1:6])
     if decision.paired:
         click.echo(PAIRED)
     for finding in decision.findings:
@@ -113,7 +114,7 @@ def _show(decision: Decision) -> None:
             continue
         worse = plural(len(finding.worse), "example")
         click.echo(f"{finding.name}: {worse} with more mistakes, {len(finding.better):,} with fewer.")
-        for unit, change in finding.worse[: render.SHOWN]:
+        for unit, change in finding.worse[: table.SHOWN]:
             click.echo(f"  {unit}  {signed(change, 1)}")
     colour = {Outcome.PASS: "green", Outcome.REGRESSION: "red"}.get(decision.outcome, "yellow")
     text = decision.outcome.words if decision.findings else f"{decision.outcome.words}: nothing to compare"

@@ -8,7 +8,8 @@ from enum import IntEnum
 
 from blurb.regression.rules import Limit, Rules
 from blurb.results.comparison import SCORE, ScoreComparison, compare_rows, flips, has_paired
-from blurb.results.row_scores import DatasetScores, RowScores
+from blurb.results.dataset_scores import DatasetScores
+from blurb.results.row_scores import RowScores
 from blurb.results.score import dataset_weights
 from blurb.statistics.holm import holm
 from blurb.statistics.welch import Comparison

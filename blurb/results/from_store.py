@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 
 from blurb import metrics
 from blurb.errors import BlurbError, StoreError, Tell, tell_damage
-from blurb.results.row_scores import LIMITS, SETTINGS, DatasetScores, Figure, Origin, RowScores, Run, labelled
+from blurb.results.dataset_scores import LIMITS, SETTINGS, DatasetScores, Figure, Run
+from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.runs import rows as row_files
 from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import kind_of

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from blurb.errors import DataError
 from blurb.results import schema
-from blurb.results.row_scores import DATASETS, DatasetScores, Origin, RowScores, labelled
+from blurb.results.dataset_scores import DatasetScores
+from blurb.results.row_scores import DATASETS, Origin, RowScores, labelled
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
 from blurb.statistics.student import NORMAL
 from blurb.tasks import TYPES

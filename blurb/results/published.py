@@ -15,7 +15,8 @@ from filelock import FileLock
 from blurb.errors import DataError
 from blurb.files import write_whole
 from blurb.results import csv_files, schema
-from blurb.results.row_scores import DATASETS, DatasetScores, Origin, RowScores
+from blurb.results.dataset_scores import DatasetScores
+from blurb.results.row_scores import DATASETS, Origin, RowScores
 from blurb.runs.spec import Configuration
 
 COLUMNS = ("source", "version", "model", "dataset", "score", "runs", "certainty")

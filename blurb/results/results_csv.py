@@ -9,7 +9,8 @@ from pathlib import Path
 from blurb import metrics, tasks
 from blurb.errors import DataError
 from blurb.results import csv_files, schema
-from blurb.results.row_scores import DATASETS, LIMITS, SETTINGS, DatasetScores, Figure, Origin, RowScores, Run, labelled
+from blurb.results.dataset_scores import LIMITS, SETTINGS, DatasetScores, Figure, Run
+from blurb.results.row_scores import DATASETS, Origin, RowScores, labelled
 from blurb.results.schema import KEY, READ, Line, Numbered
 from blurb.tasks import Split
 

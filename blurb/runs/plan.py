@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +12,19 @@ from filelock import FileLock
 
 from blurb import formulations, names
 from blurb.errors import SettingsError
-from blurb.heads import heads, poolings
-from blurb.heads._spec import canonical, parse
 from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
-from blurb.protocols.settings import PROBE_FIELDS
 from blurb.runs import plugins, rows
 from blurb.runs.data_sources import DataSource, data_hash
 from blurb.runs.engine import Engine, OnFinished, OnProgress
+from blurb.runs.relevant import BASELINE_SETTINGS, relevant
 from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import PROBE, RECIPES, Configuration, Trial
 from blurb.runs.store import Store
 from blurb.runs.worker import Job, TrialOutcome
 from blurb.tasks import Task
-
-BASELINE_SETTINGS = ("max_train", "max_eval", "eval_seed", "document_unit")
-"""The settings that can change the answers of a baseline."""
 
 
 @dataclass(frozen=True)
@@ -139,27 +134,6 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     )
     asked = request.configuration(source)
     return Job(trial, source, asked, origin, request.store, request.device, request.track, plugins.files())
-
-
-def relevant(formulation: formulations.Formulation, learner: str) -> dict[str, Any]:
-    """The settings that can change the result of a trial; only these are part of its identity."""
-    settings = formulation.settings
-    values, defaults = asdict(settings), protocol.defaults()
-    foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
-    foreign |= {name for name in settings_.LATER if values[name] == defaults[name]}
-    if not settings.max_eval:
-        foreign.add("eval_seed")
-    if learner == "baseline":
-        return {name: values[name] for name in BASELINE_SETTINGS if name not in foreign}
-    values["head"] = canonical(heads, settings.head)
-    values["pooling"] = canonical(poolings, settings.pooling)
-    if formulation.pooled:
-        foreign.add("word_pooling")
-    if learner == PROBE:
-        return {name: values[name] for name in PROBE_FIELDS if name not in foreign}
-    if not formulation.pooled or parse(heads, settings.head)[0].reads_sequence:
-        foreign.add("pooling")
-    return {name: value for name, value in values.items() if name not in foreign}
 
 
 def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from blurb.cli import compare
 from blurb.cli._output import console, show
-from blurb.regression import DatasetDecision, Outcome, render
+from blurb.regression import DatasetDecision, Outcome, table
 from blurb.results.comparison import ScoreComparison
 from blurb.statistics.welch import Comparison
 from blurb.wording import plural, probability, signed
@@ -33,7 +33,7 @@ def test_a_difference_of_nothing_has_no_sign() -> None:
         "0.00", "0.00", "0.00", "0.00", "-0.01", "+12.00",
     ]  # fmt: skip
     line = ScoreComparison("gad", 80.0, 79.999, (3, 3), Comparison(-0.001))
-    assert render.cells(DatasetDecision(line, Outcome.PASS))[3] == "0.00"
+    assert table.cells(DatasetDecision(line, Outcome.PASS))[3] == "0.00"
     assert compare._cells(line, 0.05, None)[3] == "0.00"
 
 
@@ -43,4 +43,4 @@ def test_one_of_a_thing_is_singular_and_p_has_three_digits() -> None:
     finding = DatasetDecision(
         ScoreComparison("gad", 1, 0, (3, 3), Comparison(-1)), Outcome.REGRESSION, worse=[("test.1", 1.0)]
     )
-    assert render._flipped(finding).startswith("1 example with more mistakes than before, 0 with fewer")
+    assert table.flipped(finding).startswith("1 example with more mistakes than before, 0 with fewer")

@@ -15,7 +15,8 @@ from rich.console import Console, RenderableType
 
 from blurb import tasks
 from blurb.leaderboard import terminal
-from blurb.results.row_scores import DatasetScores, Figure, Origin, RowScores, Run
+from blurb.results.dataset_scores import DatasetScores, Figure, Run
+from blurb.results.row_scores import Origin, RowScores
 from blurb.runs.spec import Configuration
 from tests.results import invented
 

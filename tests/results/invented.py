@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from blurb.results.row_scores import DatasetScores, Figure, Origin, RowScores, Run
+from blurb.results.dataset_scores import DatasetScores, Figure, Run
+from blurb.results.row_scores import Origin, RowScores
 from blurb.runs.spec import Configuration
 from blurb.tasks import Split
 

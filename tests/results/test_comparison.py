@@ -13,7 +13,8 @@ from scipy import stats
 from blurb import tasks
 from blurb.results import comparison, from_store, results_csv, tables
 from blurb.results.comparison import Incomparable, compare_rows
-from blurb.results.row_scores import DatasetScores, Figure, Origin, RowScores, Run
+from blurb.results.dataset_scores import DatasetScores, Figure, Run
+from blurb.results.row_scores import Origin, RowScores
 from blurb.runs.store import Store, read_predictions
 from tests.results import invented, played
 

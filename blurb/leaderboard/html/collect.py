@@ -14,7 +14,8 @@ from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, Page
 from blurb.leaderboard.html.pairwise import comparisons
 from blurb.leaderboard.html.provenance import of_row, public
 from blurb.results import from_store, published, results_csv
-from blurb.results.row_scores import DATASETS, DEMO, DatasetScores, Origin, RowScores, labelled
+from blurb.results.dataset_scores import DatasetScores
+from blurb.results.row_scores import DATASETS, DEMO, Origin, RowScores, labelled
 from blurb.results.schema import KEY, READ
 from blurb.runs.store import Record, Store
 

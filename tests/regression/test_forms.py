@@ -11,7 +11,17 @@ from defusedxml import ElementTree
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from blurb.regression import DatasetDecision, Decision, Outcome, Rules, render
+from blurb.regression import (
+    DatasetDecision,
+    Decision,
+    Outcome,
+    Rules,
+    as_json,
+    junit,
+    markdown,
+    table,
+    workflow_commands,
+)
 from blurb.results.comparison import PAIRED, ScoreComparison
 from blurb.statistics.welch import Comparison, compare
 
@@ -46,11 +56,11 @@ def of(*findings: DatasetDecision, candidate: str = "new", baseline: str = "old"
 
 
 def parsed(decision: Decision) -> Any:
-    return ElementTree.fromstring(render.junit(decision))
+    return ElementTree.fromstring(junit.write(decision))
 
 
 def test_json_has_everything() -> None:
-    found = json.loads(json.dumps(render.records(DECISION), allow_nan=False))
+    found = json.loads(json.dumps(as_json.records(DECISION), allow_nan=False))
     assert {key: found[key] for key in found if key != "findings"} == {
         "outcome": "regression", "exit_code": 1, "candidate": "new quick", "baseline": "old quick", "split": "dev",
         "level": 0.01, "test": "runs",
@@ -67,8 +77,8 @@ def test_json_has_everything() -> None:
 
 
 def test_a_row_of_a_table_leaves_out_what_is_not_known() -> None:
-    assert len(render.COLUMNS) == 8
-    cells = [dict(zip(render.COLUMNS, render.cells(finding), strict=True)) for finding in FINDINGS]
+    assert len(table.COLUMNS) == 8
+    cells = [dict(zip(table.COLUMNS, table.cells(finding), strict=True)) for finding in FINDINGS]
     assert cells[0] == {
         "dataset": "score", "baseline": "80.20", "candidate": "79.17", "difference": "-1.03", "runs": "3 / 3",
         "p (drop)": "0.250", "outcome": "pass", "why": "",
@@ -113,23 +123,23 @@ def test_a_report_with_nothing_to_judge_is_not_green() -> None:
 
 
 def test_the_units_that_fell_most_are_listed_and_the_rest_are_counted() -> None:
-    for text in (parsed(DECISION).find(".//failure").text, render.markdown(DECISION)):
+    for text in (parsed(DECISION).find(".//failure").text, markdown.write(DECISION)):
         assert re.findall(r"`(test\.\d+)` \+(\d\.\d)", text) == [
-            (unit, f"{change:.1f}") for unit, change in units(12)[: render.SHOWN]
+            (unit, f"{change:.1f}") for unit, change in units(12)[: table.SHOWN]
         ]
         assert "12 examples" in text
         assert "2 more" in text
     few = of(DatasetDecision(line("gad"), REGRESSION, 0.004, ("fell",), units(1)))
-    assert "more\n" not in render.markdown(few)
-    assert "1 example with" in render.markdown(few)
+    assert "more\n" not in markdown.write(few)
+    assert "1 example with" in markdown.write(few)
 
 
 def test_github_gets_an_error_a_regression_and_a_warning_for_what_is_open() -> None:
-    assert render.github(DECISION) == [
+    assert workflow_commands.write(DECISION) == [
         "::error title=blurb gad::fell by 1.03 points; below 80",
         "::warning title=blurb hoc::the baseline does not have it",
     ]
-    assert render.github(of(FINDINGS[0])) == []
+    assert workflow_commands.write(of(FINDINGS[0])) == []
 
 
 def test_probes_are_said_to_be_judged_by_another_test() -> None:
@@ -138,9 +148,9 @@ def test_probes_are_said_to_be_judged_by_another_test() -> None:
     swapped = Comparison(-1.0, 0.5, 9, np.array([-1.0, 1.0]))
     probes = of(DatasetDecision(ScoreComparison("gad", 80.0, 79.0, (1, 1), swapped), PASS, 0.5))
     for decision, paired in ((probes, True), (DECISION, False)):
-        assert (PAIRED in render.markdown(decision)) is paired
+        assert (PAIRED in markdown.write(decision)) is paired
         label = {False: "runs", True: "paired over test units"}[paired]
-        assert render.records(decision)["test"] == label
+        assert as_json.records(decision)["test"] == label
         assert [one.get("value") for one in parsed(decision).iter("property")] == [label]
 
 
@@ -172,7 +182,7 @@ def unescaped(text: str) -> str:
 @given(name=TEXT, reason=TEXT)
 @example(name="a:b,c%3A", reason="50 %\r\nof%25")
 def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str) -> None:
-    (command,) = render.github(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,))))
+    (command,) = workflow_commands.write(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,))))
     assert "\n" not in command
     assert "\r" not in command
     found = re.fullmatch(r"::error title=([^:,]*)::(.*)", command, re.DOTALL)
@@ -184,17 +194,17 @@ def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str
 @given(name=TEXT, reason=TEXT, candidate=TEXT)
 @example(name="a|b\\", reason="one\rtwo\r\nthree", candidate="<b>\\|")
 def test_no_name_and_no_reason_breaks_a_table_of_markdown(name: str, reason: str, candidate: str) -> None:
-    text = render.markdown(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate))
+    text = markdown.write(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate))
     lines = re.split(r"\r\n|\r|\n", text)  # as CommonMark ends lines
     table = [one for one in lines if one.startswith("|")]
     assert len(lines) == 8
     assert len(table) == 3
     for row in table:
         cells = re.split(r"(?<!\\)(?:\\\\)*\|", row)
-        assert len(cells) == len(render.COLUMNS) + 2
+        assert len(cells) == len(table.COLUMNS) + 2
         assert "<" not in row
 
 
 def test_the_alignment_of_a_table_has_its_columns() -> None:
-    _, _, _, _, head, rule, *_ = render.markdown(DECISION).splitlines()
-    assert rule.count("|") == head.count("|") == len(render.COLUMNS) + 1
+    _, _, _, _, head, rule, *_ = markdown.write(DECISION).splitlines()
+    assert rule.count("|") == head.count("|") == len(table.COLUMNS) + 1

@@ -1,0 +1,22 @@
+"""The decision as workflow commands of GitHub Actions, which become annotations."""
+
+from __future__ import annotations
+
+from blurb.regression.decision import Decision, Outcome
+
+
+def write(decision: Decision) -> list[str]:
+    """Workflow commands of GitHub Actions: an error per regression, a warning if something cannot be judged."""
+    kinds = {Outcome.REGRESSION: "error", Outcome.CANNOT_JUDGE: "warning"}
+    return [
+        f"::{kinds[finding.outcome]} title={_command(f'blurb {finding.name}', True)}::"
+        f"{_command('; '.join(finding.reasons))}"
+        for finding in decision.findings
+        if finding.outcome in kinds
+    ]
+
+
+def _command(text: str, is_property: bool = False) -> str:
+    """Escapes text for a workflow command, or for a property of one."""
+    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return text.replace(":", "%3A").replace(",", "%2C") if is_property else text

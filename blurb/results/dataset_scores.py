@@ -1,0 +1,95 @@
+"""What a row has of one dataset: the figures of every run, and what they rest on."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from blurb.runs.store import Record
+from blurb.tasks import Split
+
+SETTINGS = ("head", "pooling", "word_pooling", "tagging", "relation_input")
+"""Settings that change the network; empty if they do not apply to a trial."""
+LIMITS = ("max_train", "max_eval")
+"""Maximum number of examples of a split; empty if there is no limit."""
+
+
+class Figure(NamedTuple):
+    """A metric of one run on one split, and that of the majority answer; times 100 unless it is a count."""
+
+    value: float
+    majority: float | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One seed on one dataset.
+
+    :param figures: split -> metric -> figure
+    :param verdict: verdict on the data, such as "identical" to the release (`blurb.data.verify`)
+    :param data_hash: shortened hash of the data
+    :param metrics_version: version of the metrics
+    :param settings: `SETTINGS` and `LIMITS` as in the tables; missing keys are unknown
+    :param family: hash of the trial without its seed; "" if unknown
+    :param trial: hash of the trial
+    :param record: the trial itself, if its predictions are available
+    """
+
+    figures: Mapping[Split, Mapping[str, Figure]]
+    verdict: str = ""
+    data_hash: str = ""
+    metrics_version: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    family: str = ""
+    trial: str = ""
+    record: Record | None = None
+
+
+@dataclass(frozen=True)
+class DatasetScores:
+    """The scores of a row on one dataset.
+
+    :param metric: the main metric
+    :param runs: runs by seed; empty for numbers without runs
+    :param planned: number of planned seeds; 0 if unknown
+    :param means: means by split, for numbers without runs
+    :param count: number of runs behind such a mean; 0 if unknown
+    """
+
+    task: str
+    type: str = ""
+    metric: str = ""
+    runs: Mapping[int, Run] = field(default_factory=dict)
+    planned: int = 0
+    means: Mapping[Split, float] = field(default_factory=dict)
+    count: int = 0
+
+    def scores(self, split: Split = "test") -> dict[int, float]:
+        """The score of each seed that has the split, times 100."""
+        return {
+            seed: run.figures[split][self.metric].value
+            for seed, run in sorted(self.runs.items())
+            if self.metric in run.figures.get(split, {})
+        }
+
+    def mean(self, split: Split = "test") -> float | None:
+        """The mean over runs, or the mean that was read; None without either."""
+        scores = self.scores(split)
+        return statistics.fmean(scores.values()) if scores else self.means.get(split)
+
+    def majority(self, split: Split = "test") -> float | None:
+        """The score of the majority answer, as a mean over runs; None if unknown."""
+        figures = [run.figures.get(split, {}).get(self.metric) for run in self.runs.values()]
+        known = [one.majority for one in figures if one is not None and one.majority is not None]
+        return statistics.fmean(known) if known else None
+
+    def limit(self, setting: str) -> int | None:
+        """`max_train` or `max_eval` of its runs, 0 for no limit; None if unknown."""
+        known = [run.settings[setting] for run in self.runs.values() if setting in run.settings]
+        return int(known[0] or 0) if known else None
+
+    def known(self, fact: str) -> frozenset[str]:
+        """The distinct known values of a field of the runs."""
+        return frozenset(value for run in self.runs.values() if (value := getattr(run, fact)))
