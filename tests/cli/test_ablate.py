@@ -14,7 +14,7 @@ from blurb.cli._progress import Display
 from blurb.corpora import demo
 from blurb.errors import BlurbError
 from blurb.plots import ablation
-from blurb.runs.worker import Outcome
+from blurb.runs.worker import TrialOutcome
 
 
 def ablate(axis: str, folder: Path, *arguments: str) -> Result:
@@ -110,7 +110,7 @@ def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
     assert list(tmp_path.iterdir()) == []
     show, count = Display.finished, 0
 
-    def finished(self: Display, outcome: Outcome) -> None:
+    def finished(self: Display, outcome: TrialOutcome) -> None:
         nonlocal count
         show(self, outcome)
         count += 1

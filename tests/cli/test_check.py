@@ -335,9 +335,9 @@ def test_a_published_number_in_a_leaderboard_is_a_baseline(
 
 
 def test_an_error_of_ours_is_no_regression(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
-    from blurb.regression import render
+    from blurb.regression import table
 
-    monkeypatch.setattr(render, "cells", lambda finding: 1 / 0)
+    monkeypatch.setattr(table, "cells", lambda finding: 1 / 0)
     assert blurb("check", "fell", "--baseline", "old").exit_code == 2
 
 

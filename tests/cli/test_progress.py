@@ -15,7 +15,7 @@ import pytest
 from blurb.cli import _progress
 from blurb.cli._progress import Display, told
 from blurb.runs.news import News
-from blurb.runs.worker import Outcome
+from blurb.runs.worker import TrialOutcome
 from tests.runs.cost.settings import estimate
 
 NAMES = {"gad": 100.0, "biosses": 50.0}
@@ -41,9 +41,9 @@ def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(capsys
         job.trial.seed = seed
     with Display(plans(expected[2:], expected[:2]), expected=found) as display:
         for job in expected[:2]:
-            display.finished(Outcome(job, "done", 100.0))
+            display.finished(TrialOutcome(job, "done", 100.0))
         winner = SimpleNamespace(**{**vars(expected[2]), "path": Path("m/gad/other")})
-        display.finished(Outcome(winner, "done", 100.0))
+        display.finished(TrialOutcome(winner, "done", 100.0))
     lines = capsys.readouterr().err.splitlines()
     assert [line.partition("; about ")[2] for line in lines] == ["5 min left", "3 min left", "2 min left"]
 
@@ -52,8 +52,8 @@ def test_in_a_pipe_a_line_a_trial_with_the_time_left(capsys: pytest.CaptureFixtu
     planned = jobs()
     with Display(plans(planned), expected=estimate(NAMES)) as display:
         display.on_progress(planned[0], News(5, 10, 1, 2, 0.5, 0.7))
-        display.finished(Outcome(planned[0], "done", 200.0))
-        display.finished(Outcome(planned[1], "failed", 1.0, "no memory"))
+        display.finished(TrialOutcome(planned[0], "done", 200.0))
+        display.finished(TrialOutcome(planned[1], "failed", 1.0, "no memory"))
     assert capsys.readouterr().err.splitlines() == [
         "[1/2] m gad seed 1: done in 200 s; about 2 min left",
         "[2/2] m biosses seed 1: failed (no memory)",
@@ -64,7 +64,7 @@ def test_without_an_estimate_nothing_is_said_of_the_time_left(capsys: pytest.Cap
     planned = jobs()
     with Display(plans(planned)) as display:
         display.on_progress(planned[0], News())
-        display.finished(Outcome(planned[0], "done", 2.0))
+        display.finished(TrialOutcome(planned[0], "done", 2.0))
     assert capsys.readouterr().err == "[1/2] m gad seed 1: done in 2 s\n"
 
 
@@ -116,7 +116,7 @@ def test_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         display.drawn.refresh()
         stream.flush()
         seen = read(ours, r"about \d+ s left")
-        display.finished(Outcome(planned[0], "done", 3.0))
+        display.finished(TrialOutcome(planned[0], "done", 3.0))
     stream.flush()
     after = read(ours, "done in 3 s")
     stream.close()

@@ -26,7 +26,7 @@ from blurb.protocols import protocol
 from blurb.runs import plan
 from blurb.runs.spec import Trial
 from blurb.runs.store import Store, read_json, read_predictions
-from blurb.runs.worker import Job, Outcome, execute
+from blurb.runs.worker import Job, TrialOutcome, execute
 from blurb.training import linear
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
@@ -48,7 +48,7 @@ def planned(checkpoint: Path, store: Path, task: str, seeds: int | None = None, 
     return job
 
 
-def done(job: Job) -> Outcome:
+def done(job: Job) -> TrialOutcome:
     outcome = execute(job)
     assert outcome.status == "done", outcome.message
     return outcome

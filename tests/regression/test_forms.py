@@ -196,10 +196,10 @@ def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str
 def test_no_name_and_no_reason_breaks_a_table_of_markdown(name: str, reason: str, candidate: str) -> None:
     text = markdown.write(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate))
     lines = re.split(r"\r\n|\r|\n", text)  # as CommonMark ends lines
-    table = [one for one in lines if one.startswith("|")]
+    written = [one for one in lines if one.startswith("|")]
     assert len(lines) == 8
-    assert len(table) == 3
-    for row in table:
+    assert len(written) == 3
+    for row in written:
         cells = re.split(r"(?<!\\)(?:\\\\)*\|", row)
         assert len(cells) == len(table.COLUMNS) + 2
         assert "<" not in row

@@ -14,7 +14,7 @@ from blurb.corpora import demo
 from blurb.models.shape import Shape
 from blurb.protocols import protocol
 from blurb.runs import plan
-from blurb.runs.cost import Cost, Estimate, Trial
+from blurb.runs.cost import Cost, Estimate, TrialEstimate
 from blurb.runs.cost.history import Correction
 from blurb.runs.cost.learners import Ask
 from blurb.runs.cost.passes import Lengths
@@ -67,5 +67,5 @@ def estimate(seconds: Mapping[str, float | list[float]], jobs: int = 1, **more: 
         for seed, each in enumerate(found if isinstance(found, list) else [found], 1):
             trial = SimpleNamespace(task=name, seed=seed)
             job: Any = SimpleNamespace(trial=trial, source=SimpleNamespace(name="m"), path=Path(f"m/{name}/{seed}"))
-            trials.append(Trial(job, name, Cost(fit=each), False, Correction(**more)))
+            trials.append(TrialEstimate(job, name, Cost(fit=each), False, Correction(**more)))
     return Estimate(trials, jobs)
