@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 from torchcrf import CRF
 
-from blurb.heads.chain import model, partition
-from blurb.heads.chain.model import Chain
-from blurb.heads.chain.parallel_scan import tree
+from blurb.heads.linear_chain_crf import model, partition
+from blurb.heads.linear_chain_crf.model import Chain
+from blurb.heads.linear_chain_crf.parallel_scan import tree
 
 BATCH = 32
 THREADS = 2

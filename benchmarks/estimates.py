@@ -22,8 +22,9 @@ from typing import Any
 
 from blurb import models, tasks
 from blurb.protocols import protocol
-from blurb.runs import cost, plan
+from blurb.runs import plan
 from blurb.runs.cost import calibration
+from blurb.runs.cost import model as cost
 from blurb.runs.worker import execute
 from blurb.training import hardware
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from blurb.runs.cost import Estimate
     from blurb.runs.cost.budget import Rung
+    from blurb.runs.cost.model import Estimate
     from blurb.runs.plan import Planned
     from blurb.tasks import Task
 
@@ -30,16 +30,16 @@ def announce(
 
     :param found: the estimate, if `--budget` needed it already
     """
-    from blurb.runs import cost
+    from blurb.runs.cost import model
 
     try:
-        found = found or cost.estimate(planned, jobs)
+        found = found or model.estimate(planned, jobs)
     except Exception as error:  # noqa: BLE001
         click.secho(f"No estimate available: {_reason(error)}", fg="yellow", err=True)
         return list(planned), None
     if found.waiting or dry_run:  # otherwise the lines of the trials say at once that all are done
         show(found, planned[0].request.store, err=not dry_run)
-    return cost.predicted(planned, found), found
+    return model.predicted(planned, found), found
 
 
 def show(found: Estimate, store: Path, err: bool) -> None:
@@ -84,8 +84,7 @@ def by_budget(
     :raises SettingsError: if nothing fits, nothing can be predicted, or no rung can be run
     """
     from blurb.errors import BlurbError, SettingsError
-    from blurb.runs import cost
-    from blurb.runs.cost import budget
+    from blurb.runs.cost import budget, model
     from blurb.runs.cost.inputs import Inputs
 
     seconds, known = budget.seconds_of(text), Inputs()
@@ -102,7 +101,7 @@ def by_budget(
     if refused is not None and not plans:
         raise refused
     try:
-        found = [cost.estimate([plan], jobs, known) for plan in plans]
+        found = [model.estimate([plan], jobs, known) for plan in plans]
     except BlurbError:
         raise
     except Exception as error:  # an encoder that cannot be run, and nothing may be chosen blindly

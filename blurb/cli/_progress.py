@@ -22,10 +22,10 @@ from blurb.cli._output import console
 from blurb.errors import BlurbError
 from blurb.runs.cost.budget import duration
 from blurb.runs.cost.schedule import TimeLeft
-from blurb.runs.news import News
+from blurb.runs.events import News
 
 if TYPE_CHECKING:
-    from blurb.runs.cost import Estimate
+    from blurb.runs.cost.model import Estimate
     from blurb.runs.plan import Planned
     from blurb.runs.worker import Job, TrialOutcome
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from blurb.runs.cost import Estimate
+    from blurb.runs.cost.model import Estimate
     from blurb.runs.plan import Planned
     from blurb.runs.worker import Job, TrialOutcome
 

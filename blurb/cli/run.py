@@ -16,8 +16,8 @@ from blurb.cli._request import data_options, machine_options
 if TYPE_CHECKING:
     from blurb.regression import Rules
     from blurb.results.row_scores import RowScores
-    from blurb.runs.cost import Estimate
     from blurb.runs.cost.budget import Rung
+    from blurb.runs.cost.model import Estimate
     from blurb.runs.plan import Planned, Request
     from blurb.tasks import Task
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from blurb.heads._base import Head, Problem
-from blurb.heads.chain.model import Chain
 from blurb.heads.linear import Linear
+from blurb.heads.linear_chain_crf.model import Chain
 
 
 class CRF(Head):

@@ -27,7 +27,7 @@ from blurb.models.frozen import LAYERS
 from blurb.models.probe_vectors import Ints, Read, Reader
 from blurb.models.source import Source
 from blurb.protocols.settings import Where, shown, unsaid
-from blurb.training.chain_fit import Chained, fit_chain
+from blurb.training.crf_fit import Chained, fit_chain
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear import Design, Fit, moments, solve
 

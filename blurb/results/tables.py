@@ -12,7 +12,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from blurb.errors import DataError, StoreError, Tell, tell_damage
-from blurb.results import csv_files, from_store, leaderboard_csv, owners, published, results_csv
+from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, table_owners
 from blurb.results.row_scores import RowScores
 from blurb.results.schema import READ, SCHEMA
 from blurb.runs.store import Store
@@ -39,7 +39,7 @@ def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[R
         rows, others = check(store, leaderboard, tell)
         results_csv.write(results_beside(leaderboard), rows)
         leaderboard_csv.write(leaderboard, [*rows, *others])
-        owners.note(store, leaderboard)
+        table_owners.note(store, leaderboard)
     return rows
 
 
@@ -58,7 +58,7 @@ def check(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> tuple[li
     results = results_beside(leaderboard)
     check_schema(leaderboard, leaderboard_csv.COLUMNS)
     check_schema(results, results_csv.COLUMNS)
-    owners.check(store, leaderboard, results)
+    table_owners.check(store, leaderboard, results)
     external = leaderboard.with_name("external.csv")
     return from_store.read(store, tell), published.read(external) if external.exists() else []
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from blurb.runs import data_sources
-from blurb.runs.news import News
+from blurb.runs.events import News
 from blurb.runs.store import aside_of
 from blurb.runs.worker import Job, TrialOutcome, execute
 

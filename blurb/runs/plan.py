@@ -19,7 +19,7 @@ from blurb.protocols.protocol import Protocol
 from blurb.runs import plugins, rows
 from blurb.runs.data_sources import DataSource, data_hash
 from blurb.runs.engine import Engine, OnFinished, OnProgress
-from blurb.runs.relevant import BASELINE_SETTINGS, relevant
+from blurb.runs.hashed_settings import BASELINE_SETTINGS, relevant
 from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import PROBE, RECIPES, Configuration, Trial
 from blurb.runs.store import Store

@@ -28,7 +28,7 @@ from blurb.protocols.settings import limits
 from blurb.runs import plugins, provenance, rescore
 from blurb.runs.data_sources import DataSource, load_data
 from blurb.runs.environment import environment
-from blurb.runs.news import News, Reporter
+from blurb.runs.events import News, Reporter
 from blurb.runs.provenance import Provenance
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store, write_predictions

@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from blurb.cli import cli
 from blurb.cli._estimate import show
 from blurb.errors import SettingsError
-from blurb.runs import cost
-from blurb.runs.cost import Estimate, budget, calibration
+from blurb.runs.cost import budget, calibration
+from blurb.runs.cost import model as cost
+from blurb.runs.cost.model import Estimate
 from blurb.runs.engine import threads_of
 from blurb.runs.plan import Planned
 from tests.runs.cost.settings import estimate, rates

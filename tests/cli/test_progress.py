@@ -14,7 +14,7 @@ import pytest
 
 from blurb.cli import _progress
 from blurb.cli._progress import Display, told
-from blurb.runs.news import News
+from blurb.runs.events import News
 from blurb.runs.worker import TrialOutcome
 from tests.runs.cost.settings import estimate
 

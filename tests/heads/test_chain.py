@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 from torchcrf import CRF
 
-from blurb.heads.chain import model
-from blurb.heads.chain.model import Chain
-from blurb.heads.chain.parallel_scan import tree
-from blurb.heads.chain.partition import prefers_tree, sequential
+from blurb.heads.linear_chain_crf import model
+from blurb.heads.linear_chain_crf.model import Chain
+from blurb.heads.linear_chain_crf.parallel_scan import tree
+from blurb.heads.linear_chain_crf.partition import prefers_tree, sequential
 from blurb.inputs.tagging import rules
 
 ALGORITHMS = {"sequential": sequential, "tree": tree}

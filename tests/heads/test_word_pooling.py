@@ -10,7 +10,7 @@ from blurb.errors import UnknownName
 from blurb.heads.pooling._words import word_vectors
 from blurb.inputs.words import POOLINGS
 from blurb.protocols import protocol
-from blurb.runs.relevant import relevant
+from blurb.runs.hashed_settings import relevant
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.errors import DataError, StoreError
-from blurb.results import leaderboard_csv, merge, owners, results_csv, tables
+from blurb.results import leaderboard_csv, merge, results_csv, table_owners, tables
 from blurb.results.references import of_file
 from blurb.results.results_csv import read_lines
 from blurb.runs import rows
@@ -125,7 +125,7 @@ def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
     before = leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()
     for known in (True, False):  # whose they are is noted beside them; without the note the trials say it
         if not known:
-            (tmp_path / owners.NOTE).unlink()
+            (tmp_path / table_owners.NOTE).unlink()
         reason = "they belong to the store .*runs-a" if known else "they have a on gad, seed 1, which is not in "
         with pytest.raises(StoreError, match=reason):
             tables.rebuild(Store(tmp_path / "runs-b"), leaderboard)
@@ -242,7 +242,7 @@ def test_a_damaged_table_is_told_with_its_line(tmp_path: Path) -> None:
     finish(store, "m", trial(), 0.5)
     rows.write(store, row("m", trial()))
     tables.rebuild(store, tmp_path / "leaderboard.csv")
-    (tmp_path / owners.NOTE).unlink()
+    (tmp_path / table_owners.NOTE).unlink()
     with (tmp_path / "results.csv").open("ab") as file:
         file.write(b"\xff\xfe")
     with pytest.raises(StoreError, match=r"results\.csv has schema version none"):

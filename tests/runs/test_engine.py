@@ -12,7 +12,7 @@ from pathlib import Path
 
 from blurb.runs import engine
 from blurb.runs.data_sources import DataSource
-from blurb.runs.news import News
+from blurb.runs.events import News
 from blurb.runs.worker import Job, TrialOutcome
 
 

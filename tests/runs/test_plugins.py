@@ -18,7 +18,8 @@ from blurb import models, tasks
 from blurb.errors import DataError, SettingsError
 from blurb.heads import heads
 from blurb.protocols import protocol, settings
-from blurb.runs import cost, plan
+from blurb.runs import plan
+from blurb.runs.cost import model as cost
 from blurb.runs.spec import Trial
 from blurb.runs.store import read_predictions
 from blurb.runs.worker import execute

@@ -30,7 +30,7 @@ from blurb.models.baseline import Majority
 from blurb.protocols import protocol
 from blurb.runs import plan, worker
 from blurb.runs.environment import environment
-from blurb.runs.news import News
+from blurb.runs.events import News
 from blurb.runs.store import FILES, Store, read_json, read_predictions
 from blurb.runs.worker import Job, execute
 

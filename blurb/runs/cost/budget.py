@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blurb.errors import SettingsError
-from blurb.runs.cost import Estimate
+from blurb.runs.cost.model import Estimate
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0}
 

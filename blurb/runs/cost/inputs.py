@@ -83,7 +83,7 @@ def _lengths(job: Job, formulation: Formulation, limit: int) -> dict[tasks.Split
 def replicate(features: Features, units: int, words: int, seconds: float, disk: int) -> Lengths:
     """Extrapolates the lengths of a sample to all examples by repeating it.
 
-    :param features: features of the sample, which has `features.unit.max() + 1` examples
+    :param features: features of the sample, which has `features.example_index.max() + 1` examples
     """
     sample = int(features.example_index.max()) + 1
     rounds = [features.example_index + start for start in range(0, units, sample)]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from blurb.runs.news import News
+from blurb.runs.events import News
 
 
 def wall(waiting: Iterable[float], workers: int, busy: Iterable[float] = ()) -> float:

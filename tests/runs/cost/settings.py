@@ -14,9 +14,9 @@ from blurb.corpora import demo
 from blurb.models.shape import Shape
 from blurb.protocols import protocol
 from blurb.runs import plan
-from blurb.runs.cost import Cost, Estimate, TrialEstimate
 from blurb.runs.cost.history import Correction
 from blurb.runs.cost.learners import Ask
+from blurb.runs.cost.model import Cost, Estimate, TrialEstimate
 from blurb.runs.cost.passes import Lengths
 from blurb.runs.cost.rates import Rates
 

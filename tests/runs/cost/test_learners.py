@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from blurb import models
-from blurb.runs import cost, plan
+from blurb.runs import plan
 from blurb.runs.cost import calibration, learners
+from blurb.runs.cost import model as cost
 from blurb.runs.cost.learners import Cost, baseline, encoder, probe
 from blurb.runs.cost.rates import Rates
 from blurb.runs.worker import execute

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blurb.runs.cost.schedule import TimeLeft, wall
-from blurb.runs.news import News
+from blurb.runs.events import News
 
 A, B, C = (Path(name) for name in "abc")
 

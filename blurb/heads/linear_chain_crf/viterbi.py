@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from blurb.heads.chain.forward_backward import Potentials, flip, sweep
+from blurb.heads.linear_chain_crf.forward_backward import Potentials, flip, sweep
 
 
 def viterbi(emissions: Tensor, potentials: Potentials, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from blurb import models
-from blurb.runs import news, plan
-from blurb.runs.news import News, Reporter
+from blurb.runs import events, plan
+from blurb.runs.events import News, Reporter
 from blurb.runs.worker import execute
 from tests.runs.cost.settings import request
 
 
 def test_steps_are_told_seldom_and_epochs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(news.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(events.time, "monotonic", lambda: clock[0])
     told: list[News] = []
     reporter = Reporter(told.append, epochs=2, every=1.0)
     for step in range(1, 101):

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from blurb.heads.chain.forward_backward import Potentials
+from blurb.heads.linear_chain_crf.forward_backward import Potentials
 
 
 def tree(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tensor:

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from blurb.heads._base import Problem
-from blurb.heads.chain.model import Chain
-from blurb.training.chain_fit import Chained, _batches, fit_chain
+from blurb.heads.linear_chain_crf.model import Chain
+from blurb.training.crf_fit import Chained, _batches, fit_chain
 
 PROBLEM = Problem("tokens", ("O", "B-x", "I-x"), "bio")
 

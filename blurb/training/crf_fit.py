@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from blurb.heads._base import Problem
-from blurb.heads.chain.model import Chain
+from blurb.heads.linear_chain_crf.model import Chain
 
 MOST = 4_000
 """Number of sentences to fit on; the chain has about twenty parameters."""

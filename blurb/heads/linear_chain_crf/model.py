@@ -9,10 +9,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from blurb.heads.chain.checks import check
-from blurb.heads.chain.forward_backward import Potentials
-from blurb.heads.chain.partition import forward_backward, log_partition
-from blurb.heads.chain.viterbi import viterbi
+from blurb.heads.linear_chain_crf.checks import check
+from blurb.heads.linear_chain_crf.forward_backward import Potentials
+from blurb.heads.linear_chain_crf.partition import forward_backward, log_partition
+from blurb.heads.linear_chain_crf.viterbi import viterbi
 
 Bools = npt.NDArray[np.bool_]
 

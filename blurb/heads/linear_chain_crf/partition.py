@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from blurb.heads.chain.forward_backward import Potentials, flip, sweep
-from blurb.heads.chain.parallel_scan import tree
+from blurb.heads.linear_chain_crf.forward_backward import Potentials, flip, sweep
+from blurb.heads.linear_chain_crf.parallel_scan import tree
 
 
 def log_partition(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tensor:
