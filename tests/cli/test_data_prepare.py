@@ -79,7 +79,7 @@ def test_a_cut_archive_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "raw" / "DDIextraction_2013.tar.gz").write_bytes(b"\x1f\x8b cut")
     done = prepare("--raw", tmp_path / "raw", "--out", tmp_path / "out", "--tasks", "ddi")
     assert done.exit_code == 2
-    assert "DDIextraction_2013.tar.gz: the archive is cut or damaged" in done.stderr
+    assert "DDIextraction_2013.tar.gz: the archive is truncated or damaged" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -94,7 +94,7 @@ def test_verify_believes_the_manifest_and_tells_what_changed(tmp_path: Path) -> 
     (out / "GAD" / "dev.tsv").write_text("index\tsentence\tlabel\n0\t@GENE$ vor @DISEASE$\t1\n")
     arguments = ["data", "verify", "--data", str(out), "--tasks", "gad"]
     done, full = (CliRunner().invoke(cli, [*arguments, *more]) for more in ([], ["--full"]))
-    assert "dev.tsv: changed since it was prepared" in done.stderr
+    assert "dev.tsv: changed since `blurb data prepare` wrote it" in done.stderr
     assert "changed" not in full.stderr
     assert done.stdout == full.stdout
     (out / "manifest.json").write_text("{")

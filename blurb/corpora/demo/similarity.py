@@ -1,8 +1,8 @@
 """BIOSSES: how alike are two sentences, on a scale from 0 to 4?
 
-Learnable: the second sentence says how it stands to the first ("in the same way", "a separate matter"), and alike
-pairs share a topic of a few words. Not trivial: that opening gives the score roughly, for the rest the topics have to
-be compared, and the score is the mean of five imagined annotators who disagree.
+Learnable: the second sentence states its relation to the first ("in the same way", "a separate matter"), and similar
+pairs share a topic of a few words. Non-trivial: that opening determines the score only roughly, topics have to be
+compared, too, and the score is the mean of five simulated annotators who disagree.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TOPICS = (
     ("memory", "neurons", "attention", "reflexes"),
     ("bacteria", "the microbiome", "an infection", "antibodies"),
 )
-# From "says the same" to "is about something else", with the score that the words alone suggest.
+# From "says the same" to "is about something else", with the score that the opening alone suggests.
 RELATIONS: tuple[tuple[float, tuple[str, ...]], ...] = (
     (3.2, ("in the same way ,", "this agrees with the view that", "it was confirmed that", "once more ,", "again ,",
            "no less so ,", "others repeated this :", "identical to that ,")),
