@@ -70,8 +70,8 @@ class Document(Formulation):
     def score(
         self, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], documents: Sequence[str | None]
     ) -> dict[str, float]:
-        found = [list(self._by_document(labels, documents).values()) for labels in (gold, predicted)]
-        return super().score(found[0], found[1], [])
+        right, answer = (list(self._by_document(labels, documents).values()) for labels in (gold, predicted))
+        return super().score(right, answer, [])
 
     def counts(
         self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[str | None]

@@ -18,7 +18,7 @@ def analyse(
     answers = list(zip(columns["id"], columns["gold"], columns["prediction"], strict=True))
     counts = Counter((gold, predicted) for _, gold, predicted in answers)
     confusion = Table(
-        "right class by row, given class by column", ("class", *task.labels),
+        "confusion matrix (rows: gold, columns: predicted)", ("class", *task.labels),
         [(gold, *(counts[gold, predicted] for predicted in task.labels)) for gold in task.labels],
     )  # fmt: skip
     single = []

@@ -101,7 +101,7 @@ def _confusion(task: Task, columns: Mapping[str, Sequence[Any]]) -> Table:
         for right, given in zip(gold, predicted, strict=True)
     )
     rows = [(right, *(counts[right, given] for given in names)) for right in names]
-    return Table("words: right label by row, given label by column", ("label", *names), rows)
+    return Table("confusion matrix of words (rows: gold, columns: predicted)", ("label", *names), rows)
 
 
 def _words(tokens: Sequence[str], span: Span) -> str:

@@ -58,6 +58,6 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
         lines = ["pair_id\tsent1\tsent2\tscore"]
         for _ in range(size):
             number += 1
-            one, two, score = pair(rng)
-            lines.append(f"{number}\t{plain(fill(one, terminals))}\t{plain(fill(two, terminals))}\t{score:.1f}")
+            first, second, score = pair(rng)
+            lines.append(f"{number}\t{plain(fill(first, terminals))}\t{plain(fill(second, terminals))}\t{score:.1f}")
         yield f"BIOSSES/{split}.tsv", "\n".join(lines) + "\n"

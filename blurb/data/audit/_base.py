@@ -68,10 +68,10 @@ class Corpus:
 
 def group(rows: Iterable[Example]) -> dict[tuple[object, ...], list[Example]]:
     """Groups examples by input, in file order."""
-    found: dict[tuple[object, ...], list[Example]] = {}
+    by_input: dict[tuple[object, ...], list[Example]] = {}
     for row in rows:
-        found.setdefault(identity(row), []).append(row)
-    return found
+        by_input.setdefault(identity(row), []).append(row)
+    return by_input
 
 
 def ids(rows: Iterable[Example]) -> Ids:

@@ -10,7 +10,7 @@ from blurb.data.examples import texts
 from blurb.data.schema import Example
 
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
-EFFECT = "harmless for one model a task; matters when tasks are trained together or one after the other"
+EFFECT = "harmless for one model per task; matters if tasks are trained together or one after the other"
 
 
 def shared(corpora: Sequence[Corpus]) -> Iterator[Finding]:

@@ -105,13 +105,13 @@ def json_object(text: str, path: Path) -> dict[str, Any]:
     """Parses the JSON object of a file; DataError if it is not one, or if a key occurs twice in an object."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         for key, value in pairs:
-            if key in found:
+            if key in entries:
                 place = line_of(text, text.rfind(json.dumps(key)))
                 raise DataError(f"the id {key[:40]!r} occurs twice in the file.", path, place)
-            found[key] = value
-        return found
+            entries[key] = value
+        return entries
 
     try:
         content: Any = json.loads(text, object_pairs_hook=unique)
