@@ -35,7 +35,7 @@ def test_all_thirteen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line.split() for line in done.stdout.splitlines() if line.split()[:1] and line.split()[0] in NAMES]
     assert [line[0] for line in lines] == list(NAMES)
     assert all(float(line[-1]) < 60 for line in lines)
-    assert "ChemProt: the number of pairs is not BLURB's" in done.stderr
+    assert "ChemProt: the numbers of pairs differ from BLURB's" in done.stderr
     assert "GAD: prepared, but this is not BLURB's data" in done.stderr
 
 
@@ -60,7 +60,7 @@ def test_a_missing_sentence_model_is_no_missing_corpus(tmp_path: Path, monkeypat
     done = prepare("--raw", raw, "--out", tmp_path / "out", "--tasks", "chemprot", "--format", "json")
     assert done.exit_code == 1
     assert json.loads(done.stdout)[0]["verdict"] == "not prepared"
-    assert "ChemProt: NLTK's English sentence model is missing: give a folder" in done.stderr
+    assert "ChemProt: NLTK's English sentence model is missing: run python -m nltk.downloader" in done.stderr
     for text in ("get it from", "licence", "biocreative", "ChemProt is missing"):
         assert text not in done.stderr
 
