@@ -1,1 +1,1 @@
-"""Getting and making corpora, once a machine: download, archives, originals, building the layout, the demo suite."""
+"""Obtains and builds corpora: download, archives, original releases, BLURB's layout, and the demo suite."""

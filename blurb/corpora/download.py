@@ -1,7 +1,7 @@
-"""Fetches files of releases: resumes, tries again, and takes nothing for a file that it is not.
+"""Downloads files of releases: resumes, retries, and verifies hashes.
 
-The only place of the program that touches the network for data. Proxies are those of the environment (`https_proxy`,
-`http_proxy`, `no_proxy`); `$BLURB_MIRROR` is a base address that holds the files by their `path`.
+The only module that uses the network for data. It respects the proxies of the environment (`https_proxy`,
+`http_proxy`, `no_proxy`); `$BLURB_MIRROR` is a base URL under which the files are found by their `path`.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from blurb.tasks import Download
 
 TRIES = 5
 PAUSE = 1.0
-"""Seconds before the second try; doubled before each further one."""
+"""Seconds before the second try; doubles with each further try."""
 TIMEOUT = 30.0
-"""Seconds without a byte before a connection counts as dead."""
+"""Seconds without data before a connection counts as broken."""
 MOST = 500_000_000
-"""Bytes that a file of unknown size may have: a server that never ends fills no disk."""
+"""Maximum bytes of a file of unknown size, so that an endless response cannot fill the disk."""
 CHUNK = 1 << 16
 PAGES = ("text/html", "application/xhtml+xml")
 AGAIN = (408, 425, 429, 500, 502, 503, 504)
-"""HTTP statuses after which another try may help."""
+"""HTTP status codes after which to retry."""
 Progress = Callable[[int, int | None], None]
 
 
 class _Broken(Exception):
-    """A try failed in a way that another may not."""
+    """A failure after which to retry."""
 
 
 def fetch(download: Download, folder: Path, progress: Progress = lambda done, total: None, again: bool = False) -> bool:
-    """Puts a file below `folder`; False if it was there already, as it should be.
+    """Downloads a file to `folder`; returns False if it was already there and valid.
 
-    A part that an interrupted fetch left (`.part`) is continued. The file takes its name only when it is whole. Of one
-    without a known hash nobody can say whether it is as it should be: it counts so, unless it is asked for again.
+    Resumes an interrupted download (`.part`), and renames the file when it is complete. A file without a known hash
+    cannot be verified and counts as valid.
 
-    :param progress: called with the bytes that are there and their total, if it is known
-    :param again: fetch a file without a known hash also if it is there; until the new one is whole the old one stays
-    :raises DataError: it cannot be fetched, or is not the file that it should be
+    :param progress: called with the number of bytes so far and the total, None if unknown
+    :param again: download files without a known hash again; the old file stays until the new one is complete
+    :raises DataError: if the file cannot be downloaded or is not the expected one
     """
     target = folder / download.path
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -65,25 +65,25 @@ def fetch(download: Download, folder: Path, progress: Progress = lambda done, to
                 transfer.run()
                 break
             except (_Broken, OSError, http.client.HTTPException) as error:
-                if _unknown_host(error):  # seconds later the name is no better known
+                if _unknown_host(error):  # retrying after seconds does not help
                     raise DataError(
-                        f"{transfer.address} could not be fetched: there is no network, or no server of that name "
-                        f"({_reason(error)}). BLURB_MIRROR or https_proxy may help.",
+                        f"cannot download {transfer.address}: no network, or no such server ({_reason(error)}). Check "
+                        "the connection, or set BLURB_MIRROR or https_proxy.",
                         target,
                     ) from error
                 if number == TRIES:
                     raise DataError(
-                        f"{transfer.address} could not be fetched in {TRIES} tries ({_reason(error)}). The same "
-                        "command continues where it ended; BLURB_MIRROR or https_proxy may help.",
+                        f"cannot download {transfer.address}: {TRIES} tries failed ({_reason(error)}). Run the same "
+                        "command again to resume, or set BLURB_MIRROR or https_proxy.",
                         target,
                     ) from error
                 time.sleep(PAUSE * 2 ** (number - 1))
         if not _is_right(transfer.part, download):
-            found = file_hash(transfer.part)
+            digest = file_hash(transfer.part)
             transfer.part.unlink()
             raise DataError(
-                f"{transfer.address} is not the file that blurb knows (sha256 {found[:16]}..., expected "
-                f"{download.sha256[:16]}...): it was changed there or on the way. Nothing was kept.",
+                f"{transfer.address} is not the expected file (SHA-256 {digest[:16]}..., expected "
+                f"{download.sha256[:16]}...): it was changed on the server or in transit. It was deleted.",
                 target,
             )
         transfer.part.replace(target)
@@ -108,14 +108,14 @@ def _reason(error: Exception) -> str:
 
 
 def _without_login(address: str) -> tuple[str, str]:
-    """An address that may be shown, and what stood before its `@`, as basic authentication wants it.
+    """Splits a URL into one without credentials, safe to show, and the credentials encoded for basic authentication.
 
     >>> _without_login("https://me:secret@example.org/x")
     ('https://example.org/x', 'bWU6c2VjcmV0')
     """
     scheme, separator, rest = address.partition("://")
     if not separator:
-        raise DataError("BLURB_MIRROR is to begin with https:// or http://.")
+        raise DataError("BLURB_MIRROR must start with https:// or http://.")
     host, slash, path = rest.partition("/")
     login, _, host = host.rpartition("@")
     secret = base64.b64encode(urllib.parse.unquote(login).encode()).decode()
@@ -123,10 +123,10 @@ def _without_login(address: str) -> tuple[str, str]:
 
 
 class _Transfer:
-    """The fetching of one file into its part, over several tries.
+    """Downloads one file to its `.part` file, over several tries.
 
-    What a part without a known hash belongs to is known only while this process runs: it is continued if the server
-    says that the file is still the same, and begun anew otherwise.
+    A partial file without a known hash is only resumed within the same process, and only if the server says that the
+    file has not changed; otherwise the download starts from the beginning.
     """
 
     def __init__(self, download: Download, part: Path, progress: Progress) -> None:
@@ -142,10 +142,10 @@ class _Transfer:
         self.pinned = bool(download.sha256)
 
     def run(self) -> None:
-        """One try: fetches what is missing.
+        """One try: downloads the missing bytes.
 
-        :raises _Broken: or an error of the connection, where another try may help
-        :raises DataError: where none will
+        :raises _Broken: or a connection error, if a retry may help
+        :raises DataError: if no retry will help
         """
         have = self._continued()
         if have == self.size:
@@ -160,14 +160,16 @@ class _Transfer:
             request.add_header("If-Range", self.version)
         with self._open(request, have) as response:
             if response.headers.get_content_type() in PAGES:
-                raise DataError(f"{self.address} answers with a web page instead of the file; a browser shows why.")
+                raise DataError(
+                    f"{self.address} returned a web page instead of the file; open it in a browser to see why."
+                )
             if not (response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")):
-                have = 0  # the whole file comes again
+                have = 0  # the server sends the whole file again
             self.version = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
             self._store(response, have, self._total(response, have))
 
     def _continued(self) -> int:
-        """The bytes of the part that can be continued."""
+        """Number of bytes that can be resumed."""
         have = self.part.stat().st_size if self.part.is_file() else 0
         if (self.size is not None and have > self.size) or not (self.pinned or self.version):
             self.part.unlink(missing_ok=True)
@@ -180,16 +182,16 @@ class _Transfer:
         except urllib.error.HTTPError as error:
             if error.code == 416 and have:
                 self.part.unlink()
-                raise _Broken("the part that was there did not fit") from error
+                raise _Broken("the partial file did not match") from error
             if error.code in AGAIN:
                 raise _Broken(f"HTTP status {error.code}") from error
-            raise DataError(f"{self.address} answers with HTTP status {error.code} ({error.reason}).") from error
+            raise DataError(f"{self.address} returned HTTP status {error.code} ({error.reason}).") from error
 
     def _total(self, response: Any, have: int) -> int | None:
         length = response.headers.get("Content-Length", "")
         total = have + int(length) if length.isdigit() else None
         if self.size is not None and total not in (None, self.size):
-            raise DataError(f"{self.address} has {total:,} bytes, not the {self.size:,} of the file that blurb knows.")
+            raise DataError(f"{self.address} has {total:,} bytes instead of the expected {self.size:,}.")
         return self.size or total
 
     def _store(self, response: Any, have: int, total: int | None) -> None:
@@ -201,7 +203,7 @@ class _Transfer:
             while chunk := response.read1(CHUNK):
                 have += len(chunk)
                 if have > (total or MOST):
-                    raise DataError(f"{self.address} sends more than the {total or MOST:,} bytes that were expected.")
+                    raise DataError(f"{self.address} sends more than the expected {total or MOST:,} bytes.")
                 try:
                     file.write(chunk)
                     file.flush()
@@ -213,12 +215,14 @@ class _Transfer:
 
 
 class _NoDowngrade(urllib.request.HTTPRedirectHandler):
-    """Follows redirects, but not from https to something anybody on the way could change."""
+    """Follows redirects, but not from https to an unencrypted address."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> urllib.request.Request | None:
         if req.full_url.startswith("https:") and not newurl.startswith("https:"):
             shown, _ = _without_login(newurl)
-            raise DataError(f"{req.full_url} redirects to {shown}, which is not encrypted; not followed.")
+            raise DataError(
+                f"{req.full_url} redirects to {shown}, which is not encrypted; the redirect was not followed."
+            )
         return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]

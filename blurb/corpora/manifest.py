@@ -1,4 +1,4 @@
-"""Writing `manifest.json` (`blurb.data.manifest` has its form, and reads it)."""
+"""Writes `manifest.json`; `blurb.data.manifest` describes and reads it."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from blurb.corpora.releases import Release
 from blurb.data.manifest import SCHEMA, datasets, path_of
 from blurb.data.verify import Verification
 from blurb.errors import DataError
-from blurb.files import file_hash
+from blurb.files import file_hash, replacing
 from blurb.tasks import SPLITS, Task
 
 MANY = 20
-"""More files than this in one folder are one source."""
+"""Maximum number of files of one folder that are listed separately; more are one source."""
 
 
 def home(task: Task) -> str:
-    """The folder that holds all files of a task, below the data folder; DataError if it is the data folder itself."""
-    found = os.path.commonpath([PurePosixPath(task.files[split]).parent for split in SPLITS])
-    if found in ("", ".", "/"):
-        raise DataError(f"the files of {task.title} are in no folder of their own, so nothing can be put in its place.")
-    return found
+    """Folder of a task's files below the data folder; DataError if it is the data folder itself."""
+    folder = os.path.commonpath([PurePosixPath(task.files[split]).parent for split in SPLITS])
+    if folder in ("", ".", "/"):
+        raise DataError(f"the files of {task.title} have no folder of their own, so the folder cannot be replaced.")
+    return folder
 
 
 def entry(folder: Path, found: Verification, release: Release) -> dict[str, Any]:
-    """What the manifest is to say of a task whose files are below `folder` and were read as `found`."""
+    """The manifest entry of a task whose files are below `folder` and were verified as `found`."""
     return {
         "made_by": {"blurb": __version__, **release.tools},
         "sources": _sources(release.read),
@@ -49,49 +49,45 @@ def entry(folder: Path, found: Verification, release: Release) -> dict[str, Any]
 
 
 def update(folder: Path, name: str, made: Mapping[str, Any]) -> list[str]:
-    """Puts the entry of a task into the manifest of a data folder; what others put there at the same time stays.
+    """Adds the entry of a task to the manifest of a data folder. Safe if several processes do so at the same time.
 
-    :return: what is to be told: that the manifest was damaged or of another schema, and was begun anew
-    :raises DataError: it cannot be written; it is as it was
+    :return: warnings for the user (a damaged or incompatible manifest was replaced)
+    :raises DataError: if the manifest cannot be written; it is then unchanged
     """
     path = path_of(folder)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    told: list[str] = []
+    warnings: list[str] = []
     try:
         with FileLock(path.with_name(f".{path.name}.lock")):
             try:
-                found = datasets(path)
-                before = found or {}
-                if found is None and path.exists():
-                    raise DataError(f"is of another schema than {SCHEMA}, of another version of blurb.", path)
+                entries = datasets(path)
+                before = entries or {}
+                if entries is None and path.exists():
+                    raise DataError(f"has another schema than {SCHEMA}; another version of blurb wrote it.", path)
             except DataError as error:
                 before = {}
-                told.append(f"{error} It was begun anew; datasets prepared before are read in full.")
+                warnings.append(f"{error} It was replaced; datasets prepared before will be read in full.")
             content = {"schema": SCHEMA, "datasets": dict(sorted({**before, name: made}.items()))}
             text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-            try:
+            with replacing(path) as aside:
                 aside.write_bytes(text.encode("utf-8", "replace"))
-                aside.replace(path)
-            finally:
-                aside.unlink(missing_ok=True)
     except OSError as error:
         problem = error.strerror or error
         raise DataError(
-            f"cannot be written: {problem}. The files of {name} are in place all the same.", path
+            f"cannot be written: {problem}. The files of {name} are complete nevertheless.", path
         ) from error
-    return told
+    return warnings
 
 
 def _sources(read: Mapping[str, str]) -> list[dict[str, Any]]:
     folders: dict[str, list[str]] = {}
     for path in sorted(read):
         folders.setdefault(PurePosixPath(path).parent.as_posix(), []).append(path)
-    found: list[dict[str, Any]] = []
+    sources: list[dict[str, Any]] = []
     for folder, paths in folders.items():
         if len(paths) <= MANY:
-            found += [{"path": path, "sha256": read[path]} for path in paths]
+            sources += [{"path": path, "sha256": read[path]} for path in paths]
             continue
         lines = "".join(f"{read[path]}  {PurePosixPath(path).name}\n" for path in paths)
         digest = hashlib.sha256(lines.encode("utf-8", "replace")).hexdigest()
-        found.append({"path": f"{folder}/*", "files": len(paths), "sha256": digest})
-    return found
+        sources.append({"path": f"{folder}/*", "files": len(paths), "sha256": digest})
+    return sources

@@ -1,4 +1,4 @@
-"""Examples: reading the BLURB layout, what they hold, whether they are BLURB's."""
+"""Datasets: reads the BLURB layout, verifies it against BLURB's releases, and describes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The old name of `blurb.data.readers.conll`, which plug-ins name as their reader."""
+"""Alias of `blurb.data.readers.conll`, kept for plug-ins that use the old name of their reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of an example: what is counted, and what makes two examples the same input."""
+"""Texts and words of an example, and when two examples are the same input."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from blurb.data.schema import Example
 
 
 def texts(row: Example) -> tuple[str, ...]:
-    """The texts of an example: one, or the two of a pair; words are joined by blanks, as the tokenizer gets them.
+    """The text of an example, or the two of a pair. Words are joined by blanks, as for the tokenizer.
 
     >>> texts({"id": "7", "question": "Does it ?", "context": "It does ."})
     ('Does it ?', 'It does .')
@@ -17,15 +17,15 @@ def texts(row: Example) -> tuple[str, ...]:
 
 
 def words(row: Example) -> int:
-    """Words of an example: those of the file where it has some, else what blanks separate, both texts of a pair."""
+    """Number of words: the example's tokens if it has any, else separated by blanks, in both texts of a pair."""
     return len(row["tokens"]) if "tokens" in row else sum(len(text.split()) for text in texts(row))
 
 
 def identity(row: Example) -> tuple[object, ...]:
-    """What a model can know of an example: equal identities are the same input, letter by letter.
+    """What a model can see of an example: examples with equal identity have exactly the same input.
 
-    The two sentences of a similarity pair count in either order, as the score does not depend on it. Of a relation the
-    places of the entities belong to the input.
+    The order of the two sentences of a similarity pair is ignored, as the score does not depend on it. In a relation
+    the positions of the entities are part of the input.
 
     >>> identity({"text_a": "b", "text_b": "a", "score": 1.0}) == identity({"text_a": "a", "text_b": "b", "score": 4.0})
     True
@@ -34,12 +34,12 @@ def identity(row: Example) -> tuple[object, ...]:
         return tuple(row["tokens"])
     if "head" in row:
         return row["text"], *((row[role]["start"], row[role]["end"]) for role in ("head", "tail"))
-    found = texts(row)
-    return tuple(sorted(found)) if "text_a" in row else found
+    parts = texts(row)
+    return tuple(sorted(parts)) if "text_a" in row else parts
 
 
 def answer(row: Example) -> object:
-    """The gold of an example, comparable."""
+    """The gold answer of an example, as a hashable value."""
     for name in ("tags", "labels"):
         if name in row:
             return tuple(row[name])

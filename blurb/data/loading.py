@@ -1,4 +1,4 @@
-"""A dataset from a folder in the BLURB layout."""
+"""Loads a dataset from a folder in the BLURB layout."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TaskData:
-    """The splits of a task with what identifies them.
+    """The splits of a task, their hash and the verdict on them.
 
     :param splits: examples (see `blurb.data.schema`)
-    :param hash: data hash over all splits: part of every trial's identity
+    :param hash: data hash over all splits; part of every trial's identity
     :param verdict: whether this is BLURB's data ("identical", "counts only", "differs")
     """
 
@@ -35,14 +35,14 @@ class TaskData:
 
 
 def load(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData:
-    """All splits of a task, hashed and compared with the release that its declaration describes."""
+    """Loads, hashes and verifies the splits of a task."""
     if not folder.is_dir():
-        raise DataError("the data folder does not exist; give it with --data.", folder)
+        raise DataError("the data folder does not exist; check the path given with --data.", folder)
     return identified(task, {split: read_split(task, folder, split) for split in splits})
 
 
 def identified(task: Task, rows: dict[Split, list[Example]]) -> TaskData:
-    """The splits of a task from their rows, with their hash and the verdict on them."""
+    """Hashes and verifies the splits of a task."""
     hashes = {split: hash_rows(examples) for split, examples in rows.items()}
     counts = {split: task.task_type.size(examples) for split, examples in rows.items()}
     datasets = {split: to_dataset(examples, task.task_type) for split, examples in rows.items()}
@@ -50,9 +50,9 @@ def identified(task: Task, rows: dict[Split, list[Example]]) -> TaskData:
 
 
 def _hash(task: Task, hashes: dict[Split, str]) -> str:
-    """The data hash; of a task file its labels and its metric belong to it: both may be edited between two trials.
+    """The data hash. For a task file it covers labels and metric, too, as users may edit both between two trials.
 
-    Labels are the outputs of the head; and scores of two metrics must not be averaged.
+    Labels determine the outputs of the head; and scores of two metrics must not be averaged.
     """
     if not task.file:
         return hash_splits(hashes)

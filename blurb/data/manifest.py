@@ -1,17 +1,16 @@
-"""Reading `manifest.json` at the top of a data folder, which `blurb.corpora.manifest` writes.
+"""Reads `manifest.json` in a data folder, which `blurb.corpora.manifest` writes.
 
-It has every prepared dataset, from what, by what, and what came out:
+It lists every prepared dataset with its sources, the versions that made it, and the resulting files:
 
     {"schema": 1, "datasets": {"gad": {
       "made_by": {"blurb": "0.1.0"},
       "sources": [{"path": "GAD/1/train.tsv", "sha256": "..."}, {"path": "hoc/text/*", "files": 1852, "sha256": "..."}],
       "splits": {"train": {"file": "GAD/train.tsv", "sha256": "...", "examples_sha256": "...", "count": 4261}, ...}}}}
 
-It is one file beside the folders of the datasets, so that these hold BLURB's files and nothing else (`diff -r`). Paths
-are relative, to the folder of the originals and to the manifest: no file names a user's machine. There is no time in
-it, so two runs over the same files give the same bytes. `examples_sha256` is `blurb.data.schema.hash_rows`; `count` is
-in the unit of the task. Many files of one folder are one source, whose hash is over the lines `<sha256>  <name>` of
-all, in the order of their names.
+The manifest lies beside the datasets' folders, so that these contain only BLURB's files (`diff -r`). Paths are relative
+to the folder of the originals and to the manifest, and there is no time stamp: two runs over the same files give the
+same bytes. `examples_sha256` is `blurb.data.schema.hash_rows`; `count` is in the unit of the task. Many files in one
+folder are one source; its hash is over the lines `<sha256>  <name>` of all files, sorted by name.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ NAME = "manifest.json"
 
 @dataclass(frozen=True)
 class ManifestSplit:
-    """What a manifest says of one split: hash of the file, hash of its examples, their count."""
+    """Entry of one split: hash of the file, hash of its examples, their count."""
 
     sha256: str
     examples: str
@@ -40,31 +39,31 @@ class ManifestSplit:
 
 
 def path_of(folder: Path) -> Path:
-    """Where the manifest of a data folder is."""
+    """Path of the manifest of a data folder."""
     return folder / NAME
 
 
 def read(folder: Path, task: Task) -> dict[Split, ManifestSplit] | None:
-    """What the manifest says of a task; None if there is nothing that this version can rely on.
+    """Reads the entry of a task; None if there is none that this version can use.
 
-    An entry of another version is not relied on: its readers may have seen other examples in the same file.
+    Entries of other versions of blurb are not used: their readers may have read the same file differently.
 
-    :raises DataError: it is damaged
+    :raises DataError: if the manifest is damaged
     """
     path = path_of(folder)
-    found = (datasets(path) or {}).get(task.name)
-    if found is None:
+    entry = (datasets(path) or {}).get(task.name)
+    if entry is None:
         return None
     try:
-        if found["made_by"]["blurb"] != __version__:
+        if entry["made_by"]["blurb"] != __version__:
             return None
-        return {split: _split(found["splits"][split]) for split in SPLITS}
+        return {split: _split(entry["splits"][split]) for split in SPLITS}
     except (KeyError, TypeError):
-        raise DataError(f"what it says of {task.name} is not of schema {SCHEMA}.", path) from None
+        raise DataError(f"the entry of {task.name} does not follow schema {SCHEMA}.", path) from None
 
 
 def datasets(path: Path) -> dict[str, Any] | None:
-    """The entries by task; None if there is no manifest, or one of another schema. DataError if it is damaged."""
+    """Entries by task; None if the manifest is missing or of another schema. DataError if it is damaged."""
     try:
         content = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""The old name of `blurb.data.readers.task_file`, which stands in the provenance of stored trials."""
+"""Alias of `blurb.data.readers.task_file`, kept because the provenance of stored trials has the old name."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What the columns of an example mean, and the hash of canonical examples. Which a type has: `blurb.tasks.types`.
+"""The columns of examples, and the hash of canonical examples. `blurb.tasks.types` lists the columns of each type.
 
 | column | meaning |
 |---|---|
 | id | unique within a split |
-| doc_id | null where the source names no documents |
-| tokens, tags | words, and a tag for each |
-| text; text_a, text_b; question, context | what is read |
+| doc_id | null if the source does not name documents |
+| tokens, tags | words, and one tag per word |
+| text; text_a, text_b; question, context | input texts |
 | head, tail | the two entities of a relation: start, end (exclusive), type; in code points of the text |
 | label, labels, score | the answer: a class, any number of classes, a number |
 """
@@ -26,7 +26,7 @@ Example = dict[str, Any]
 
 
 def to_dataset(rows: list[Example], task_type: TaskType) -> Dataset:
-    """The rows as a `datasets.Dataset` with the columns and types of their task type."""
+    """Converts examples to a `datasets.Dataset` with the columns of their task type."""
     from datasets import Dataset, Features, List, Value
 
     text = Value("string")
@@ -37,7 +37,7 @@ def to_dataset(rows: list[Example], task_type: TaskType) -> Dataset:
 
 
 def hash_rows(rows: Iterable[Example]) -> str:
-    """SHA-256 over the canonical JSON of every row, in order: file layout and line endings do not matter."""
+    """SHA-256 over the canonical JSON of the examples, in order; independent of file layout and line endings."""
     digest = hashlib.sha256()
     for row in rows:
         line = json.dumps(row, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

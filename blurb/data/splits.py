@@ -1,4 +1,4 @@
-"""Reading one split, with the reader that its task names or that of LinkBERT's layout."""
+"""Reads one split, with the task's own reader or that of LinkBERT's layout."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from blurb.tasks import SPLITS, Split, Task
 
 
 def path_of(task: Task, folder: Path, split: Split) -> Path:
-    """The file of a split: BLURB's, or LinkBERT's if only that one is there."""
+    """Path of a split: BLURB's file, or LinkBERT's if only that exists."""
     path = folder / task.files[split]
     other = linkbert.path_of(folder, task, split)
     return other if other is not None and other.is_file() and not path.exists() else path
 
 
 def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
-    """A hint if the files are one folder up or down: somebody named the folder of one dataset, or that above all."""
+    """A hint if the files are one folder up or down, as the folder of one dataset or the parent of all was given."""
     relative = [task for task in tasks if not task.file]
     below = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     for other in (folder.resolve().parent, *below):
@@ -30,7 +30,7 @@ def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
 
 
 def read_split(task: Task, folder: Path, split: Split) -> list[Example]:
-    """The rows of one split; DataError (file, line, what was expected) if the file is not what it should be."""
+    """Reads the examples of one split; DataError (file, line, what was expected) if the file is invalid."""
     path = path_of(task, folder, split)
     ours = path == folder / task.files[split]
     read = load_object(task.reader, f"reader of {task.name}") if ours else linkbert.read
@@ -38,8 +38,8 @@ def read_split(task: Task, folder: Path, split: Split) -> list[Example]:
     seen: set[str] = set()
     for row in rows:
         if row["id"] in seen:
-            raise DataError(f"the id {row['id']!r} stands in the file twice.", path)
+            raise DataError(f"the id {row['id']!r} occurs twice in the file.", path)
         seen.add(row["id"])
     if not rows:
-        raise DataError("the file has no examples.", path)
+        raise DataError("the file contains no examples.", path)
     return rows

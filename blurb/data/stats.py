@@ -1,4 +1,4 @@
-"""What a split holds: sizes, lengths, labels, and what tagging without borders would cost."""
+"""Statistics of a split: sizes, lengths, labels, and the cost of tagging without borders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TABLE_8 = {
     "gad": (47.0, 35.7), "biosses": (80.7, 61.6), "hoc": (40.6, 31.0), "pubmedqa": (343.1, 293.0),
     "bioasq": (702.4, 541.4),
 }  # fmt: skip
-"""Gu et al., Table 8: average sub-tokens of an input with the vocabulary of Wiki + Books, and of PubMed."""
+"""Gu et al., Table 8: mean sub-tokens of an input with the vocabulary of Wiki + Books, and with that of PubMed."""
 QUANTILES = (5, 25, 50, 75, 95)
 
 
@@ -30,8 +30,8 @@ QUANTILES = (5, 25, 50, 75, 95)
 class Lengths:
     """Lengths of the inputs of a split.
 
-    :param quantiles: per cent -> length of an input (the smallest that so many do not exceed)
-    :param longest_id: the first of the longest inputs
+    :param quantiles: percentage -> smallest length that this share of the inputs does not exceed
+    :param longest_id: id of the first of the longest inputs
     """
 
     mean: float
@@ -42,20 +42,20 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What there is to know of a split.
+    """Statistics of one split.
 
     :param units: size in the unit of the paper's Table 3
-    :param inputs: what is predicted at once: sentences, pairs, questions
-    :param words: words of an input (see `blurb.data.examples.words`)
-    :param labels: entities of each type (ner), words (pico), documents (document), else examples of each class
+    :param inputs: number of examples (sentences, pairs, questions)
+    :param words: lengths in words (`blurb.data.examples.words`)
+    :param labels: entities (ner), words (pico), documents (document) or examples (others) of each label
     :param score: mean and standard deviation of the gold scores (similarity)
-    :param adjacent: entities straight after another of their type (ner): without borders, the two become one
-    :param io_ceiling: entity F1 times 100 of perfect predictions in the scheme IO (ner)
-    :param majority: score times 100 of the most frequent answer of train; None without train
-    :param subtokens: sub-tokens of an input, special tokens included, before anything is cut; None without a tokenizer
-    :param limit: sub-tokens that training lets through
-    :param truncated: inputs that lose text there
-    :param windowed: inputs that are read in windows, or in a window around their entities
+    :param adjacent: entities directly after another of their type (ner), which tagging without borders merges
+    :param io_ceiling: entity F1 times 100 of perfect predictions in the IO scheme (ner)
+    :param majority: score times 100 of always predicting train's most frequent answer; None without train
+    :param subtokens: lengths in sub-tokens before truncation, with special tokens; None without a tokenizer
+    :param limit: maximum number of sub-tokens in training
+    :param truncated: inputs that lose text by this limit
+    :param windowed: inputs read in several windows, or in one window around their entities
     """
 
     task: Task
@@ -80,13 +80,13 @@ def measure(
     read: Read | None = None,
     majority: Callable[[Task, Sequence[Example], Sequence[Example]], float] | None = None,
 ) -> list[Statistics]:
-    """The statistics of every split that is there.
+    """Statistics of all given splits.
 
-    :param read: how an encoder reads the inputs, for lengths in sub-tokens
-    :param majority: (task, train, split) -> score as a fraction of the most frequent answer of train
+    :param read: tokenizes the inputs, for lengths in sub-tokens
+    :param majority: (task, train, split) -> score, as a fraction, of always predicting train's most frequent answer
     """
     train = splits.get("train")
-    found = []
+    statistics = []
     for split, rows in splits.items():
         ids = [str(row["id"]) for row in rows]
         sizes: dict[str, object] = {}
@@ -103,17 +103,17 @@ def measure(
             sizes["score"] = float(np.mean(scores)), float(np.std(scores))
         if majority is not None and train:
             sizes["majority"] = 100 * majority(task, train, rows)
-        found.append(
+        statistics.append(
             Statistics(
                 task, split, task.task_type.size(rows), len(rows), lengths(list(map(words, rows)), ids),
                 label_counts(task, rows), **sizes,  # type: ignore[arg-type]
             )
         )  # fmt: skip
-    return found
+    return statistics
 
 
 def lengths(sizes: Sequence[int], ids: Sequence[str]) -> Lengths:
-    """Mean, quantiles and the longest.
+    """Mean, quantiles and maximum of lengths.
 
     >>> lengths([3, 9, 6, 9], "abcd")
     Lengths(mean=6.75, quantiles={5: 3, 25: 3, 50: 6, 75: 9, 95: 9}, longest=9, longest_id='b')
@@ -124,13 +124,13 @@ def lengths(sizes: Sequence[int], ids: Sequence[str]) -> Lengths:
 
 
 def label_counts(task: Task, rows: Sequence[Example]) -> dict[str, int]:
-    """How often each label is the answer, in the order of the declaration; a document has the labels of its parts."""
-    found = task.task_type.label_counts(rows)
-    return {label: found[label] for label in (*task.labels, *(name for name in found if name not in task.labels))}
+    """Frequency of each label in the gold answers, in declared order; a document has the labels of its parts."""
+    counts = task.task_type.label_counts(rows)
+    return {label: counts[label] for label in (*task.labels, *(name for name in counts if name not in task.labels))}
 
 
 def adjacent(rows: Sequence[Example]) -> int:
-    """Entities that begin straight after another of their type.
+    """Number of entities that begin directly after another of their type.
 
     >>> adjacent([{"tags": ["B-X", "B-X", "I-X", "O", "B-X", "B-Y"]}])
     1
@@ -139,7 +139,7 @@ def adjacent(rows: Sequence[Example]) -> int:
 
 
 def io_ceiling(rows: Sequence[Example]) -> float:
-    """Entity F1 of perfect predictions in IO, which has no border between neighbours."""
+    """Entity F1 of perfect predictions in IO, which cannot separate adjacent entities."""
     gold = [row["tags"] for row in rows]
     merged = [tagging.convert(tagging.convert(tags, "bio", "io"), "io", "bio") for tags in gold]
     return float(metrics.get("entity_f1")(gold, merged)["f1"])

@@ -1,4 +1,4 @@
-"""Is this BLURB's data? Counts in the paper's unit, and hashes of the canonical examples."""
+"""Checks whether data is BLURB's, by counts in the paper's unit and hashes of the canonical examples."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Verdict = Literal["identical", "counts only", "differs", "not known"]
 
 @dataclass(frozen=True)
 class Verification:
-    """What was found of one dataset.
+    """Result of verifying one dataset.
 
-    :param counts: size of every split that is there, in the unit of the task
-    :param verdict: of the splits that are there; None if there is none
-    :param missing: splits whose file is not there
-    :param errors: messages of files that could not be read
-    :param hashes: of the canonical examples of every split that is there
-    :param notes: what the manifest says that is not so
+    :param counts: size of every split present, in the unit of the task
+    :param verdict: verdict on the splits present; None if there are none
+    :param missing: splits without a file
+    :param errors: messages about unreadable files
+    :param hashes: hash of the canonical examples of every split present
+    :param notes: differences from the manifest
     """
 
     task: Task
@@ -39,9 +39,9 @@ class Verification:
 
 
 def examine(task: Task, folder: Path, trust: bool = True) -> Verification:
-    """Reads, counts and hashes every split of a task; an unreadable file is a finding, not an error.
+    """Reads, counts and hashes every split of a task. Unreadable files are reported, not raised.
 
-    :param trust: a file that is byte for byte what the folder's manifest says is not read again
+    :param trust: do not read files again whose hash is the one in the folder's manifest
     """
     counts: dict[Split, int] = {}
     hashes: dict[Split, str] = {}
@@ -57,16 +57,16 @@ def examine(task: Task, folder: Path, trust: bool = True) -> Verification:
             if path.is_file() and file_hash(path) == made.sha256:
                 counts[split], hashes[split] = made.count, made.examples
                 continue
-            notes.append(f"{path}: changed since it was prepared.")
+            notes.append(f"{path}: changed since `blurb data prepare` wrote it.")
         try:
             rows = read_split(task, folder, split)
         except DataError as error:
             errors.append(str(error))
             continue
         counts[split], hashes[split] = task.task_type.size(rows), hash_rows(rows)
-    found = verdict(task, counts, hashes) if counts else None
+    judged = verdict(task, counts, hashes) if counts else None
     return Verification(
-        task, counts, "differs" if errors else found, tuple(missing), tuple(errors), hashes, tuple(notes)
+        task, counts, "differs" if errors else judged, tuple(missing), tuple(errors), hashes, tuple(notes)
     )
 
 
@@ -74,15 +74,15 @@ def _manifest(task: Task, folder: Path) -> tuple[Mapping[Split, manifest.Manifes
     try:
         return manifest.read(folder, task) or {}, []
     except DataError as error:
-        return {}, [f"{error} The files are read in full."]
+        return {}, [f"{error} It is ignored; the files are read in full."]
 
 
 def verdict(task: Task, counts: Mapping[Split, int], hashes: Mapping[Split, str]) -> Verdict:
-    """Compares the splits given with the declaration of their task.
+    """Compares the given splits with the declaration of their task.
 
-    "identical": every hash equals the one shipped. "counts only": not so, but the counts are those of Table 3, or all
-    those of the released files; a mixture of both is no known release. "differs": anything else. "not known": the
-    declaration (of a plug-in) says nothing to compare with.
+    "identical": every hash equals the declared one. "counts only": some hash does not, but all counts are those of
+    Table 3, or all are those of the released files (a mixture of both is no known release). "differs": anything else.
+    "not known": the declaration (of a plug-in) has neither sizes nor hashes.
     """
     if not task.sizes and not task.hashes:
         return "not known"

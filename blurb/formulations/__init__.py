@@ -1,4 +1,4 @@
-"""One file a task type binds its steps; `bind` finds the one of a task."""
+"""Formulations: one module per task type; `bind` returns the formulation of a task."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["Classification", "Formulation", "bind", "of", "specific_settings"]
 
 
 def of(task: Task) -> type[Formulation]:
-    """The formulation that the type of a task names."""
+    """The formulation class that the task's type declares."""
     formulation: type[Formulation] = load_object(task.task_type.formulation, f"formulation of the type {task.type}")
     return formulation
 
 
 def bind(task: Task, settings: Settings | Mapping[str, Any] | None = None) -> Formulation:
-    """The formulation of a task under settings; what is not among them has its default.
+    """Creates the formulation of a task; missing settings have their defaults.
 
-    :param settings: those of a trial as it stores them will do
+    :param settings: settings, or the mapping that a trial stores
     """
     if not isinstance(settings, Settings):
         known = {name: typed(name, value, "settings") for name, value in (settings or {}).items() if name in FIELDS}
@@ -34,6 +34,6 @@ def bind(task: Task, settings: Settings | Mapping[str, Any] | None = None) -> Fo
 
 @functools.cache
 def specific_settings() -> frozenset[str]:
-    """The settings that concern some types of BLURB and not the others."""
+    """The settings that concern only some of BLURB's task types."""
     references = (types.get(name).formulation for name in TYPES)
-    return frozenset().union(*(load_object(one, "formulation").own_settings for one in references))
+    return frozenset().union(*(load_object(reference, "formulation").own_settings for reference in references))

@@ -1,6 +1,6 @@
-"""What a formulation binds together: examples to features, head output to predictions, predictions to a score.
+"""The interface of formulations: from examples to features, from head output to predictions, and to a score.
 
-One file a task type, which its declaration names (`blurb.tasks.types`).
+There is one module per task type, which the type's declaration names (`blurb.tasks.types`).
 """
 
 from __future__ import annotations
@@ -23,31 +23,32 @@ from blurb.tasks import Task
 
 Array = npt.NDArray[Any]
 Output = tuple[Sequence[Any], Sequence[list[float]] | None]
-"""Predictions by name, one a unit, and the scores behind them."""
+"""One prediction per unit, as label names, and the scores behind them."""
 
 
 class Formulation(ABC):
-    """How one task is put to an encoder, and how its predictions are scored.
+    """How an encoder reads the examples of a task, and how predictions are scored.
 
-    A *unit* is what is predicted at once and what a row of the stored predictions holds: a sentence, pair or question.
+    A *unit* is an example as the model predicts it, one row of the stored predictions: a sentence, pair or question,
+    or several examples joined (`units`).
 
-    :param task: the declaration
-    :param settings: of the trial; the same object that the learner has
+    :param task: the task
+    :param settings: settings of the trial, shared with the learner
     """
 
     kind: ClassVar[Literal["tokens", "single", "multi", "regression"]]
     own_settings: ClassVar[tuple[str, ...]] = ()
-    """Names of the settings that concern this task type and not every other."""
+    """Names of the settings that concern this task type but not all others."""
     pooled: ClassVar[bool] = True
-    """Whether the encoder's output is pooled to one vector an input."""
+    """Whether the encoder's output is pooled to one vector per input."""
     by_document: ClassVar[bool] = False
-    """Whether documents are scored and not units."""
+    """Whether scores count documents instead of units."""
     has_entities: ClassVar[bool] = False
-    """Whether the features say where two entities are."""
+    """Whether the features have the positions of two entities."""
     has_pair: ClassVar[bool] = False
-    """Whether inputs are two texts to compare, and the features say where they are."""
+    """Whether inputs are two texts to compare, and the features have their positions."""
     vectors: ClassVar[tuple[str, ...]] = ("first", "mean", "max")
-    """What a probe reads of an input (`blurb.models.frozen.Frozen.fill`); of token tasks it reads words."""
+    """Vectors of an input that a probe reads (`blurb.models.frozen.Frozen.fill`); token tasks have one per word."""
 
     def __init__(self, task: Task, settings: Settings) -> None:
         self.task = task
@@ -55,7 +56,7 @@ class Formulation(ABC):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The values of its own settings: with task and data they decide the units."""
+        """Values of `own_settings`; with task and data they determine the units."""
         return {name: getattr(self.settings, name) for name in self.own_settings}
 
     @property
@@ -65,84 +66,84 @@ class Formulation(ABC):
 
     @property
     def scheme(self) -> str | None:
-        """The tagging scheme of the labels; None if they are no tags."""
+        """The tagging scheme of the labels; None if they are not tags."""
         return None
 
     @property
     def has_markers(self) -> bool:
-        """Whether the entities stand between markers."""
+        """Whether the text has markers around the entities."""
         return False
 
     @property
     def needs_original(self) -> bool:
-        """Whether the examples must come from the original release; SettingsError if that could not serve either."""
+        """Whether examples must come from the original release; SettingsError if even that lacks the text."""
         return False
 
     def special_tokens(self, units: Sequence[Example]) -> list[str]:
-        """What the tokenizer must learn to read these units."""
+        """Special tokens to add to the tokenizer for these units."""
         return []
 
     def units(self, examples: Iterable[Example]) -> list[Example]:
-        """The units of a split."""
+        """Converts the examples of a split to units."""
         return list(examples)
 
     @abstractmethod
     def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
-        """What the encoder reads, for all units."""
+        """Encodes all units as inputs of the encoder."""
 
     def frozen_features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Sequence[Features]:
-        """What a frozen encoder reads of the units: their input, or several inputs that it reads apart."""
+        """Encodes all units for a frozen encoder, as one input per unit or as several that are read separately."""
         return [self.features(units, tokenizer, max_length)]
 
     def joined(self, vectors: Sequence[Array]) -> Array:
-        """One row an input from the vectors of each of `frozen_features`, (inputs, size) each."""
+        """Combines the vectors of the `frozen_features`, each (inputs, size), to one row per input."""
         return vectors[0]
 
     @abstractmethod
     def targets(self, units: Sequence[Example]) -> Array | Ragged:
-        """What the head learns: (units,), (units, labels), or ragged (units, words)."""
+        """Training targets: (units,), (units, labels), or ragged (units, words)."""
 
     @abstractmethod
     def gold(self, unit: Example) -> Any:
-        """The right answer of a unit, by name."""
+        """The gold answer of a unit, as label names."""
 
     @abstractmethod
     def output(
         self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
     ) -> Output:
-        """Predictions by name from the head's output, which has one item a row of `features`."""
+        """Converts the head's output, one item per row of `features`, to label names."""
 
     @abstractmethod
     def constants(self, train: Sequence[Example]) -> list[Any]:
-        """Answers that need no reading, for `constant`: what the majority says first, then the other candidates."""
+        """Constant answers as baselines, for `constant`: the majority answer first, then all other candidates."""
 
     def constant(self, answer: Any, unit: Example) -> Any:
-        """A constant answer as the prediction of a unit."""
+        """A constant answer as prediction for a unit."""
         return answer
 
     def score(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[str | None]) -> dict[str, float]:
-        """All figures of the task as fractions; the first is the one that counts.
+        """All metrics of the task as fractions; the first is the score.
 
-        :param documents: the document of each unit, for tasks that are scored by document
+        :param documents: document of each unit, for tasks scored by document
         """
         return metrics.get(self.task.metric)(gold, predicted, **self.task.metric_options)
 
     def counts(
         self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[str | None]
     ) -> tuple[Counts, list[str | None]]:
-        """What the score is a function of, summed over what is scored at once, (scored units, summands).
+        """The counts whose sums determine the score, (scored units, summands), and the document of each scored unit.
 
-        Also the document of each, None where the source names none. `metrics.score_of` gives the score of any sums.
+        A document is None if the source does not name it. `metrics.score_of` computes the score from sums.
         """
         return unit_counts(self.task.metric, gold, predicted, self.task.metric_options), list(documents)
 
     def main_metric(self, figures: Mapping[str, float]) -> float:
-        """The figure that counts, of those `score` returned."""
+        """The score, among the metrics that `score` returned."""
         return next(iter(figures.values()))
 
 
 class Classification(Formulation):
-    """One class a unit: what relations and questions share."""
+    """One class per unit, for relations and questions."""
 
     kind = "single"
 

@@ -1,4 +1,4 @@
-"""The score of the most frequent answer: what a figure has to be compared with."""
+"""The score of always predicting the most frequent answer, as a baseline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blurb.tasks import Task
 
 
 def majority_score(task: Task, train: Sequence[Example], rows: Sequence[Example]) -> float:
-    """The task's own figure, a fraction, if every row gets the most frequent answer of train."""
+    """The task's score, as a fraction, of always predicting the most frequent answer of train."""
     formulation = formulations.bind(task)
     answer = formulation.constants(formulation.units(train))[0]
     units = formulation.units(rows)

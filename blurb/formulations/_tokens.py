@@ -1,4 +1,4 @@
-"""Token classification: one feature vector a word (its first sub-token), one tag a word."""
+"""Token classification: one vector per word (its first sub-token), one tag per word."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from blurb.inputs.words import encode_words
 
 
 class TokenTagging(Formulation):
-    """Words to tags of the scheme that the setting `tagging` names, and back to BIO.
+    """Predicts one tag per word, in the scheme of the setting `tagging`.
 
-    The scheme is a matter between targets and head: gold keeps the tags of the source, and predictions are handed out
-    in BIO whatever the scheme. Words without any sub-token are predicted as `O`.
+    Only targets and head use the scheme: gold answers keep the tags of the source, and predictions are converted to
+    BIO. Words without sub-tokens are predicted as `O`.
     """
 
     kind = "tokens"
@@ -57,10 +57,10 @@ class TokenTagging(Formulation):
             tags[unit][words] = predicted[row][: len(words)]
             confidence[unit][words] = scores[row][: len(words)]
         names = np.array(self.labels, dtype=object)
-        found = [names[row].tolist() for row in tags]
-        if self.scheme != "bio":  # BIO stays as predicted: the strict figure counts what is illegal
-            found = [tagging.convert(row, self.scheme, "bio") for row in found]
-        return found, [row.tolist() for row in confidence]
+        predictions = [names[row].tolist() for row in tags]
+        if self.scheme != "bio":  # BIO stays as predicted: strict F1 counts illegal tags
+            predictions = [tagging.convert(row, self.scheme, "bio") for row in predictions]
+        return predictions, [row.tolist() for row in confidence]
 
     def constants(self, train: Sequence[Example]) -> list[str]:
         common = [tag for tag, _ in Counter(tag for unit in train for tag in unit["tags"]).most_common()]

@@ -1,4 +1,4 @@
-"""HoC: several labels a unit; units are sentences (default) or whole abstracts, the score is always by abstract."""
+"""HoC: multi-label classification of sentences (default) or whole abstracts, always scored by abstract."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from blurb.metrics.counts import Counts
 
 
 class Document(Formulation):
-    """Labels with a probability above 0.5; an abstract has the union of the labels of its units.
+    """Predicts labels with a probability above 0.5; an abstract has the union of the labels of its units.
 
-    `document_unit = "sentence"` is what the lengths of the paper's Table 8 imply, `"abstract"` what LinkBERT does
+    The lengths in the paper's Table 8 imply `document_unit = "sentence"`; LinkBERT uses `"abstract"`
     (docs/benchmark.md, "HoC").
     """
 
@@ -44,8 +44,8 @@ class Document(Formulation):
         ]
 
     def _in_order(self, labels: Iterable[str]) -> list[str]:
-        found = set(labels)
-        return [label for label in self.task.labels if label in found]
+        present = set(labels)
+        return [label for label in self.task.labels if label in present]
 
     def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
         return encode_texts([unit["text"] for unit in units], tokenizer, max_length)
@@ -70,13 +70,13 @@ class Document(Formulation):
     def score(
         self, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], documents: Sequence[str | None]
     ) -> dict[str, float]:
-        found = [list(self._by_document(labels, documents).values()) for labels in (gold, predicted)]
-        return super().score(found[0], found[1], [])
+        right, answer = (list(self._by_document(labels, documents).values()) for labels in (gold, predicted))
+        return super().score(right, answer, [])
 
     def counts(
         self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[str | None]
     ) -> tuple[Counts, list[str | None]]:
-        """One row a document: its labels are the union of those of its units."""
+        """One row per document, with the union of the labels of its units."""
         right, answer = self._by_document(gold, documents), self._by_document(predicted, documents)
         names = [name if isinstance(name, str) else None for name in right]
         return super().counts(list(right.values()), list(answer.values()), names)
@@ -84,6 +84,6 @@ class Document(Formulation):
     def _by_document(self, labels: Sequence[Sequence[str]], documents: Sequence[str | None]) -> dict[object, list[str]]:
         union: dict[object, set[str]] = {}
         for number, (row, doc_id) in enumerate(zip(labels, documents, strict=True)):
-            # A unit that names no document is one.
+            # A unit without document is a document of its own.
             union.setdefault(number if doc_id is None else doc_id, set()).update(row)
-        return {name: self._in_order(found) for name, found in union.items()}
+        return {name: self._in_order(labels_of_document) for name, labels_of_document in union.items()}

@@ -9,7 +9,7 @@ from blurb.formulations._tokens import TokenTagging
 
 
 class Ner(TokenTagging):
-    """Entity F1 as seqeval counts it by default (the score), and strictly."""
+    """Entity F1 as in seqeval's default mode (the score), and in its strict mode."""
 
     def score(
         self, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], documents: Sequence[str | None]

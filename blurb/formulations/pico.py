@@ -1,4 +1,4 @@
-"""PICO: runs of one label become spans for training, as the files carry no `B-`; scored by word."""
+"""PICO: token classification, scored by word; runs of one label are spans in training, as the files have no `B-`."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from blurb.formulations._tokens import TokenTagging
 
 
 class Pico(TokenTagging):
-    """Word-level F1 of participants, interventions and outcomes, and their mean."""
+    """Word-level F1 of participants, interventions and outcomes, and their mean (the score)."""

@@ -1,4 +1,4 @@
-"""Questions with a context: classification of the pair, question first; only the context is cut."""
+"""Question answering: classification of question and context; only the context is truncated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relations of two entities in a sentence: classification of the whole text."""
+"""Relation extraction: classification of a text with two entities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blurb.inputs.tokenizer import Tokenizer
 
 
 class Relation(Classification):
-    """The text with its entities as the setting `relation_input` wants them; what is too long is cut around them."""
+    """Shows the entities as the setting `relation_input` says; long texts are cut to a window around them."""
 
     own_settings = ("relation_input",)
     has_entities = True
@@ -22,7 +22,7 @@ class Relation(Classification):
 
     @property
     def strategy(self) -> str:
-        """One of `blurb.inputs.relations.STRATEGIES`."""
+        """The setting `relation_input`, one of `blurb.inputs.relations.STRATEGIES`."""
         return self.settings.relation_input
 
     @property
@@ -31,12 +31,12 @@ class Relation(Classification):
 
     @property
     def needs_original(self) -> bool:
-        """Whether the names of the entities are needed, which the BLURB files of some tasks do not hold."""
+        """Whether the entities' names are needed, which the BLURB files of some tasks lack."""
         if self.strategy == "original" and self.task.dummified and not self.task.original:
             possible = ", ".join(name for name in relations.STRATEGIES if name != "original")
             raise SettingsError(
-                f"{self.task.name} is released with dummies in the place of its entities, so there is no original "
-                f"text. Possible for relation_input: {possible}."
+                f"{self.task.name} was released with dummies in place of its entities, so there is no original text. "
+                f"Possible for relation_input: {possible}."
             )
         return self.strategy not in relations.DUMMIES and self.task.dummified and bool(self.task.original)
 
@@ -45,5 +45,5 @@ class Relation(Classification):
 
     def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
         marked = [relations.mark(unit, self.strategy) for unit in units]
-        texts, heads, tails = ([getattr(one, name) for one in marked] for name in ("text", "head", "tail"))
+        texts, heads, tails = ([getattr(text, name) for text in marked] for name in ("text", "head", "tail"))
         return encode_relations(texts, heads, tails, tokenizer, max_length)

@@ -1,4 +1,4 @@
-"""Similarity of two sentences: regression on the pair with squared error (Gu et al., section 2.4.2)."""
+"""Sentence similarity: regression on the pair with squared error (Gu et al., section 2.4.2)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blurb.inputs.tokenizer import Tokenizer
 
 
 class Similarity(Formulation):
-    """[CLS] S1 [SEP] S2 [SEP] to a number; the stored prediction is not clipped, the metric clips."""
+    """[CLS] S1 [SEP] S2 [SEP] to a number. Stored predictions are not clipped; the metric clips them."""
 
     kind = "regression"
     has_pair = True
@@ -29,7 +29,7 @@ class Similarity(Formulation):
         return encode_pairs(first, second, tokenizer, max_length, shorten="longer", places=True)
 
     def frozen_features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Sequence[Features]:
-        """The two texts apart: a frozen encoder has not learned to compare what stands in one input."""
+        """The two texts separately: a frozen encoder has not learned to compare two texts in one input."""
         return [encode_texts([unit[part] for unit in units], tokenizer, max_length) for part in ("text_a", "text_b")]
 
     def joined(self, vectors: Sequence[Array]) -> Array:

@@ -1,4 +1,4 @@
-"""What is measured: a registry of tasks, one declaration file a dataset. Nothing here loads torch."""
+"""The registry of tasks, one declaration file per dataset. Nothing here imports torch."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ __all__ = [
 
 SUFFIX = ".toml"
 RESERVED = ("rows",)
-"""Folders that the store has beside those of the tasks (`blurb.runs.rows`)."""
+"""Names of other folders in a run store (`blurb.runs.rows`); no task may have one of them."""
 _registry: Registry[Task] = Registry("task", "blurb.tasks", "TASK", "blurb.tasks")
 
 
 _files: dict[str, Task] = {}
-"""Tasks from files, by name, that this process was asked for."""
+"""Tasks from task files that this process has loaded, by name."""
 
 
 def get(name: str) -> Task:
-    """The task called `name`, or the one that the file `name` (`.toml`) declares.
+    """Returns the task called `name`, or the task of the task file `name` if that ends in `.toml`.
 
-    :raises UnknownName: with the closest name, if there is none
+    :raises UnknownName: if there is no such task; suggests the closest name
     """
     if name.endswith(SUFFIX):
         return _from_file(Path(name))
@@ -49,20 +49,23 @@ def get(name: str) -> Task:
         return _files[name]
     task = _registry.get(name)
     if not isinstance(task, Task):
-        raise SettingsError(f"{name} is a {type(task).__name__}, not a blurb.tasks.Task.")
+        raise SettingsError(f"The task {name} is of type {type(task).__name__}, not blurb.tasks.Task.")
     check_name(task.name, f"the task {name} of {_registry.entries[name].source}")
     return task
 
 
 def check_name(name: str, where: str) -> None:
-    """SettingsError if no task can have this name: it is that of a folder of the store beside others.
+    """Raises SettingsError if no task can have this name; it is also the name of a folder in the run store.
 
-    :param where: what has it, as the message says it
+    :param where: start of the message: the file or plug-in with this name
     """
     if name in RESERVED:
-        raise SettingsError(f"{where}: {name!r} is a name of the store's own; choose another one, such as my-{name}.")
+        raise SettingsError(f"{where}: the name {name!r} is reserved; choose another one, for example 'my-{name}'.")
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
-        raise SettingsError(f"{where}: the name {name!r} must consist of small letters, digits and hyphens.")
+        raise SettingsError(
+            f"{where}: a name must contain only lower-case letters, digits and hyphens, for example 'my-corpus' "
+            f"(got {name!r})."
+        )
 
 
 def _from_file(path: Path) -> Task:
@@ -71,16 +74,16 @@ def _from_file(path: Path) -> Task:
     task = _file.load(path)
     check_name(task.name, str(path))
     if task.name in _registry.names():
-        raise SettingsError(f"{path}: {task.name} is a task already ({origin(task.name)}); choose another name.")
+        raise SettingsError(f"{path}: there is already a task {task.name} ({origin(task.name)}); choose another name.")
     known = _files.setdefault(task.name, task)
     if known.file != task.file:
-        raise SettingsError(f"{path}: {task.name} is the task of {known.file} already; choose another name.")
+        raise SettingsError(f"{path}: {known.file} already declares a task {task.name}; choose another name.")
     _files[task.name] = task
     return task
 
 
 def origin(name: str) -> str:
-    """The file in which a task is declared."""
+    """The file that declares a task."""
     task = get(name)
     if task.file:
         return task.file
@@ -88,16 +91,18 @@ def origin(name: str) -> str:
 
 
 def all() -> list[Task]:
-    """Every task: the thirteen in the paper's order, then the plug-ins and the task files asked for, by name."""
+    """All tasks: the thirteen in the paper's order, then plug-ins and loaded task files by name."""
     return sorted(
         (get(name) for name in (*_registry.names(), *_files)), key=lambda task: (task.paper_order or 99, task.name)
     )
 
 
 def select(wanted: str | Iterable[str]) -> list[Task]:
-    """Tasks from names, types, task files or `all` (comma-separated, or several), each once, in the paper's order.
+    """Selects tasks by name, type, path of a task file, or `all`; returns each once, in the paper's order.
 
-    `all` means the thirteen of BLURB; a plug-in is asked for by its name, a task file by its path.
+    `all` and the types select only from the thirteen of BLURB. Give plug-ins by name and task files by path.
+
+    :param wanted: comma-separated text, or several words
     """
     words = wanted.split(",") if isinstance(wanted, str) else list(wanted)
     words = [get(word.strip()).name if word.strip().endswith(SUFFIX) else word for word in words]
@@ -115,5 +120,5 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
         else:
             raise UnknownName("task", word, [task.name for task in every] + [*types.names(), "all"])
     if not chosen:
-        raise SettingsError("No task is selected; give names, types or 'all', separated by commas.")
+        raise SettingsError("No task is selected; give task names, types or 'all', separated by commas.")
     return [task for task in every if task.name in chosen]

@@ -1,4 +1,4 @@
-"""A task from a TOML file: a corpus of your own as one file and no code."""
+"""Task files: a TOML file declares the task of your own corpus, without code."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ FORMAT_KEYS: dict[str, dict[str, type]] = {
     "jsonl": {"kind": str, "columns": dict, "dummies": list},
 }
 LABEL_METRICS = {"negative": "micro_f1_without", "positive": "binary_f1"}
-"""Key that names a label -> the metric that it asks for, of which it is the option."""
+"""Key of a task file that names a label -> the metric that it selects. The key is also an option of that metric."""
 
 
 def load(path: Path) -> Task:
-    """The task that a file declares; docs/add-a-task.md says how.
+    """Loads the task that a file declares (docs/add-a-task.md).
 
-    :raises SettingsError: naming the file and the key, if something is missing, unknown or of another type
+    :raises SettingsError: if a key is missing, unknown or has an invalid value; names the file and the key
     """
     if not path.exists():
-        raise SettingsError(f"{path}: there is no such task file (blurb tasks new writes one).")
+        raise SettingsError(f"{path}: the task file does not exist; `blurb tasks new` writes one.")
     content = toml.read(path)
     where = str(path)
     _check(content, KEYS, where)
     for key in ("name", "type", "files", "format"):
         if key not in content:
-            raise SettingsError(f"{where}: {key} is missing.")
+            raise SettingsError(f"{where}: '{key}' is missing.")
     name, kind = content["name"], content["type"]
     task_type = _type(kind, where)
     labels = _words(content.get("labels", []), "labels", where)
     if bool(labels) != task_type.has_labels:
-        raise SettingsError(f"{where}: {f'{kind} has no labels' if labels else 'labels is missing or empty'}.")
+        problem = f"a {kind} task has no labels; remove 'labels'" if labels else "'labels' is missing or empty"
+        raise SettingsError(f"{where}: {problem}.")
     layout = _format(content["format"], kind, where)
     metric, options = _metric(content, task_type, labels, where)
     title = content.get("title", name)
@@ -73,25 +74,25 @@ def _check(table: Mapping[str, Any], known: Mapping[str, type], where: str) -> N
         if key not in known:
             raise UnknownName(f"key (in {where})", key, known)
         if type(value) is not known[key]:
-            raise SettingsError(f"{where}: {key} is a {type(value).__name__}; expected a {known[key].__name__}.")
+            raise SettingsError(f"{where}: '{key}' must be of type {known[key].__name__} (got {type(value).__name__}).")
 
 
 def _words(values: list[Any], key: str, where: str) -> tuple[str, ...]:
     if not all(isinstance(value, str) and value for value in values) or len(set(values)) < len(values):
-        raise SettingsError(f"{where}: {key} is to be a list of different texts, not {values!r}.")
+        raise SettingsError(f"{where}: '{key}' must be a list of distinct, non-empty strings (got {values!r}).")
     return tuple(values)
 
 
 def _positive(value: int, key: str, where: str) -> int:
     if value < 1:
-        raise SettingsError(f"{where}: {key} must be at least 1, not {value}.")
+        raise SettingsError(f"{where}: '{key}' must be at least 1 (got {value}).")
     return value
 
 
 def _files(table: dict[str, Any], folder: Path, where: str) -> dict[Any, str]:
-    """Paths are relative to the task file, so that a corpus can be moved with it."""
+    """Paths are relative to the task file, so that corpus and task file can be moved together."""
     if set(table) != set(SPLITS) or not all(isinstance(value, str) for value in table.values()):
-        raise SettingsError(f"{where}: files is to name the files of {', '.join(SPLITS)}, and nothing else.")
+        raise SettingsError(f"{where}: 'files' must give one path for each of {', '.join(SPLITS)}, and nothing else.")
     return {split: str(folder / table[split]) for split in SPLITS}
 
 
@@ -102,12 +103,14 @@ def _type(kind: str, where: str) -> TaskType:
 
 
 def check_format(kind: str, form: str, where: str = "blurb tasks new") -> None:
-    """UnknownName or SettingsError if there is no such task type or format, or the one cannot hold the other."""
+    """Raises UnknownName or SettingsError unless the format can hold examples of the task type."""
     possible = _type(kind, where).formats
     if form not in FORMAT_KEYS:
         raise UnknownName(f"format (in {where})", form, FORMAT_KEYS)
     if form not in possible:
-        raise SettingsError(f"{where}: {form} cannot hold a task of type {kind}; possible: {', '.join(possible)}.")
+        raise SettingsError(
+            f"{where}: the format {form} cannot hold a task of type {kind}; possible: {', '.join(possible)}."
+        )
 
 
 def _format(table: dict[str, Any], kind: str, where: str) -> dict[str, Any]:
@@ -115,14 +118,16 @@ def _format(table: dict[str, Any], kind: str, where: str) -> dict[str, Any]:
     check_format(kind, name, where)
     _check(table, FORMAT_KEYS[name], f"{where}, format")
     if table.get("separator") == "":
-        raise SettingsError(f"{where}: separator is what stands between two labels of a row; it cannot be empty.")
+        raise SettingsError(f"{where}: 'separator', the text between two labels of a row, must not be empty.")
     has_entities = "head" in types.get(kind).columns
     if "dummies" in table and (not has_entities or len(_words(table["dummies"], "dummies", where)) > 2):
-        raise SettingsError(f"{where}: dummies are the one or two texts that stand for the entities of a relation.")
+        raise SettingsError(
+            f"{where}: 'dummies' must be the one or two strings that replace the entities; relation tasks only."
+        )
     if has_entities and name == "tsv" and "dummies" not in table:
         raise SettingsError(
-            f"{where}: a table has no spans, so the entities of a relation must be dummies in the text: "
-            'dummies = ["@GENE$", "@DISEASE$"].'
+            f"{where}: 'dummies' is missing. The format tsv has no spans, so the text must contain dummies in place of "
+            'the two entities; for example dummies = ["@GENE$", "@DISEASE$"].'
         )
     return table
 
@@ -130,16 +135,18 @@ def _format(table: dict[str, Any], kind: str, where: str) -> dict[str, Any]:
 def _metric(
     content: dict[str, Any], task_type: TaskType, labels: tuple[str, ...], where: str
 ) -> tuple[str, dict[str, Any]]:
-    """The metric of BLURB for the type; what `negative`, `positive` and `scale` say of it."""
+    """BLURB's metric for the type, and its options from `negative`, `positive` or `scale`."""
     for key in (*LABEL_METRICS, "scale"):
         if key in content and key not in task_type.metric_keys:
-            raise SettingsError(f"{where}: {key} is nothing to a task of type {content['type']}.")
+            raise SettingsError(f"{where}: '{key}' does not apply to tasks of type {content['type']}; remove it.")
     asked = [key for key in LABEL_METRICS if key in content]
     for key in asked:
         if content[key] not in labels:
-            raise SettingsError(f"{where}: {key} is {content[key]!r}, which is none of the labels.")
+            raise SettingsError(f"{where}: '{key}' must be one of the labels (got {content[key]!r}).")
     if len(asked) > 1:
-        raise SettingsError(f"{where}: negative (micro F1 of the others) or positive (its F1), not both.")
+        raise SettingsError(
+            f"{where}: give 'negative' (micro F1 of the other classes) or 'positive' (F1 of this class), not both."
+        )
     if asked:
         return LABEL_METRICS[asked[0]], {asked[0]: content[asked[0]]}
     if "scale" in task_type.metric_keys:
@@ -151,5 +158,5 @@ def _metric(
 def _scale(scale: list[Any], where: str) -> tuple[float, float]:
     numbers = all(type(bound) in (int, float) and abs(bound) < 1e300 for bound in scale)
     if len(scale) != 2 or not numbers or not scale[0] < scale[1]:
-        raise SettingsError(f"{where}: scale is to be the lowest and the highest score, such as [0, 4].")
+        raise SettingsError(f"{where}: 'scale' must be the lowest and the highest score, for example [0, 4].")
     return float(scale[0]), float(scale[1])

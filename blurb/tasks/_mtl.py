@@ -1,4 +1,4 @@
-"""Where the CoNLL files of four NER sets are: the conversion of Crichton et al. (2017), at one revision."""
+"""Sources of the CoNLL files of four NER datasets: the conversion of Crichton et al. (2017), at a fixed revision."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ FILES = ("train", "devel", "test")
 
 
 def source(folder: str, *facts: tuple[int, str]) -> Source:
-    """The release of one set.
+    """The source of one dataset.
 
-    :param folder: below `data/` of the repository
+    :param folder: folder below `data/` of the repository
     :param facts: size and SHA-256 of its files, in the order of `FILES`
     """
     paths = [f"data/{folder}/{name}.tsv" for name in FILES]

@@ -1,4 +1,4 @@
-"""What a task is. One frozen declaration a dataset; how it behaves is decided by its type (`blurb.tasks.types`)."""
+"""Declaration of a task: one frozen object per dataset. Its behaviour comes from its type (`blurb.tasks.types`)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class Download:
-    """A file of a release that may be fetched without registration, for `blurb data download`.
+    """A file of a release that can be downloaded without registration, for `blurb data download`.
 
-    :param url: where it is; of a fixed revision where there are revisions
-    :param path: where it goes below the folder of the originals
-    :param size: bytes, where the file never changes
-    :param sha256: of the file, likewise
+    :param url: its address; of a fixed revision if the site has revisions
+    :param path: target path below the folder of the originals
+    :param size: size in bytes; None if the file may change
+    :param sha256: SHA-256 of the file; "" if the file may change
     """
 
     url: str
@@ -31,12 +31,12 @@ class Download:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a user gets the original release, for `blurb data prepare`.
+    """Where users get the original release, for `blurb data prepare`.
 
-    :param page: from where to get it
-    :param files: what to put below the folder of the originals, unpacked or as archives
-    :param note: what else there is to do (registration, a library)
-    :param downloads: the files, where everybody may fetch them
+    :param page: web page of the release
+    :param files: files to put below the folder of the originals, unpacked or as archives
+    :param note: further requirements (registration, a library)
+    :param downloads: the files that need no registration
     """
 
     page: str
@@ -47,31 +47,31 @@ class Source:
 
 @dataclass(frozen=True)
 class Task:
-    """A dataset and how it is measured.
+    """A dataset and how it is scored.
 
     :param name: the name used everywhere ("bc5-chem")
     :param title: the name in the paper's tables ("BC5-chem")
-    :param type: name of its type, which says what its examples are and how they are put to a model
-    :param paper_order: row of the paper's Table 3, 1 to 13; None for a dataset that is not part of BLURB
+    :param type: name of its task type, which defines its examples and how a model reads them
+    :param paper_order: row in the paper's Table 3, 1 to 13; None for a dataset outside BLURB
     :param files: path of each split below the data folder
-    :param reader: `module:function` that reads one of these files into rows
+    :param reader: `module:function` that reads examples from one of these files
     :param labels: entity types (ner, pico) or classes; empty for similarity
-    :param metric: name of a function in `blurb.metrics`; its first key is the score
+    :param metric: name of a function in `blurb.metrics`; the first key of its result is the score
     :param metric_options: keyword arguments of that function
-    :param seeds: runs to average (10 for the three small ones, 5 for the rest; paper section 2.5)
-    :param max_length: sub-tokens of the longest input, special tokens included
+    :param seeds: runs to average (10 for the three small datasets, 5 for the others; paper, section 2.5)
+    :param max_length: maximum number of sub-tokens of an input, including special tokens
         (docs/benchmark.md, "Settings of standard")
     :param unit: what `sizes` counts
-    :param sizes: Table 3 of the paper as printed
-    :param released: counts of the files that BLURB's kit makes, where they differ from `sizes`
+    :param sizes: size of each split as printed in Table 3 of the paper
+    :param released: sizes of the files that BLURB's kit writes, where they differ from `sizes`
     :param explanation: why they differ
-    :param original: `module:function` that reads a split of the original release, where that says more than `files` do
-    :param dummified: `files` hold dummies in the place of the two entities (relations)
-    :param layout: what the reader needs to know besides, for tasks from a file
-    :param file: the TOML file that declares it, for tasks that are no plug-in
+    :param original: `module:function` that reads a split of the original release, if that has more than `files`
+    :param dummified: whether the text in `files` has dummies in place of the two entities (relation)
+    :param layout: further settings of the reader, for tasks from a task file
+    :param file: the task file that declares it; "" for other tasks
     :param builder: `module:function` that makes `files` from the original release (`blurb.corpora.build`)
-    :param source: where that release is, for a task with a builder
-    :param hashes: hash of the canonical examples of each split, where it is known
+    :param source: where to get that release, for a task with a builder
+    :param hashes: hash of the canonical examples of each split, if known
     """
 
     name: str
@@ -102,14 +102,14 @@ class Task:
 
     @property
     def task_type(self) -> TaskType:
-        """The declaration of its type."""
+        """The declaration of the task's type."""
         return types.get(self.type)
 
     def expected(self, split: Split) -> int | None:
-        """The count that a correct copy of the split has, None where the release fixes none."""
+        """Expected size of a split, in `unit`; None if unknown."""
         return self.released.get(split, self.sizes.get(split))
 
 
 def tsv_files(folder: str) -> dict[Split, str]:
-    """The three files of a dataset as BLURB's kit writes them."""
+    """Paths of a dataset's three files in BLURB's layout."""
     return {split: f"{folder}/{split}.tsv" for split in SPLITS}

@@ -1,4 +1,4 @@
-"""The text of a new task file, for `blurb tasks new`."""
+"""Text of a new task file, for `blurb tasks new`."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from blurb.tasks._task import Split
 from blurb.tasks.types import TaskType
 
 METRIC = {
-    "negative": '# negative = "none"      # micro F1 of all classes but this one, as for ChemProt and DDI',
-    "positive": '# positive = "yes"       # F1 of this class, as for GAD; without it: accuracy',
-    "scale": "scale = [0, 4]  # lowest and highest score",
+    "negative": '# negative = "none"      # micro F1 of all other classes, as for ChemProt and DDI',
+    "positive": '# positive = "yes"       # F1 of this class, as for GAD; default: accuracy',
+    "scale": "scale = [0, 4]  # lowest and highest possible score",
 }
 
 
 def text(name: str, kind: str, form: str, files: Mapping[Split, str], labels: Sequence[str] | None = None) -> str:
-    """A task file with everything that it must say, and comments on what it may.
+    """A task file with all required keys; optional keys are comments.
 
     :param kind: the task type
-    :param form: `conll`, `tsv` or `jsonl`; one that can hold the type
-    :param files: path of each split, from the task file
-    :param labels: those of the data, None if they are not known
+    :param form: `conll`, `tsv` or `jsonl`; must be one of the type's formats
+    :param files: path of each split, relative to the task file
+    :param labels: labels in the data; None if unknown
     """
     task_type = types.get(kind)
     assert form in task_type.formats
@@ -32,14 +32,14 @@ def text(name: str, kind: str, form: str, files: Mapping[Split, str], labels: Se
         f'type = "{kind}"  # {", ".join(types.names())}',
         *_labels(task_type, task_type.sample_labels if labels is None else labels),
         "seeds = 5  # runs to average",
-        "max_length = 512  # sub-tokens of the longest input",
+        "max_length = 512  # maximum number of sub-tokens of an input",
         *(METRIC[key] for key in task_type.metric_keys),
         '# title = "My corpus"',
         '# licence = "..."',
         '# homepage = "..."',
         '# citation = "..."',
         "",
-        "[files]  # from this file",
+        "[files]  # relative to this file",
         *(f"{split} = {json.dumps(path)}" for split, path in files.items()),
         "",
         "[format]",
@@ -53,25 +53,25 @@ def _labels(task_type: TaskType, labels: Sequence[str]) -> list[str]:
     if not task_type.has_labels:
         return []
     what = "entity types" if "tags" in task_type.columns else "classes"
-    return [f"labels = {json.dumps(list(labels), ensure_ascii=False)}  # {what}, in the order of the outputs"]
+    return [f"labels = {json.dumps(list(labels), ensure_ascii=False)}  # {what}, in the order of the model's outputs"]
 
 
 def _format(task_type: TaskType, form: str) -> list[str]:
     if form == "conll":
         return [
-            "token = 0  # number of the column, from 0; -1 is the last",
+            "token = 0  # column number from 0; -1 is the last column",
             "tag = -1",
             'scheme = "bio"  # bio, io, bioul (or bilou, iobes)',
         ]
     columns = task_type.columns
     fields = [*task_type.fields, *(("head", "tail") if "head" in columns and form == "jsonl" else ())]
-    lines = [f"# Columns or keys are called {', '.join(fields)}, and id, doc_id if there are any; or say how:"]
+    lines = [f"# Expected columns or keys: {', '.join(fields)}; optional: id, doc_id. To use other names:"]
     lines.append(f'# columns = {{ {fields[0]} = "sentence" }}')
     if form == "tsv":
-        lines.append("header = true  # false: no header, and columns gives numbers from 0")
+        lines.append("header = true  # false: no header row; columns gives column numbers from 0")
     if form == "tsv" and "labels" in columns:
-        lines.append('separator = "|"  # between the labels of a row')
+        lines.append('separator = "|"  # between two labels of a row')
     if "head" in columns:
         comment = "" if form == "tsv" else "# "
-        lines.append(f'{comment}dummies = ["@GENE$", "@DISEASE$"]  # stand for the two entities in the text')
+        lines.append(f'{comment}dummies = ["@GENE$", "@DISEASE$"]  # replace the two entities in the text')
     return lines

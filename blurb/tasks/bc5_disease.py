@@ -28,7 +28,7 @@ TASK = Task(
     released={"dev": 4_246},
     explanation=(
         "Table 3 prints 4,244 for dev, the count of the PubTator original; in the CoNLL file a sentence "
-        "break cuts two mentions, which then count twice: 4,246."
+        "break splits two mentions, which then count twice: 4,246."
     ),
     hashes={
         "train": "5004b2215ac6162e6c33bb9ede259aded29c6a4ecea135799bef22925f74910d",

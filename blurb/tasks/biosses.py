@@ -1,4 +1,4 @@
-"""BIOSSES: similarity of two sentences, mean of five annotators from 0 to 4; Pearson on 20 test pairs."""
+"""BIOSSES: similarity of two sentences from 0 to 4, the mean of five annotators; Pearson on 20 test pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ChemProt: relations of chemicals and proteins; micro-F1 over five groups, `false` left out."""
+"""ChemProt: relations between chemicals and proteins; micro-F1 over five groups, excluding `false`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DDI: interactions of drugs; micro-F1 over four kinds, `DDI-false` left out."""
+"""DDI: drug-drug interactions; micro-F1 over four types, excluding `DDI-false`."""
 
 from __future__ import annotations
 

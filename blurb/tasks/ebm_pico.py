@@ -1,4 +1,4 @@
-"""EBM PICO: participants, interventions and outcomes in abstracts of trials, scored by word."""
+"""EBM PICO: participants, interventions and outcomes in abstracts of clinical trials, scored by word."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TASK = Task(
     released={"train": 337_180, "dev": 87_308},
     explanation=(
         "Table 3 prints 339,167/85,321; the released document lists give 337,180/87,308 (the same 424,488"
-        " words together, cut elsewhere)."
+        " words in total, split differently)."
     ),
     hashes={
         "dev": "cca3d823439b41767c0adc0748e5258d9da1b6a868b48c8aadcf3063cefc9b5d",

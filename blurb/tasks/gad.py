@@ -1,4 +1,4 @@
-"""GAD: does the sentence associate the gene with the disease; F1 of the positive class."""
+"""GAD: whether a sentence associates a gene with a disease; F1 of the positive class."""
 
 from __future__ import annotations
 

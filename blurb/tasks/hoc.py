@@ -1,4 +1,4 @@
-"""HoC: hallmarks of cancer in an abstract; labels by sentence, scored by abstract (union of its sentences)."""
+"""HoC: hallmarks of cancer in an abstract; labelled by sentence, scored by abstract (union over its sentences)."""
 
 from __future__ import annotations
 

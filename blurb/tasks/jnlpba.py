@@ -1,4 +1,4 @@
-"""JNLPBA: molecular biology entities; the five types of the original are merged to one, as in the paper."""
+"""JNLPBA: molecular biology entities; the original's five types are merged into one, as in the paper."""
 
 from __future__ import annotations
 

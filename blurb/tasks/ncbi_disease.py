@@ -1,4 +1,4 @@
-"""NCBI-disease: disease mentions, split of the CoNLL files (the duplicated document is there once)."""
+"""NCBI-disease: disease mentions, split as in the CoNLL files (which have the duplicated document once)."""
 
 from __future__ import annotations
 

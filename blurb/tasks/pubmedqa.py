@@ -1,4 +1,4 @@
-"""PubMedQA: yes, no or maybe from an abstract without its conclusion; fold 0 of the ten, the official test set."""
+"""PubMedQA: yes, no or maybe from an abstract without its conclusion; fold 0 of ten, official test set."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_a_file_that_cannot_be_read_is_a_finding_and_code_2(tmp_path: Path) -> N
     (found,) = json.loads(output)
     assert (found["check"], found["dataset"], found["kind"]) == ("unreadable", "bc5-chem", "line 2")
     assert "train.tsv:2: tag I" in notes
-    assert "bc5-chem: dev is not there" in notes
+    assert "bc5-chem: dev is missing" in notes
 
 
 def test_nothing_found(tmp_path: Path) -> None:
@@ -86,10 +86,10 @@ def test_nothing_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--data", "nowhere"), "the folder does not exist; give it with --data"),
+        (("--data", "nowhere"), "the folder does not exist; check the path given with --data"),
         (("--out", "all.txt"), "--out must end in .csv or .json"),
         ((), "Give the folder of the datasets with --data"),
-        (("--data", ".", "--raw", "nowhere"), "give it with --raw"),
+        (("--data", ".", "--raw", "nowhere"), "check the path given with --raw"),
     ],
 )
 def test_refusals(arguments: tuple[str, ...], message: str) -> None:

@@ -35,7 +35,7 @@ def test_all_thirteen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line.split() for line in done.stdout.splitlines() if line.split()[:1] and line.split()[0] in NAMES]
     assert [line[0] for line in lines] == list(NAMES)
     assert all(float(line[-1]) < 60 for line in lines)
-    assert "ChemProt: the number of pairs is not BLURB's" in done.stderr
+    assert "ChemProt: the numbers of pairs differ from BLURB's" in done.stderr
     assert "GAD: prepared, but this is not BLURB's data" in done.stderr
 
 
@@ -60,7 +60,7 @@ def test_a_missing_sentence_model_is_no_missing_corpus(tmp_path: Path, monkeypat
     done = prepare("--raw", raw, "--out", tmp_path / "out", "--tasks", "chemprot", "--format", "json")
     assert done.exit_code == 1
     assert json.loads(done.stdout)[0]["verdict"] == "not prepared"
-    assert "ChemProt: NLTK's English sentence model is missing: give a folder" in done.stderr
+    assert "ChemProt: NLTK's English sentence model is missing: run python -m nltk.downloader" in done.stderr
     for text in ("get it from", "licence", "biocreative", "ChemProt is missing"):
         assert text not in done.stderr
 
@@ -79,7 +79,7 @@ def test_a_cut_archive_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "raw" / "DDIextraction_2013.tar.gz").write_bytes(b"\x1f\x8b cut")
     done = prepare("--raw", tmp_path / "raw", "--out", tmp_path / "out", "--tasks", "ddi")
     assert done.exit_code == 2
-    assert "DDIextraction_2013.tar.gz: the archive is cut or damaged" in done.stderr
+    assert "DDIextraction_2013.tar.gz: the archive is truncated or damaged" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -94,7 +94,7 @@ def test_verify_believes_the_manifest_and_tells_what_changed(tmp_path: Path) -> 
     (out / "GAD" / "dev.tsv").write_text("index\tsentence\tlabel\n0\t@GENE$ vor @DISEASE$\t1\n")
     arguments = ["data", "verify", "--data", str(out), "--tasks", "gad"]
     done, full = (CliRunner().invoke(cli, [*arguments, *more]) for more in ([], ["--full"]))
-    assert "dev.tsv: changed since it was prepared" in done.stderr
+    assert "dev.tsv: changed since `blurb data prepare` wrote it" in done.stderr
     assert "changed" not in full.stderr
     assert done.stdout == full.stdout
     (out / "manifest.json").write_text("{")

@@ -48,7 +48,7 @@ def test_its_type_is_in_the_table(folder: Path) -> None:
     assert {line["type"] for _, line in read_lines(folder / "results.csv")} == {"ner"}
 
 
-@pytest.mark.parametrize(("name", "message"), [("rows", "a name of the store's own"), ("My_genes", "small letters")])
+@pytest.mark.parametrize(("name", "message"), [("rows", "is reserved"), ("My_genes", "lower-case letters")])
 def test_a_name_of_the_stores_own_is_refused(name: str, message: str, folder: Path) -> None:
     declare(folder, name)
     result = CliRunner().invoke(cli, ["run", "baseline:majority", "--tasks", f"./{name}.toml"])

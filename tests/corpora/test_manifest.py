@@ -104,7 +104,7 @@ def test_a_file_that_changed_is_read_and_told(out: Path) -> None:
     path = out / "GAD" / "test.tsv"
     path.write_text(path.read_text().replace("nex", "vor"))
     found = examine(GAD, out)
-    assert found.notes == (f"{path}: changed since it was prepared.",)
+    assert found.notes == (f"{path}: changed since `blurb data prepare` wrote it.",)
     assert found.hashes == examine(GAD, out, trust=False).hashes
     path.unlink()
     assert examine(GAD, out).missing == ("test",)
@@ -139,8 +139,8 @@ def test_one_of_another_schema_is_told_and_begun_anew(out: Path, tmp_path: Path)
     whole = load(out)
     store(out, {**whole, "schema": 99})
     _, (note,) = prepare(GAD, tmp_path / "raw", out)
-    assert "of another schema than 1" in note
-    assert "begun anew" in note
+    assert "has another schema than 1" in note
+    assert "It was replaced" in note
     assert load(out) == whole
 
 
@@ -173,7 +173,7 @@ def test_a_damaged_one_is_told_and_begun_anew(content: bytes, message: str, out:
     (out / "manifest.json").write_bytes(content)
     _, (note,) = prepare(GAD, tmp_path / "raw", out)
     assert message in note
-    assert "begun anew" in note
+    assert "It was replaced" in note
     assert load(out) == whole
     assert prepare(GAD, tmp_path / "raw", out)[1] == []
 
@@ -185,7 +185,7 @@ def test_values_of_other_types_are_damage_of_their_dataset(key: str, value: obje
     content = load(out)
     content["datasets"]["gad"]["splits"]["dev"][key] = value
     store(out, content)
-    with pytest.raises(DataError, match="what it says of gad is not of schema 1"):
+    with pytest.raises(DataError, match="the entry of gad does not follow schema 1"):
         manifest.read(out, GAD)
     assert manifest.read(out, hoc)
 
@@ -215,7 +215,7 @@ def test_one_that_is_older_than_the_files_is_noticed(out: Path, tmp_path: Path) 
     prepare(GAD, put(tmp_path / "raw", "gad", {"GAD/1/test.tsv": content}), out)
     (out / "manifest.json").write_bytes(old)
     found = examine(GAD, out)
-    assert found.notes == (f"{out / 'GAD' / 'test.tsv'}: changed since it was prepared.",)
+    assert found.notes == (f"{out / 'GAD' / 'test.tsv'}: changed since `blurb data prepare` wrote it.",)
     assert found.hashes == examine(GAD, out, trust=False).hashes
 
 
@@ -232,7 +232,7 @@ def test_one_that_cannot_be_written_stays_and_the_files_are_in_place(
         return write(path, content)
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(DataError, match=r"manifest.json: cannot be written: the disk is full.*hoc are in place"):
+    with pytest.raises(DataError, match=r"manifest.json: cannot be written: the disk is full.*hoc are complete"):
         prepare(tasks.get("hoc"), put(tmp_path / "raw", "hoc"), out)
     assert (out / "manifest.json").read_bytes() == before
     assert {path.name for path in out.iterdir()} == {"GAD", "HoC", "manifest.json", ".manifest.json.lock"}

@@ -68,7 +68,7 @@ def test_a_discontinuous_entity_reaches_from_its_first_to_its_last_character(one
     [
         ("<document", "not well-formed"),
         (XML.format(text="t", ddi="true", type='type="other"'), "unknown label"),
-        (XML.format(text="t", ddi="false", type="").replace('e2="D.d1.s0.e0"', 'e2="gone"'), "names an entity"),
+        (XML.format(text="t", ddi="false", type="").replace('e2="D.d1.s0.e0"', 'e2="gone"'), "refers to the entity"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><document id="d">&a;</document>', "not well-formed"),
     ],
 )
@@ -80,7 +80,7 @@ def test_broken_xml_is_named(one_file: Callable[[str], Path], content: str, mess
 def test_a_split_without_examples_is_named(one_file: Callable[[str], Path]) -> None:
     """As in a file of BLURB's layout; `datasets` ended the command with its own words about keys that do not match."""
     folder = one_file('<document id="D.d1"><sentence id="D.d1.s0" text="aaaa"/></document>')
-    with pytest.raises(DataError, match=r"the originals of ddi have no examples of train\."):
+    with pytest.raises(DataError, match=r"the originals of ddi have no examples for train\."):
         load_original(tasks.get("ddi"), folder, ["train"])
 
 
@@ -96,7 +96,7 @@ def test_the_archive_is_read_as_it_is(one_file: Callable[[str], Path], tmp_path:
     (row,) = ddi.read(folder, tasks.get("ddi"), "train")
     assert row["label"] == "DDI-false"
     (folder / f"{ddi.TOP}.tar.gz").write_bytes(b"cut")
-    with pytest.raises(DataError, match="cut or damaged"):
+    with pytest.raises(DataError, match="truncated or damaged"):
         list(ddi.read(folder, tasks.get("ddi"), "train"))
 
 
@@ -117,5 +117,5 @@ def test_an_original_has_a_hash_of_its_own_and_the_verdict_of_its_dummified_form
 
 
 def test_a_missing_folder_of_originals_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="give it with --raw"):
+    with pytest.raises(DataError, match="check the path given with --raw"):
         load_original(tasks.get("ddi"), tmp_path / "gone")

@@ -215,7 +215,7 @@ def test_an_illegal_tag_in_a_file_is_unreadable_and_quotes_nothing(tmp_path: Pat
     samples.put(tmp_path, "bc5-chem", "kalo\tO\nmi\tI\n")
     corpora, (found,), notes = gather([tasks.get("bc5-chem")], tmp_path)
     assert (found.check, found.where, found.kind) == ("unreadable", "train", "line 2")
-    assert any("tag I without a B" in note for note in notes)
+    assert any("tag I does not follow a B" in note for note in notes)
     assert audit(corpora) == []
 
 

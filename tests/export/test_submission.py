@@ -184,11 +184,11 @@ def changed(column: str, index: int, value: Any) -> dict[str, Any]:
         ([*gad(), {**gad()[0], "id": "test.534"}], {}, "identical", "expected 534 predictions, found 535"),
         (gad(), changed("id", 5, "test.777"), "identical", "ids are not those of BLURB's test set"),
         (gad(), changed("id", 5, "train.5"), "identical", "'train.5' does not match any of the regexes"),
-        (gad(), changed("id", 5, "test.6"), "identical", "id 6 stands there twice"),
+        (gad(), changed("id", 5, "test.6"), "identical", "id 6 occurs twice"),
         (gad(), changed("prediction", 5, "2"), "identical", r"id 5: '2' is not one of \['0', '1'\]"),
         (gad(), changed("prediction", 5, None), "identical", r"id 5: None is not one of \['0', '1'\]"),
-        (gad(), {}, "counts only", r"the data is not BLURB's \(counts only\)"),
-        (gad(), {}, "differs", r"the data is not BLURB's \(differs\)"),
+        (gad(), {}, "counts only", r"the trial's data is not BLURB's \(counts only\)"),
+        (gad(), {}, "differs", r"the trial's data is not BLURB's \(differs\)"),
     ],
 )
 def test_what_is_not_whole_is_refused_and_nothing_is_written(
@@ -222,7 +222,7 @@ def test_tag_sequences_of_a_wrong_length_are_refused(tmp_path: Path) -> None:
     finish(store, "ncbi-disease", rows)  # in itself consistent, but not the words of NCBI-disease
     code, text = export("submission", "--tasks", "ncbi-disease", "--out", str(tmp_path / "out"), folder=tmp_path)
     assert code == 2
-    assert "one tag a word of BLURB's test set" in text
+    assert "one tag per word of BLURB's test set" in text
     assert not (tmp_path / "out").exists()
 
 
@@ -256,7 +256,7 @@ def test_the_seed_is_the_first_or_the_one_that_is_named(tmp_path: Path) -> None:
     assert found[0] == found[1] != found[2]
     code, text = export("submission", "--tasks", "gad", "--seed", "4", "--out", str(tmp_path / "x"), folder=tmp_path)
     assert code == 2
-    assert "seed 4 is not there; finished: 2, 3" in text
+    assert "seed 4 is not finished; finished seeds: 2, 3" in text
 
 
 def test_seed_zero_is_a_seed(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_seed_zero_is_a_seed(tmp_path: Path) -> None:
     assert "--seed does not apply to latex" in text
     code, text = export("submission", "--seed", "0", "--out", str(tmp_path / "x"), folder=tmp_path)
     assert code == 2
-    assert "seed 0 is not there" in text
+    assert "seed 0 is not finished" in text
 
 
 def test_the_empty_folder_one_stands_in_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,7 +139,7 @@ def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Callable[[str
 
 def test_what_is_no_type_is_refused(folder: Path) -> None:
     (folder / "claims" / "nothing.py").write_text("TYPE = len", encoding="utf-8")
-    with pytest.raises(SettingsError, match="nothing is a builtin_function_or_method, not"):
+    with pytest.raises(SettingsError, match="nothing is of type builtin_function_or_method, not"):
         types.get("nothing")
 
 

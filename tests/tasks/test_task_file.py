@@ -74,21 +74,21 @@ def test_metrics(tmp_path: Path, kind: str, extra: str, metric: str, options: di
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('name = "my-genes"', ""), "name is missing"),
-        (("my-genes", "My genes"), "small letters"),
+        (('name = "my-genes"', ""), "'name' is missing"),
+        (("my-genes", "My genes"), "lower-case letters"),
         (('"ner"', '"nerd"'), "Did you mean 'ner'"),
-        (('["Gene"]', "[]"), "labels is missing"),
-        (('["Gene"]', '["Gene", "Gene"]'), "different texts"),
-        (('["Gene"]', '"Gene"'), "labels is a str; expected a list"),
+        (('["Gene"]', "[]"), "'labels' is missing"),
+        (('["Gene"]', '["Gene", "Gene"]'), "distinct, non-empty strings"),
+        (('["Gene"]', '"Gene"'), r"'labels' must be of type list \(got str\)"),
         (("files", "file"), "Did you mean 'files'"),
         (('dev = "dev.tsv", ', ""), "train, dev, test"),
         (('kind = "conll"', 'kind = "connl"'), "Did you mean 'conll'"),
         (('kind = "conll"', 'kind = "tsv"'), "tsv cannot hold a task of type ner; possible: conll, jsonl"),
         (('kind = "conll"', 'kind = "conll", tags = 1'), "Did you mean 'tag'"),
         (("[", "[["), "invalid TOML"),
-        (("name =", "seeds = 0\nname ="), "seeds must be at least 1"),
-        (("name =", 'negative = "Gene"\nname ='), "negative is nothing to a task of type ner"),
-        (('"my-genes"', '"gad"'), "gad is a task already"),
+        (("name =", "seeds = 0\nname ="), "'seeds' must be at least 1"),
+        (("name =", 'negative = "Gene"\nname ='), "'negative' does not apply to tasks of type ner"),
+        (('"my-genes"', '"gad"'), "there is already a task gad"),
     ],
 )
 def test_what_is_wrong_is_named_with_the_file(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -99,9 +99,9 @@ def test_what_is_wrong_is_named_with_the_file(tmp_path: Path, change: tuple[str,
 
 def test_two_files_of_one_name_and_no_file(tmp_path: Path) -> None:
     tasks.get(write(tmp_path))
-    with pytest.raises(SettingsError, match="is the task of"):
+    with pytest.raises(SettingsError, match="already declares a task"):
         tasks.get(write(tmp_path, name="other.toml"))
-    with pytest.raises(SettingsError, match="no such task file"):
+    with pytest.raises(SettingsError, match="the task file does not exist"):
         tasks.get(str(tmp_path / "none.toml"))
 
 
@@ -190,5 +190,5 @@ def test_every_template_is_a_task_file(tmp_path: Path, kind: str, form: str) -> 
 
 def test_an_empty_separator_is_refused(tmp_path: Path) -> None:
     text = NER.replace('"ner"', '"document"').replace('{ kind = "conll" }', '{ kind = "tsv", separator = "" }')
-    with pytest.raises(SettingsError, match="separator is what stands between two labels"):
+    with pytest.raises(SettingsError, match="'separator', the text between two labels"):
         tasks.get(write(tmp_path, text))

@@ -118,7 +118,7 @@ def test_get_suggests_what_was_meant() -> None:
 
 
 def test_what_is_no_task_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"not a blurb.tasks.Task"):
+    with pytest.raises(SettingsError, match=r"not blurb.tasks.Task"):
         tasks.get("blurb.tasks:SPLITS")
 
 

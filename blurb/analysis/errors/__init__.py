@@ -1,4 +1,4 @@
-"""What a trial gets wrong: counts and ids from its predictions, text only where the caller brings it."""
+"""Error analysis of a trial: counts and ids from its predictions, and text if the caller provides the data."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def analyse(
     record: Record, split: Split, rows: Mapping[str, dict[str, Any]] | None = None,
     train: Sequence[Mapping[str, Any]] = (),
 ) -> Report:  # fmt: skip
-    """The tables and the examples of one trial.
+    """Analyses the predictions of one trial.
 
-    :param rows: id -> example of that split, from the user's data; without it nothing that needs text is said
-    :param train: examples of the train split, to tell what was seen there
+    :param rows: id -> example of that split, from the user's data; without it everything that needs text is omitted
+    :param train: examples of the train split, to separate seen from unseen entities
     """
     names = ("id", "doc_id", "gold", "prediction")
     columns = read_predictions(record.path / "predictions.parquet", names, split)
     task = record.task
     if not task.task_type.errors:
-        raise SettingsError(f"{task.name}: nothing is written that analyses the mistakes of tasks of type {task.type}.")
+        raise SettingsError(f"{task.name}: there is no error analysis for tasks of type {task.type}.")
     analysis: Callable[..., Report] = load_object(task.task_type.errors, f"error analysis of the type {task.type}")
     formulation = formulations.bind(task, record.trial.settings)
     units = formulation.units(list(rows.values())) if rows is not None else []
-    found = {str(unit["id"]): unit for unit in units}
-    return analysis(task, columns, found, train)
+    by_id = {str(unit["id"]): unit for unit in units}
+    return analysis(task, columns, by_id, train)

@@ -1,4 +1,4 @@
-"""What an analysis returns."""
+"""Results of an error analysis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Table:
-    """Counts under a title; nothing in it is text of a corpus."""
+    """Counts with a title; contains no text of a corpus."""
 
     title: str
     columns: tuple[str, ...]
@@ -17,14 +17,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake.
+    """One wrong prediction.
 
-    :param unit: id of the test unit
-    :param kind: of mistake
-    :param gold: the right answer, by label
-    :param predicted: the answer given
-    :param text: the unit with the place marked; empty unless the data were at hand
-    :param weight: how large the mistake is; the largest are shown first
+    :param unit: id of the example
+    :param kind: kind of mistake
+    :param gold: the gold answer, as label names
+    :param predicted: the predicted answer
+    :param text: text of the example with the mistake marked; empty without the data
+    :param weight: size of the mistake; the largest are shown first
     """
 
     unit: str
@@ -37,12 +37,12 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Report:
-    """Tables, and every mistake."""
+    """Tables and all mistakes."""
 
     tables: Sequence[Table]
     examples: Sequence[Mistake]
 
 
 def share(part: float, whole: float) -> str:
-    """A percentage, or nothing of nothing."""
+    """A percentage; "" if `whole` is 0."""
     return f"{100 * part / whole:.1f}" if whole else ""

@@ -1,4 +1,4 @@
-"""Relations and questions: which class is taken for which."""
+"""Errors of relations and questions: which classes are confused."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def analyse(
     task: Task, columns: Mapping[str, Sequence[Any]], rows: Mapping[str, Mapping[str, Any]],
     train: Sequence[Mapping[str, Any]],
 ) -> Report:  # fmt: skip
-    """The confusion table, precision and recall of each class, and (questions) accuracy by their first word."""
+    """The confusion matrix, precision and recall per class, and (questions) accuracy by their first word."""
     answers = list(zip(columns["id"], columns["gold"], columns["prediction"], strict=True))
     counts = Counter((gold, predicted) for _, gold, predicted in answers)
     confusion = Table(
-        "right class by row, given class by column", ("class", *task.labels),
+        "confusion matrix (rows: gold, columns: predicted)", ("class", *task.labels),
         [(gold, *(counts[gold, predicted] for predicted in task.labels)) for gold in task.labels],
     )  # fmt: skip
     single = []
@@ -39,7 +39,7 @@ def analyse(
 
 
 def _by_kind(answers: Sequence[tuple[str, str, str]], questions: Mapping[str, str]) -> Table:
-    """First words are no text of a corpus: there are a dozen of them."""
+    """Accuracy by first word. Rare first words are counted as "other", so that no text of a corpus is shown."""
     kinds: Counter[tuple[str, bool]] = Counter()
     for unit, gold, predicted in answers:
         words = questions.get(unit, "").split()

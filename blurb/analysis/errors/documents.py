@@ -1,4 +1,4 @@
-"""Documents with several labels: what is missed and invented, by label."""
+"""Errors of multi-label documents: missed and invented labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def analyse(
     task: Task, columns: Mapping[str, Sequence[Any]], rows: Mapping[str, Mapping[str, Any]],
     train: Sequence[Mapping[str, Any]],
 ) -> Report:  # fmt: skip
-    """By document, as it is scored: its labels are those of all its units. Examples are units."""
+    """Tables count documents, as the score does; mistakes are listed by unit (sentence or abstract)."""
     gold, predicted = (_by_document(columns, name) for name in ("gold", "prediction"))
     right: Counter[str] = Counter()
     there: Counter[str] = Counter()
@@ -47,7 +47,7 @@ def analyse(
 
 
 def _by_document(columns: Mapping[str, Sequence[Any]], name: str) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    labels_of: dict[str, set[str]] = {}
     for unit, document, labels in zip(columns["id"], columns["doc_id"], columns[name], strict=True):
-        found.setdefault(document or unit, set()).update(labels)
-    return found
+        labels_of.setdefault(document or unit, set()).update(labels)
+    return labels_of

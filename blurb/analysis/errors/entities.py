@@ -1,4 +1,4 @@
-"""NER and PICO: entities that were missed, invented, cut elsewhere or called by another name."""
+"""Errors of NER and PICO: entities that were missed or invented, or that have wrong boundaries or types."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from blurb.tasks import Task
 KINDS = ("correct", "boundary", "type", "boundary and type", "missed", "spurious")
 LONGEST = 4
 CONTEXT = 6
-"""Words that are shown on either side."""
+"""Words shown on either side of an entity."""
 
 
 def analyse(
     task: Task, columns: Mapping[str, Sequence[Any]], rows: Mapping[str, Mapping[str, Any]],
     train: Sequence[Mapping[str, Any]],
 ) -> Report:  # fmt: skip
-    """Kinds of mistakes; what was found by length, and by whether train has the same words as an entity.
+    """Kinds of mistakes; recall by length, and by whether the words are an entity in train, too.
 
-    PICO is scored by word; its entities here are runs of one label, and a table says which words become what.
+    In PICO, which is scored by word, entities are runs of one label, and a table shows the confusion of words.
     """
     kinds: Counter[str] = Counter()
     by_length: Counter[tuple[str, bool]] = Counter()
@@ -46,12 +46,12 @@ def analyse(
             "kinds of mistakes", ("kind", "entities", "% of mistakes"),
             [(kind, kinds[kind], "" if kind == "correct" else share(kinds[kind], total)) for kind in KINDS],
         ),
-        _found("gold entities by length", "words", by_length, sorted({length for length, _ in by_length})),
+        _recall("gold entities by length", "words", by_length, sorted({length for length, _ in by_length})),
     ]  # fmt: skip
     if by_seen:
         names = {True: "seen in train", False: "unseen"}
         tables.append(
-            _found(
+            _recall(
                 "gold entities by their words in train", "words",
                 Counter({(names[seen], right): count for (seen, right), count in by_seen.items()}), names.values(),
             )
@@ -62,9 +62,9 @@ def analyse(
 
 
 def pairs(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[str, Span | None, Span | None]]:
-    """Every entity of both sides once: its kind, the right one, the given one.
+    """Matches gold and predicted entities; yields kind, gold entity and predicted entity, each entity once.
 
-    Equal ones first; of the rest, those that overlap belong together, the largest overlap first.
+    Equal entities match first; of the others, those that overlap, the largest overlap first.
     """
     equal = set(gold) & set(predicted)
     for span in gold:
@@ -84,7 +84,7 @@ def pairs(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[str
     yield from (("spurious", None, span) for span in given if ("given", span) not in used)
 
 
-def _found(title: str, column: str, counts: Counter[Any], names: Any) -> Table:
+def _recall(title: str, column: str, counts: Counter[Any], names: Any) -> Table:
     rows = []
     for name in names:
         right, whole = counts[name, True], counts[name, True] + counts[name, False]
@@ -101,7 +101,7 @@ def _confusion(task: Task, columns: Mapping[str, Sequence[Any]]) -> Table:
         for right, given in zip(gold, predicted, strict=True)
     )
     rows = [(right, *(counts[right, given] for given in names)) for right in names]
-    return Table("words: right label by row, given label by column", ("label", *names), rows)
+    return Table("confusion matrix of words (rows: gold, columns: predicted)", ("label", *names), rows)
 
 
 def _words(tokens: Sequence[str], span: Span) -> str:
@@ -113,7 +113,7 @@ def _name(span: Span | None) -> str:
 
 
 def _context(tokens: Sequence[str] | None, right: Span | None, given: Span | None) -> str:
-    """The words around, the right entity in [ ], the given one in { }."""
+    """The words around a mistake, with the gold entity in [ ] and the predicted one in { }."""
     if not tokens:
         return ""
     there = [span for span in (right, given) if span is not None]

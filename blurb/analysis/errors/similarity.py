@@ -1,4 +1,4 @@
-"""Similarity: where the scores are farthest from the annotators'."""
+"""Errors of similarity: where the predicted scores differ most from the annotators'."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def analyse(
     task: Task, columns: Mapping[str, Sequence[Any]], rows: Mapping[str, Mapping[str, Any]],
     train: Sequence[Mapping[str, Any]],
 ) -> Report:  # fmt: skip
-    """Mean residual by bands of the right score; every pair is an example, the farthest first."""
+    """Mean residual by bands of the gold score. Every pair is listed, the largest residual first."""
     low, high = (float(str(task.metric_options.get(name, bound))) for name, bound in (("low", 0), ("high", 4)))
     width = (high - low) / BANDS
     answers = list(zip(columns["id"], columns["gold"], columns["prediction"], strict=True))

@@ -1,8 +1,8 @@
-"""From the original releases to the BLURB layout, byte for byte as BLURB's own data_generation kit writes it.
+"""Converts original releases to the BLURB layout, byte for byte as BLURB's data_generation kit does.
 
-A builder is a function `(release, task) -> {split: text of the file}`, named in the task's declaration; it raises
-MissingRelease for what is not there and DataError (file, line or member) for what is not as it should be. All else,
-writing, verifying and the manifest, is the same for all and is done here.
+A builder is a function `(release, task) -> {split: text of the file}`, named in the task's declaration. It raises
+MissingRelease for missing files and DataError (file, line or member) for invalid ones. This module writes and verifies
+the files and updates the manifest.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ Builder = Callable[[Release, Task], Mapping[Split, str]]
 
 
 def builder(task: Task) -> Builder:
-    """The function that the task's declaration names; DataError if it names none (a plug-in's need not)."""
+    """Returns the task's builder; DataError if its declaration names none (plug-ins need not)."""
     if not task.builder:
-        raise DataError(f"{task.title} says nothing about how its files are made: put them there by hand.")
-    found: Builder = load_object(task.builder, f"builder of {task.name}")
-    return found
+        raise DataError(f"{task.title} has no builder; put its files into the data folder yourself.")
+    build: Builder = load_object(task.builder, f"builder of {task.name}")
+    return build
 
 
 def prepare(task: Task, raw: Path, out: Path, nltk_data: Path | None = None) -> tuple[Verification, list[str]]:
-    """Makes the files of a task below `out` and verifies them; also what the builder has to say.
+    """Builds and verifies the files of a task below `out`; returns the verification and notes for the user.
 
-    Nothing below `out` changes unless all splits were made, written and read back; the manifest follows when the files
-    are in place. Files of others in the dataset's folder are kept.
+    Nothing below `out` changes before all splits were written and read back; the manifest is updated last. Other files
+    in the dataset's folder are kept.
 
-    :param raw: folder with the original releases, wherever they lie in it
-    :raises MissingRelease: the release is not there, or not all of it
-    :raises MissingTool: what reads it is not installed
-    :raises DataError: it is broken, or `out` cannot be written
+    :param raw: folder with the original releases, at any depth
+    :raises MissingRelease: if files of the release are missing
+    :raises MissingTool: if a library or model that reads the release is not installed
+    :raises DataError: if the release is invalid, or `out` cannot be written
     """
     build = builder(task)
     release = Release(raw, nltk_data)
@@ -48,9 +48,9 @@ def prepare(task: Task, raw: Path, out: Path, nltk_data: Path | None = None) -> 
     with written_aside(out, manifest.home(task)) as aside:
         for split in SPLITS:
             write(aside / task.files[split], texts[split], within=aside)
-        found = examine(task, aside, trust=False)
-        if found.errors:
-            where = found.errors[0].replace(f"{aside}/", "")
-            raise DataError(f"what was made of the originals of {task.title} is not in BLURB's layout: {where}", raw)
-        entry = manifest.entry(aside, found, release)
-    return found, [*release.notes, *manifest.update(out, task.name, entry)]
+        verification = examine(task, aside, trust=False)
+        if verification.errors:
+            where = verification.errors[0].replace(f"{aside}/", "")
+            raise DataError(f"the files built from the originals of {task.title} do not follow BLURB's layout: {where}", raw)
+        entry = manifest.entry(aside, verification, release)
+    return verification, [*release.notes, *manifest.update(out, task.name, entry)]

@@ -1,4 +1,4 @@
-"""Word-per-line files of the originals: `token TAB tag` to BLURB's `token TAB B|I|O`."""
+"""Converts word-per-line files of originals from `token TAB tag` to BLURB's `token TAB B|I|O`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Line = tuple[int, str]
 
 
 def untyped(lines: Iterable[Line], path: Path) -> Iterator[str]:
-    """The lines with every tag cut to its first letter (BLURB's kit keeps `label[0]`); blank lines stay."""
+    """Reduces every tag to its first letter, as BLURB's kit does (`label[0]`); keeps blank lines."""
     for number, line in lines:
         if not line:
             yield "\n"

@@ -1,4 +1,4 @@
-"""The one table of a Word document. A .docx is XML in a zip archive; a whole library for it would earn little."""
+"""Reads the table of a Word document: a .docx is XML in a zip archive, which needs no library."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ BETWEEN = {f"{W}br": "\n", f"{W}cr": "\n", f"{W}tab": "\t"}
 
 
 def table(file: SourceFile, columns: int, header: str) -> list[list[str]]:
-    """The cells of the rows below the header, whitespace within them made one blank and cut off at the ends.
+    """The cells of the rows below the header, with whitespace normalized.
 
-    :param header: pattern that the cells of the first row match, joined by ` | `
-    :raises DataError: not a Word document, not safe XML, or another table than expected
+    :param header: pattern of the first row, with cells joined by ` | `
+    :raises DataError: if it is not a Word document, not safe XML, or not the expected table
     """
     tables = list(_body(file).iter(f"{W}tbl"))
     if len(tables) != 1:
@@ -26,10 +26,10 @@ def table(file: SourceFile, columns: int, header: str) -> list[list[str]]:
     rows = [[_text(cell) for cell in row.findall(f"{W}tc")] for row in tables[0].iter(f"{W}tr")]
     first = " | ".join(rows[0] if rows else [])
     if not re.fullmatch(header, first):
-        raise DataError(f"this is another table: its first row is {first[:80]!r}.", file.path)
+        raise DataError(f"not the expected table: its first row is {first[:80]!r}.", file.path)
     for number, row in enumerate(rows[1:], 1):
         if len(row) != columns:
-            raise DataError(f"row {number} of the table has {len(row)} cells, not {columns}.", file.path)
+            raise DataError(f"expected {columns} cells in row {number} of the table, found {len(row)}.", file.path)
     return rows[1:]
 
 

@@ -1,4 +1,4 @@
-"""A folder that is written aside and renamed into place, whole or not at all."""
+"""Replaces a folder atomically: it is written elsewhere and then renamed."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from blurb.errors import DataError
 
 @contextmanager
 def written_aside(out: Path, name: str) -> Iterator[Path]:
-    """A folder to write `name` into; at the end `name` in it takes the place of `out/name`.
+    """A temporary folder to write `name` into, which replaces `out/name` at the end.
 
-    It starts as a copy of `out/name`, so that files which nobody writes stay. On any error `out/name` is what it was
-    and nothing else is left.
+    It starts as a copy of `out/name`, so that other files are kept. After an error `out/name` is unchanged and nothing
+    else is left behind.
 
-    :raises DataError: in the place of an OSError (no room, no permission)
+    :raises DataError: instead of an OSError (disk full, no permission)
     """
-    target = (out / name).resolve()  # where a link leads, so that the renames stay on one file system
+    target = (out / name).resolve()  # follow a link, so that renames stay on one file system
     if target.exists() and not target.is_dir():
-        raise DataError("cannot be written: a file stands in the place of the folder.", out / name)
+        raise DataError("cannot be written: there is a file of that name.", out / name)
     aside = target.parent / f".{target.name}.{os.getpid()}"
     try:
         try:
@@ -35,15 +35,15 @@ def written_aside(out: Path, name: str) -> Iterator[Path]:
             _remove(aside)
     except OSError as error:
         problem = error.strerror or error
-        raise DataError(f"cannot be written: {problem}. What was there is as it was.", out / name) from error
+        raise DataError(f"cannot be written: {problem}. The existing files are unchanged.", out / name) from error
 
 
 def write(path: Path, text: str, within: Path) -> None:
-    """A new file with this text, also where there is one that is a link or read-only.
+    """Writes a new file; replaces an existing one even if it is a link or read-only.
 
-    Bytes are written, for text mode would write CR LF on Windows.
+    Writes bytes, as text mode would write CR LF on Windows.
 
-    :raises DataError: a link in `path` leads out of the folder `within`, where nothing can be put back on an error
+    :raises DataError: if a link in `path` leads out of the folder `within`, where an error could not be undone
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.parent.resolve().is_relative_to(within.resolve()):
@@ -59,7 +59,7 @@ def _exchange(new: Path, target: Path, old: Path) -> None:
     try:
         target.rename(old)
         new.rename(target)
-    except BaseException:  # Ctrl-C too: what lies aside is removed, and that is the only copy
+    except BaseException:  # Ctrl-C too: `old` is the only copy, and is removed next
         if old.exists() and not target.exists():
             old.rename(target)
         raise

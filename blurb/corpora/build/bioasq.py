@@ -1,8 +1,8 @@
-"""BioASQ: the yes/no questions of task 7b with their snippets.
+"""BioASQ from the yes/no questions of task 7b with their snippets.
 
-Test is what the five golden batches have; dev is 75 questions of the training file, train its others (docs/benchmark.md,
-"BioASQ").
-The order is that of the files. BLURB's own order of train and dev is not known here (no hash can be shipped).
+Test is the five golden batches; dev is 75 questions of the training file, and train its other questions
+(docs/benchmark.md, "BioASQ"). The order is that of the files. BLURB's own order of train and dev is unknown, so there
+are no hashes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BLANKS = str.maketrans("\r\n\t", "   ")
 
 
 def build(release: Release, task: Task) -> dict[Split, str]:
-    """`id TAB question TAB passage TAB label`, no header; the passage is all snippets joined by a blank."""
+    """`id TAB question TAB passage TAB label` without header; the passage is all snippets joined by blanks."""
     questions = dict(_questions(release.file(*TRAINING, archives=ARCHIVES), task))
     test = {number: line for file in _golden(release) for number, line in _questions(file, task)}
     dev = set(listed("bioasq")["dev"])
@@ -46,7 +46,7 @@ def _golden(release: Release) -> Iterable[SourceFile]:
 
 
 def _questions(file: SourceFile, task: Task) -> Iterator[tuple[str, str]]:
-    """Id and line of every yes/no question."""
+    """Yields id and line of every yes/no question."""
     questions = json_object(file.text(), file.path).get("questions")
     if not isinstance(questions, list):
         raise DataError('expected a list called "questions".', file.path)
@@ -55,7 +55,7 @@ def _questions(file: SourceFile, task: Task) -> Iterator[tuple[str, str]]:
             continue
         cells = _cells(question, task)
         if cells is None:
-            raise DataError(f"question {place} has not id, body, snippets and exact_answer yes or no.", file.path)
+            raise DataError(f"question {place} must have id, body, snippets, and exact_answer yes or no.", file.path)
         yield cells[0], "\t".join(cells) + "\n"
 
 
@@ -63,13 +63,13 @@ def _cells(question: Any, task: Task) -> list[str] | None:
     if not isinstance(question, dict) or not isinstance(question.get("snippets", []), list):
         return None
     answer = question.get("exact_answer")
-    answer = answer[0] if isinstance(answer, list) and answer else answer  # some releases have a list of one
+    answer = answer[0] if isinstance(answer, list) and answer else answer  # some releases have a list of one answer
     answer = answer.strip().lower() if isinstance(answer, str) else answer
-    snippets = [one.get("text") if isinstance(one, dict) else None for one in question.get("snippets", [])]
+    snippets = [item.get("text") if isinstance(item, dict) else None for item in question.get("snippets", [])]
     texts = [text for text in (question.get("id"), question.get("body"), *snippets) if isinstance(text, str)]
     if answer not in task.labels or len(texts) < 2 + len(snippets) or not texts[0]:
         return None
     if any("\ud800" <= character <= "\udfff" for text in texts for character in text):
-        return None  # half of a surrogate pair is no character
+        return None  # half of a surrogate pair is not a character
     number, body, *passages = (text.translate(BLANKS) for text in texts)
     return [number, body, " ".join(passages), answer]

@@ -15,9 +15,9 @@ ARCHIVES = ("BIOSSES*",)
 
 
 def build(release: Release, task: Task) -> dict[Split, str]:
-    """`pair_id TAB sent1 TAB sent2 TAB score` with a header; the score is the mean of the five."""
-    found = release.files([PAIRS, SCORES], ARCHIVES)
-    pairs, scores = found[PAIRS], found[SCORES]
+    """`pair_id TAB sent1 TAB sent2 TAB score` with a header; the score is the mean of five annotators."""
+    sources = release.files([PAIRS, SCORES], ARCHIVES)
+    pairs, scores = sources[PAIRS], sources[SCORES]
     sentences = {pair: texts for pair, *texts in table(pairs, 3, r" \| Sentence 1 \| Sentence 2")}
     means = {
         pair: _mean(pair, marks, scores.path)
@@ -28,7 +28,7 @@ def build(release: Release, task: Task) -> dict[Split, str]:
         lines = ["pair_id\tsent1\tsent2\tscore\n"]
         for pair in listed("biosses")[split]:
             if pair not in sentences or pair not in means:
-                raise DataError(f"pair {pair} is not in the table.", (scores if pair in sentences else pairs).path)
+                raise DataError(f"pair {pair} is missing in the table.", (scores if pair in sentences else pairs).path)
             lines.append("\t".join((pair, *sentences[pair], str(means[pair]))) + "\n")
         texts[split] = "".join(lines)
     return texts
@@ -36,5 +36,5 @@ def build(release: Release, task: Task) -> dict[Split, str]:
 
 def _mean(pair: str, marks: list[str], path: Path) -> float:
     if not all(mark in ("0", "1", "2", "3", "4") for mark in marks):
-        raise DataError(f"pair {pair[:20]!r}: the scores are not five whole numbers from 0 to 4.", path)
+        raise DataError(f"pair {pair[:20]!r}: the scores must be five whole numbers from 0 to 4.", path)
     return sum(map(int, marks)) / len(marks)

@@ -1,7 +1,7 @@
-"""EBM PICO from ebm_nlp_2_00: tokens of a document and, one integer a token, where spans of each element are.
+"""EBM PICO from ebm_nlp_2_00: the tokens of a document, and for each element one integer per token.
 
-The annotations are the aggregated starting spans, the experts' (`test/gold`) for test. Where elements overlap, BLURB's
-kit keeps the last of participants, interventions, outcomes: OUT over INT over PAR.
+The annotations are the aggregated starting spans, for test those of experts (`test/gold`). If elements overlap, BLURB's
+kit prefers OUT over INT over PAR.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ ARCHIVES = ("ebm_nlp_2_00*", "EBM-NLP*")
 
 
 def build(release: Release, task: Task) -> dict[Split, str]:
-    """One text a split, its documents in the order of BLURB's lists."""
+    """Documents of a split are in the order of BLURB's lists."""
     names = {pmid: _names(pmid, split) for split in SPLITS for pmid in listed("ebm_pico").get(split, [])}
-    found = release.files([name for four in names.values() for name in four], ARCHIVES)
+    sources = release.files([name for four in names.values() for name in four], ARCHIVES)
     return {
         split: "".join(
-            _document(pmid, *(found[name] for name in names[pmid])) for pmid in listed("ebm_pico").get(split, [])
+            _document(pmid, *(sources[name] for name in names[pmid])) for pmid in listed("ebm_pico").get(split, [])
         )
         for split in SPLITS
     }
@@ -34,13 +34,13 @@ def _names(pmid: str, split: Split) -> tuple[str, ...]:
 
 
 def _document(pmid: str, tokens: SourceFile, *spans: SourceFile) -> str:
-    """A header, the words with their labels, and a blank line after each word that is a full stop."""
+    """A header, the words with their labels, and a blank line after every word `.`."""
     words = _words(tokens)
     labels = ["O"] * len(words)
     for file, label in zip(spans, ELEMENTS.values(), strict=True):
         marks = _words(file)
         if len(marks) != len(words):
-            raise DataError(f"{len(marks)} marks for the {len(words)} tokens of {tokens.path.name}.", file.path)
+            raise DataError(f"expected one mark per token of {tokens.path.name} ({len(words)}), found {len(marks)}.", file.path)
         for place, mark in enumerate(marks):
             if not mark.isdecimal():
                 raise DataError(f"expected a whole number, found {mark[:20]!r}.", file.path, place + 1)
@@ -51,9 +51,9 @@ def _document(pmid: str, tokens: SourceFile, *spans: SourceFile) -> str:
 
 
 def _words(file: SourceFile) -> list[str]:
-    found = []
+    words = []
     for number, line in file.lines():
         if not line.strip() or "\t" in line:
-            raise DataError("expected one token or mark in every line.", file.path, number)
-        found.append(line)
-    return found
+            raise DataError("expected one token or mark per line.", file.path, number)
+        words.append(line)
+    return words

@@ -1,4 +1,4 @@
-"""GAD from the first of BioBERT's ten folds: its train is cut into train and dev, its test is test."""
+"""GAD from the first of BioBERT's ten folds: its train set is split into train and dev."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
 CUT = 4_261
-"""Rows of the fold's train that are train; the rest is dev (BLURB's kit)."""
+"""Rows of the fold's train set that BLURB's kit uses for train; the others are dev."""
 HEADER = ["index", "sentence", "label"]
 ARCHIVES = ("REdata*", "GAD*")
 
 
 def build(release: Release, task: Task) -> dict[Split, str]:
     """`index TAB sentence TAB label` with a header; the index starts at 0 in every file."""
-    found = release.files(["GAD/1/train.tsv", "GAD/1/test.tsv"], ARCHIVES)
-    training, test = found["GAD/1/train.tsv"], found["GAD/1/test.tsv"]
+    sources = release.files(["GAD/1/train.tsv", "GAD/1/test.tsv"], ARCHIVES)
+    training, test = sources["GAD/1/train.tsv"], sources["GAD/1/test.tsv"]
     rows = [cells for _, cells in training.rows(2)]
     if len(rows) <= CUT:
         raise DataError(f"expected more than {CUT:,} rows, found {len(rows):,}.", training.path)

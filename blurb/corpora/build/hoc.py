@@ -1,7 +1,7 @@
-"""HoC: `text/PMID.txt` has a sentence a line; `labels/PMID.txt` is one line with a `<` before the labels of each.
+"""HoC: `text/PMID.txt` has one sentence per line; `labels/PMID.txt` is one line, with `<` before each sentence's labels.
 
-Within a sentence labels are joined by `AND`; the hallmark is what stands before the first `--`, in lower case. A piece
-that is blank or `NULL` has no label.
+The labels of a sentence are joined by `AND`; the hallmark is the part before the first `--`, in lower case. Blank parts
+and `NULL` mean no label.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ ARCHIVES = ("Hallmarks-of-Cancer*", "HoC*", "text*", "labels*")
 def build(release: Release, task: Task) -> dict[Split, str]:
     """`labels TAB sentence TAB PMID_s<i>` with a header, labels as `0_0,1_1,...` in the order of the task."""
     pmids = [pmid for split in SPLITS for pmid in listed("hoc").get(split, [])]
-    found = release.files([f"{kind}/{pmid}.txt" for kind in ("text", "labels") for pmid in pmids], ARCHIVES)
+    sources = release.files([f"{kind}/{pmid}.txt" for kind in ("text", "labels") for pmid in pmids], ARCHIVES)
     texts = {}
     for split in SPLITS:
         lines = ["labels\tsentence\tindex\n"]
         for pmid in listed("hoc").get(split, []):
-            lines += _document(pmid, found[f"text/{pmid}.txt"], found[f"labels/{pmid}.txt"], task)
+            lines += _document(pmid, sources[f"text/{pmid}.txt"], sources[f"labels/{pmid}.txt"], task)
         texts[split] = "".join(lines)
     return texts
 
@@ -31,14 +31,14 @@ def _document(pmid: str, text: SourceFile, labels: SourceFile, task: Task) -> li
     sentences = [line for _, line in text.lines()]
     _, *marked = labels.text().split("<")
     if len(marked) != len(sentences):
-        raise DataError(f"labels for {len(marked)} sentences, but {text.path.name} has {len(sentences)}.", labels.path)
+        raise DataError(f"found labels for {len(marked)} sentences, but {text.path.name} has {len(sentences)}.", labels.path)
     lines = []
     for index, (sentence, piece) in enumerate(zip(sentences, marked, strict=True)):
         names = {label.split("--")[0].strip().lower() for label in piece.split("AND")} - {"", "null"}
         if unknown := names - set(task.labels):
             raise DataError(f"sentence {index}: unknown hallmark {min(unknown)[:40]!r}.", labels.path)
         if "\t" in sentence:
-            raise DataError("a TAB in a sentence.", text.path, index + 1)
+            raise DataError("a sentence must not contain a TAB.", text.path, index + 1)
         flags = ",".join(f"{place}_{int(label in names)}" for place, label in enumerate(task.labels))
         lines.append(f"{flags}\t{sentence}\t{pmid}_s{index}\n")
     return lines

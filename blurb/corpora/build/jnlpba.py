@@ -11,7 +11,7 @@ from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
 CUT = 465_497
-"""Lines of Genia4ERtask2 that are train; the rest is dev (BLURB's kit)."""
+"""Lines of Genia4ERtask2 that BLURB's kit uses for train; the others are dev."""
 HEADER = "###MEDLINE:"
 ARCHIVES = ("Genia4ER*", "jnlpba*")
 

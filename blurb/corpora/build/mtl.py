@@ -11,7 +11,7 @@ ARCHIVES = ("MTL-Bioinformatics-2016*",)
 
 
 def build(release: Release, task: Task) -> dict[Split, str]:
-    """BLURB's folder has the name of the MTL one without `-IOB`; the splits are MTL's."""
+    """BLURB's folder is named like the MTL folder, without `-IOB`; the splits are the same."""
     names = {split: f"{task.files[split].split('/')[0]}-IOB/{name}.tsv" for split, name in FILES.items()}
-    found = release.files(names.values(), ARCHIVES)
-    return {split: "".join(untyped(found[name].lines(), found[name].path)) for split, name in names.items()}
+    sources = release.files(names.values(), ARCHIVES)
+    return {split: "".join(untyped(sources[name].lines(), sources[name].path)) for split, name in names.items()}

@@ -1,4 +1,4 @@
-"""ChemProt and DDI: the rows of the original readers with dummies in the place of the two entities."""
+"""ChemProt and DDI: the examples of the original readers, with dummies in place of the two entities."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from blurb.corpora.originals import chemprot, ddi
 from blurb.corpora.releases import Release
 from blurb.data.schema import Example
+from blurb.files import file_hash
 from blurb.inputs.relations import dummified
 from blurb.tasks import SPLITS, Split, Task
 
@@ -20,19 +21,19 @@ def build_ddi(release: Release, task: Task) -> dict[Split, str]:
 
 
 def build_chemprot(release: Release, task: Task) -> dict[Split, str]:
-    """The same; NLTK's version and its sentence model are recorded, for they decide which pairs there are."""
+    """`pair id TAB sentence TAB label`; records NLTK's version and sentence model, which determine the pairs."""
     tables = {split: _table(chemprot.rows(release, task, split)) for split in SPLITS}
     release.tools["nltk"] = version("nltk")
     release.read["(nltk_data) tokenizers/punkt_tab/english"] = _hash(Path(str(chemprot.model(release.nltk_data))))
     wrong = [
-        f"{split} {size:,} for {task.sizes[split]:,}"
+        f"{split}: {size:,} instead of {task.sizes[split]:,}"
         for split, (_, size) in tables.items()
         if size != task.sizes[split]
     ]
     if wrong:
         release.notes.append(
-            f"ChemProt: the number of pairs is not BLURB's ({', '.join(wrong)}). If the files are those of "
-            "BioCreative, the sentence model differs: NLTK's punkt decides which entities share a sentence."
+            f"ChemProt: the numbers of pairs differ from BLURB's ({', '.join(wrong)}). If the files are those of "
+            "BioCreative, the cause is another version of NLTK's punkt model, which decides on sentence boundaries."
         )
     return {split: text for split, (text, _) in tables.items()}
 
@@ -43,8 +44,8 @@ def _table(rows: Iterable[Example]) -> tuple[str, int]:
 
 
 def _hash(model: Path) -> str:
-    """Over names and contents of the model's files; over nothing if NLTK has it in an archive."""
+    """Hash of the names and contents of the model's files; of no files if NLTK has the model in an archive."""
     digest = hashlib.sha256()
     for path in sorted(model.iterdir()) if model.is_dir() else []:
-        digest.update(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n".encode())
+        digest.update(f"{file_hash(path)}  {path.name}\n".encode())
     return digest.hexdigest()

@@ -1,26 +1,25 @@
 """The demo suite: thirteen synthetic datasets in BLURB's layout, for tests and for trying `blurb` without any corpus.
 
-Everything is invented here: names from syllables, sentences from the templates of these modules. No text comes from a
-corpus, so the suite carries no licence but ours. Each module says what makes its task learnable, so that a tiny
-encoder trained from scratch beats the trivial score, and what keeps it from being trivial.
+Everything is invented: names from syllables, sentences from the templates of these modules. No text comes from a
+corpus, so only our own licence applies. Each module explains what makes its task learnable, so that a tiny encoder
+trained from scratch beats the trivial score, and what makes it non-trivial.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 from pathlib import Path
 
 from blurb.cache import home
 from blurb.corpora.demo import document, lexicon, ner, pico, qa, relation, similarity
+from blurb.files import new_folder
 
 
 def files(seed: int = 0) -> dict[str, str]:
-    """Relative path -> content of every file of the suite; the same on every platform for the same seed.
+    """Relative path -> content of every file of the suite; for one seed the same on every platform.
 
-    The thirteen datasets as BLURB lays them out, and below `originals/` ChemProt and DDI with the names that BLURB
-    masks, so that the folder serves as `raw`, too.
+    The thirteen datasets in BLURB's layout, and below `originals/` ChemProt and DDI with the names that BLURB masks, so
+    that the folder can also be used as `raw`.
     """
     words = lexicon.build(seed)
     modules = (ner, pico, relation, similarity, document, qa)
@@ -28,9 +27,9 @@ def files(seed: int = 0) -> dict[str, str]:
 
 
 def write(folder: Path, seed: int = 0) -> None:
-    """Write the suite into `folder` (made if need be), as BLURB's data_generation kit lays out the real one.
+    """Writes the suite to `folder` in BLURB's layout; creates the folder if necessary.
 
-    UTF-8 with LF line ends. Files of the same names are overwritten, others left alone.
+    UTF-8 with LF line ends. Existing files of the same name are overwritten, other files are kept.
     """
     for path, content in files(seed).items():
         target = folder / path
@@ -39,15 +38,11 @@ def write(folder: Path, seed: int = 0) -> None:
 
 
 def prepare(seed: int = 0) -> Path:
-    """The suite in the cache folder, written if it is not there; its name follows from its content."""
+    """Returns the suite's folder in the cache, after writing it if necessary; its name is a hash of its content."""
     content = files(seed)
     digest = hashlib.sha256("".join(f"{path}\n{text}" for path, text in sorted(content.items())).encode()).hexdigest()
     folder = home() / "demo" / digest[:16]
     if not folder.is_dir():
-        aside = folder.with_name(f".{folder.name}.{os.getpid()}")
-        write(aside, seed)
-        try:
-            aside.rename(folder)
-        except OSError:  # another process was quicker
-            shutil.rmtree(aside)
+        with new_folder(folder) as aside:
+            write(aside, seed)
     return folder

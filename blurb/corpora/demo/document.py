@@ -1,7 +1,7 @@
-"""HoC: which of ten hallmarks does each sentence of an abstract speak of? Any number of them, most often none or one.
+"""HoC: which of ten hallmarks does each sentence of an abstract mention? Any number, usually none or one.
 
-Learnable: each hallmark has its words. Not trivial: some words belong to two hallmarks, a sentence may speak of two at
-once, a negated sentence speaks of none, and four labels in a hundred are missing.
+Learnable: each hallmark has its own words. Non-trivial: some words belong to two hallmarks, a sentence may mention two
+hallmarks, a negated sentence mentions none, and four per cent of the labels are missing.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ GRAMMAR: Grammar = {
 
 
 def sentence(rng: random.Random) -> tuple[str, set[int]]:
-    """A template sentence and the hallmarks that it speaks of."""
+    """A template sentence and its hallmarks."""
     kind = rng.choices(("one", "two", "not", "none"), (50, 20, 6, 24))[0]
     topics = rng.sample(range(len(HALLMARKS)), 2 if kind == "two" else 1)
     cues = [rng.choice(HALLMARKS[topic]) for topic in topics]
-    # A cue that two hallmarks share means the one drawn, as context outside the sentence would tell an annotator.
-    found = set(topics) if kind in ("one", "two") else set[int]()
-    return expand(rng, f"<{kind}>", GRAMMAR).format(*cues), {topic for topic in found if rng.random() >= MISSED}
+    # A cue shared by two hallmarks means the one drawn, as an annotator would know from context.
+    labels = set(topics) if kind in ("one", "two") else set[int]()
+    return expand(rng, f"<{kind}>", GRAMMAR).format(*cues), {topic for topic in labels if rng.random() >= MISSED}
 
 
 def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
     """(relative path, content) of every file of this type."""
-    elsewhere: set[str] = set()  # sentences of the splits before: none comes twice, or the test would be a memory test
+    elsewhere: set[str] = set()  # sentences of earlier splits, not repeated in later ones
     for split, size in SIZES.items():
         rng = stream(seed, "HoC", split)
         terminals = words.terminals(rng, split)
@@ -62,10 +62,10 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
             for place in range(rng.randint(3, 5)):
                 text = ""
                 while not text or text in elsewhere:
-                    template, found = sentence(rng)
+                    template, hallmarks = sentence(rng)
                     text = plain(fill(template, terminals))
                 here.add(text)
-                labels = ",".join(f"{topic}_{int(topic in found)}" for topic in range(len(HALLMARKS)))
+                labels = ",".join(f"{topic}_{int(topic in hallmarks)}" for topic in range(len(HALLMARKS)))
                 lines.append(f"{labels}\t{text}\t{FIRST_PMID[split] + number}_s{place}")
         elsewhere |= here
         yield f"HoC/{split}.tsv", "\n".join(lines) + "\n"

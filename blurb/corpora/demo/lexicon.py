@@ -1,11 +1,11 @@
 """The words of the demo suite: invented names, plain English filler, and the grammar that joins them.
 
-Learnable: a name is a stem of random syllables and a suffix that tells its kind (``-axol`` a chemical, ``-itis`` a
-disease), so a model can read a name it never saw. Not trivial: stems are shared by all kinds, decoys (scales, assays)
-wear stems and suffixes of real kinds, and part of the names occurs outside the train split only.
+Learnable: a name is a stem of random syllables and a suffix that shows its kind (``-axol`` a chemical, ``-itis`` a
+disease), so a model can classify unseen names. Non-trivial: stems are shared by all kinds, decoys (scales, assays) have
+stems and suffixes of real kinds, and some names occur only outside the train split.
 
-Every random choice comes from `random.Random` seeded with a string, which Python defines by SHA-512: the same bytes
-on every platform, whatever PYTHONHASHSEED says. Each file has its own stream, so changing one leaves the others alone.
+All random choices come from `random.Random` seeded with a string, which Python hashes by SHA-512: the same bytes on
+every platform, whatever PYTHONHASHSEED is. Each file has its own stream, so a change of one does not affect others.
 """
 
 from __future__ import annotations
@@ -38,54 +38,54 @@ COMMON: Grammar = {
 
 
 def stream(seed: int, *names: str) -> random.Random:
-    """The random stream of one file (or one pool), named by its path."""
+    """The random stream of one file or pool, seeded with its path."""
     return random.Random("/".join((str(seed), *names)))
 
 
 def expand(rng: random.Random, text: str, *grammars: Grammar) -> str:
-    """Replace each ``<rule>`` by a random right-hand side until none is left.
+    """Replaces each ``<rule>`` by a random right-hand side until none is left.
 
-    Names in capitals (``<CHEM>``) are terminals: the caller fills them, because only the task knows their labels.
+    Names in capitals (``<CHEM>``) are terminals for the caller to fill, because only the task knows their labels.
     """
     rules: dict[str, Sequence[str]] = dict(COMMON)
     for grammar in grammars:
         rules.update(grammar)
-    while found := re.search(r"<([a-z_]+)>", text):
-        text = text[: found.start()] + rng.choice(rules[found[1]]) + text[found.end() :]
+    while rule := re.search(r"<([a-z_]+)>", text):
+        text = text[: rule.start()] + rng.choice(rules[rule[1]]) + text[rule.end() :]
     return text
 
 
 def fill(text: str, terminals: Mapping[str, Callable[[], str]]) -> str:
-    """Replace each terminal by what its function returns, called anew for each occurrence."""
-    return re.sub(r"<([A-Z]+)>", lambda found: terminals[found[1]](), text)
+    """Replaces each terminal by the result of its function, which is called for each occurrence."""
+    return re.sub(r"<([A-Z]+)>", lambda match: terminals[match[1]](), text)
 
 
 def plain(text: str) -> str:
-    """Tokens joined by blanks -> running text: first letter large, no blank before punctuation."""
+    """Converts tokens joined by blanks to text: first letter in upper case, no blank before punctuation."""
     text = re.sub(r" ([.,;?])", r"\1", text)
     return text[:1].upper() + text[1:]
 
 
 def flip(rng: random.Random, label: str, others: Sequence[str], rate: float) -> str:
-    """Label noise: with probability `rate` another label, so that no model reaches 100."""
+    """Label noise: returns another label with probability `rate`, so that no model reaches 100."""
     return rng.choice([other for other in others if other != label]) if rng.random() < rate else label
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Names of one kind: `seen` occur in every split, `unseen` in dev and test only."""
+    """Names of one kind: `seen` ones occur in every split, `unseen` ones only in dev and test."""
 
     seen: tuple[str, ...]
     unseen: tuple[str, ...]
 
     def pick(self, rng: random.Random, split: str) -> str:
-        """A quarter of the names in dev and test were not in train: only their form tells what they are."""
+        """Draws a name. A quarter of those in dev and test is not in train; only their form shows their kind."""
         return rng.choice(self.unseen if split != "train" and rng.random() < 1 / 4 else self.seen)
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The pools of one seed; the thirteen datasets share them, as real corpora share a domain."""
+    """The pools of one seed, shared by the thirteen datasets, as real corpora share a domain."""
 
     chemicals: Pool
     diseases: Pool
@@ -94,7 +94,7 @@ class Lexicon:
     decoys: Pool
 
     def terminals(self, rng: random.Random, split: str) -> dict[str, Callable[[], str]]:
-        """What `fill` needs to write each kind of name as plain text."""
+        """Functions for `fill` that draw each kind of name."""
         pools = {"CHEM": self.chemicals, "DIS": self.diseases, "GENE": self.genes, "CELL": self.cells}
         return {kind: partial(pool.pick, rng, split) for kind, pool in pools.items()}
 
@@ -102,7 +102,9 @@ class Lexicon:
 def _pool(rng: random.Random, suffixes: Sequence[str], onsets: str, taken: set[str], seen: int, unseen: int) -> Pool:
     names: list[str] = []
     while len(names) < seen + unseen:
-        first = rng.choice(onsets.split() if rng.random() < 0.75 else ONSETS)  # a hint, as "anti-" and "hyper-" are
+        first = rng.choice(
+            onsets.split() if rng.random() < 0.75 else ONSETS
+        )  # a weak cue to the kind, like "anti-" and "hyper-"
         stem = first + rng.choice(RHYMES) + rng.choice(("", rng.choice(ONSETS) + rng.choice(RHYMES)))
         name = stem.rstrip("aeiou") + rng.choice(suffixes)
         if len(name) > 3 and name not in taken:
@@ -112,7 +114,7 @@ def _pool(rng: random.Random, suffixes: Sequence[str], onsets: str, taken: set[s
 
 
 def build(seed: int) -> Lexicon:
-    """Invent all names of a seed."""
+    """Invents all names of a seed."""
     rng, taken = stream(seed, "lexicon"), set[str]()
     decoys = CHEMICAL_SUFFIXES[:2] + DISEASE_SUFFIXES[:2] + GENE_SUFFIXES[:2] + ("ford", "berg")
     genes = _pool(rng, GENE_SUFFIXES, "b k r st", taken, 300, 100)

@@ -1,9 +1,9 @@
 """The five NER datasets: BC5CDR-chem, BC5CDR-disease, NCBI-disease, BC2GM, JNLPBA.
 
-Learnable: suffixes tell the kind of a name, and so do the words around it ("dose of", "history of"). Not trivial: a
-quarter of the names in dev and test is new; in one sentence of five any kind of name may stand anywhere, so that its
-form has to decide; decoys look like names and are none; a modifier belongs to the mention or not ("chronic" does,
-"severe" does not); four mentions in a hundred lost their tags, as annotators lose them.
+Learnable: suffixes show the kind of a name, and so do the words around it ("dose of", "history of"). Non-trivial: a
+quarter of the names in dev and test is new; in one sentence of five any kind of name may occur anywhere, so that only
+its form helps; decoys look like names but are not; some modifiers belong to the mention ("chronic") and others do not
+("severe"); four per cent of the mentions have no tags, as if an annotator had missed them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from blurb.corpora.demo.lexicon import Grammar, Lexicon, expand, stream
 
 MISSED = 0.04  # share of mentions whose tags are dropped
-BARE = 0.2  # share of sentences whose words tell nothing about the kinds of their names
+BARE = 0.2  # share of sentences whose words do not show the kinds of their names
 
 GRAMMAR: Grammar = {
     "any": ("<CHEM>", "<DIS>", "<GENE>", "<CELL>", "<DECOY>"),
@@ -44,7 +44,7 @@ ANYWHERE = ("<open> , <note> <any> and <any> <aside> .", "<any> <act> <any> in <
 
 @dataclass(frozen=True)
 class Corpus:
-    """One source of sentences and the datasets that tag it; sizes are sentences of train, dev, test."""
+    """A source of sentences and the datasets that tag them; sizes are numbers of sentences in train, dev, test."""
 
     name: str
     frames: str

@@ -1,8 +1,8 @@
-"""The demo's relations before masking: the same rows, with names in the place of the dummies.
+"""The demo's relations before masking: the same rows, with names in place of the dummies.
 
-What a row shows stays as it is; only a name that every row of the sentence masks is drawn here, from a stream of its
-own. So the two rows of a sentence with a rival are one text, and without marks nothing tells which pair is meant: on
-this suite too the relation input `original` is a negative control.
+Names that a row of the sentence shows are kept; only names that all rows mask are drawn here, from a random stream of
+their own. The two rows of a sentence with a rival therefore have the same text, and without markers the pair is
+ambiguous: as on the real corpora, the relation input `original` is a negative control.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from blurb.corpora.demo.lexicon import fill
 from blurb.data.schema import Example
 
-# What to draw, and the types. Of two entities that overlap the first is the whole name, the second its last part: in
-# the ids of BLURB's layout the chemical of such a pair comes first, so it starts first.
+# Dummy -> names to draw, and entity types. Of two overlapping entities the first is the whole name and the second its
+# last part: in the ids of BLURB's layout the chemical of such a pair comes first, so it must start first.
 BEHIND = {
     "@CHEMICAL$": ("<CHEM>", ("CHEMICAL",)),
     "@GENE$": ("<GENE>", ("GENE",)),
@@ -28,24 +28,24 @@ BEHIND = {
 def names(rows: Sequence[Sequence[str]], terminals: Mapping[str, Callable[[], str]]) -> list[str]:
     """The name in each slot of a sentence.
 
-    :param rows: what each row of the sentence has in the slots: a dummy or a name
-    :param terminals: draw the names that no row shows
+    :param rows: for each row of the sentence the dummy or name in every slot
+    :param terminals: functions that draw names which no row shows
     """
-    found = [next((text for text in slot if text not in BEHIND), "") for slot in zip(*rows, strict=True)]
+    drawn = [next((text for text in slot if text not in BEHIND), "") for slot in zip(*rows, strict=True)]
     for place, dummy in enumerate(rows[0]):
-        if not found[place]:
+        if not drawn[place]:
             name = fill(BEHIND[dummy][0], terminals)
-            while name in found:  # nothing interacts with itself
+            while name in drawn:  # an entity does not interact with itself
                 name = fill(BEHIND[dummy][0], terminals)
-            found[place] = name
-    return found
+            drawn[place] = name
+    return drawn
 
 
 def unmask(row: Example, surfaces: Sequence[str]) -> Example:
-    """The row with names in the place of its dummies.
+    """The row with names in place of its dummies.
 
     :param row: text with dummies, and any other columns
-    :param surfaces: the name behind each dummy, in the order of the text
+    :param surfaces: the name behind each dummy, in text order
 
     >>> row = unmask({"text": "@CHEM-GENE$ fired."}, ["axol-K1"])
     >>> row["text"], row["head"], row["tail"]

@@ -1,9 +1,9 @@
-"""EBM PICO: abstracts of invented trials whose words are participants, interventions, outcomes or none of them.
+"""EBM PICO: abstracts of invented trials; words are participants, interventions, outcomes or none of them.
 
-Learnable: each element stands in frames of its own ("enrolled ...", "were given ...", "the main endpoint was ...") and
-has words of its own. Not trivial: a disease is a participant's in one frame, an outcome in another and nothing in
-the background; spans are as long as annotators draw them, with or without their last words; five spans in a hundred
-were overlooked.
+Learnable: each element has its own frames ("enrolled ...", "were given ...", "the main endpoint was ...") and words.
+Non-trivial: a disease belongs to participants in one frame, to outcomes in another and to nothing in the background;
+spans vary in length as with human annotators, with or without their last word; five per cent of the spans have no
+labels.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """PubMedQA and BioASQ: a question and a text that answers it with yes, no or (PubMedQA only) maybe.
 
 Learnable: findings carry the answer in a few phrases ("fell clearly with", "no difference between the arms").
-Not trivial: a background sentence may lean to another answer, a first finding may be taken back, some findings tell
-nothing, words such as "benefit" occur on both sides, and six answers in a hundred are wrong.
+Non-trivial: a background sentence may suggest another answer, a first finding may be revised, some findings are
+uninformative, words such as "benefit" occur with all answers, and six per cent of the answers are wrong.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ BIOASQ: Grammar = {
 
 
 def draw_answers(rng: random.Random, answers: Sequence[tuple[str, int]], size: int) -> list[str]:
-    """Answers in the shares asked for, to the unit, so that the majority baseline does not move with the seed."""
+    """Shuffled answers in exactly the given shares, so that the majority baseline does not depend on the seed."""
     drawn = [answer for answer, percent in answers for _ in range(round(size * percent / 100))]
     rng.shuffle(drawn)
     return drawn
@@ -80,12 +80,14 @@ def item(rng: random.Random, grammar: Grammar, answer: str, names: tuple[str, st
 
 
 def _text(rng: random.Random, text: str, grammar: Grammar, names: tuple[str, str]) -> str:
-    """Expand, name, and write each sentence with a capital."""
-    return " ".join(plain(one.strip()) for one in re.findall(r".+?[.?]", expand(rng, text, grammar).format(*names)))
+    """Expands the rules, inserts the names, and capitalizes each sentence."""
+    return " ".join(
+        plain(sentence.strip()) for sentence in re.findall(r".+?[.?]", expand(rng, text, grammar).format(*names))
+    )
 
 
 def pubmedqa(rng: random.Random, split: str, words: Lexicon) -> str:
-    """PubMedQA's JSON. LONG_ANSWER is there as in the original, and gives the answer away: it must not be an input."""
+    """PubMedQA's JSON. As in the original, LONG_ANSWER reveals the answer and must not be an input."""
     entries = {}
     for number, answer in enumerate(draw_answers(rng, PUBMEDQA_ANSWERS, PUBMEDQA_SIZES[split])):
         names = words.chemicals.pick(rng, split), words.diseases.pick(rng, split)
@@ -106,7 +108,7 @@ def pubmedqa(rng: random.Random, split: str, words: Lexicon) -> str:
 
 
 def bioasq(rng: random.Random, split: str, words: Lexicon) -> str:
-    """BioASQ's table: id, question, passage, label, no header."""
+    """BioASQ's table: id, question, passage, label; no header."""
     lines = []
     for number, answer in enumerate(draw_answers(rng, BIOASQ_ANSWERS, BIOASQ_SIZES[split])):
         names = words.genes.pick(rng, split), words.diseases.pick(rng, split)

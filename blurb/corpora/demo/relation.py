@@ -1,10 +1,10 @@
 """ChemProt, DDI and GAD: what does a sentence say about its two masked entities?
 
-Learnable: each label has cue phrases of its own ("blunted", "is converted by"). Not trivial: some cues serve two labels
-and a second word decides; a sentence may hold the cue for another entity than the masked one, and makes one row for
-each; overlapping pairs are negative whatever is said of them; four labels in a hundred are wrong.
+Learnable: each label has its own cue phrases ("blunted", "is converted by"). Non-trivial: some cues fit two labels and
+a second word decides; the cue may belong to another entity than the masked one, and the sentence then has one row for
+each; overlapping pairs are always negative; four per cent of the labels are wrong.
 
-ChemProt and DDI come a second time with the names that were masked (`originals`), as the real releases have them.
+ChemProt and DDI are also written with the masked names (`originals`), as in the real releases.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GRAMMAR: Grammar = {
 
 @dataclass(frozen=True)
 class Corpus:
-    """One dataset: masks of its two entities, terminals of names beside them, cues by label, sizes of the splits."""
+    """A dataset: masks of its two entities, terminals of their names, cues by label, sizes of the splits."""
 
     name: str
     masks: tuple[str, str]
@@ -103,17 +103,17 @@ CORPORA = (
 
 
 class Sentence(NamedTuple):
-    """A frame with slots ({0}, {1}, ...) and its rows: what fills the slots (masks, terminals of names), the label."""
+    """A frame with slots ({0}, {1}, ...) and its rows: fillers of the slots (masks, terminals of names) and label."""
 
     frame: str
     rows: list[tuple[tuple[str, ...], str]]
 
     def text(self, fillers: Sequence[str]) -> str:
-        """The running text with these words in the slots."""
+        """The text with these words in the slots."""
         return plain(" ".join(self.frame.format(*fillers).split()))
 
     def order(self) -> list[int]:
-        """The slots in the order of the text."""
+        """The slots in text order."""
         return [int(slot) for slot in re.findall(r"{(\d)}", self.frame)]
 
 
@@ -134,7 +134,7 @@ def sentence(rng: random.Random, corpus: Corpus, overlap: bool) -> Sentence:
 
 
 def identify(corpus: Corpus, document: int, place: int, text: str) -> str:
-    """The id of a row as the dataset writes it; ChemProt's names the earlier entity first, GAD's rows have none."""
+    """The id of a row in the dataset's own format; ChemProt's names the earlier entity first. GAD has no such ids."""
     if corpus.name == "chemprot":
         chemical_first = text.find("@CHEM") < text.find("@GENE$") or "@GENE$" not in text
         return f"{document}.{f'T{1 + place}.T9' if chemical_first else f'T9.T{1 + place}'}"
@@ -142,12 +142,12 @@ def identify(corpus: Corpus, document: int, place: int, text: str) -> str:
 
 
 def examples(seed: int, words: Lexicon, corpus: Corpus, part: int, seen: set[str]) -> list[tuple[Example, Example]]:
-    """The rows of a split, masked and unmasked; `seen` are the masked texts so far, of which none comes twice."""
+    """The rows of a split, masked and unmasked; `seen` are the masked texts so far, which are not repeated."""
     split, size = SPLITS[part], corpus.sizes[part]
     rng, own = stream(seed, corpus.name, split), stream(seed, corpus.name, split, "originals")
     terminals, hidden = words.terminals(rng, split), words.terminals(own, split)
-    found, document = list[tuple[Example, Example]](), 90010000 + 10000 * part
-    while len(found) < size:
+    pairs, document = list[tuple[Example, Example]](), 90010000 + 10000 * part
+    while len(pairs) < size:
         document += 1
         made = sentence(rng, corpus, overlap=document % OVERLAP == 0)
         filled = [[fill(slot, terminals) for slot in slots] for slots, _ in made.rows]
@@ -156,11 +156,11 @@ def examples(seed: int, words: Lexicon, corpus: Corpus, part: int, seen: set[str
             text = made.text(slots)
             if text not in seen:
                 seen.add(text)
-                pair = str(len(found)) if corpus.name == "GAD" else identify(corpus, document, place, text)
+                pair = str(len(pairs)) if corpus.name == "GAD" else identify(corpus, document, place, text)
                 row = {"id": pair, "doc_id": pair.rsplit(".", 2)[0], "text": text, "label": label}
                 surfaces = [names[slot] for slot in made.order() if slots[slot] in originals.BEHIND]
-                found.append((row, originals.unmask(row, surfaces)))
-    return found[:size]
+                pairs.append((row, originals.unmask(row, surfaces)))
+    return pairs[:size]
 
 
 def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
@@ -172,6 +172,6 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
             header = ["index\tsentence\tlabel"] if corpus.name == "GAD" else []
             lines = [f"{row['id']}\t{row['text']}\t{row['label']}" for row, _ in rows]
             yield f"{corpus.name}/{split}.tsv", "\n".join([*header, *lines]) + "\n"
-            if corpus.name != "GAD":  # the real one was released masked
+            if corpus.name != "GAD":  # the real GAD was released masked
                 lines = [json.dumps(original) for _, original in rows]
                 yield f"originals/{corpus.name.lower()}/{split}.jsonl", "\n".join(lines) + "\n"

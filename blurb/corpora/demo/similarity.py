@@ -1,8 +1,8 @@
 """BIOSSES: how alike are two sentences, on a scale from 0 to 4?
 
-Learnable: the second sentence says how it stands to the first ("in the same way", "a separate matter"), and alike
-pairs share a topic of a few words. Not trivial: that opening gives the score roughly, for the rest the topics have to
-be compared, and the score is the mean of five imagined annotators who disagree.
+Learnable: the second sentence states its relation to the first ("in the same way", "a separate matter"), and similar
+pairs share a topic of a few words. Non-trivial: that opening determines the score only roughly, topics have to be
+compared, too, and the score is the mean of five simulated annotators who disagree.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TOPICS = (
     ("memory", "neurons", "attention", "reflexes"),
     ("bacteria", "the microbiome", "an infection", "antibodies"),
 )
-# From "says the same" to "is about something else", with the score that the words alone suggest.
+# From "says the same" to "is about something else", with the score that the opening alone suggests.
 RELATIONS: tuple[tuple[float, tuple[str, ...]], ...] = (
     (3.2, ("in the same way ,", "this agrees with the view that", "it was confirmed that", "once more ,", "again ,",
            "no less so ,", "others repeated this :", "identical to that ,")),
@@ -58,6 +58,6 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
         lines = ["pair_id\tsent1\tsent2\tscore"]
         for _ in range(size):
             number += 1
-            one, two, score = pair(rng)
-            lines.append(f"{number}\t{plain(fill(one, terminals))}\t{plain(fill(two, terminals))}\t{score:.1f}")
+            first, second, score = pair(rng)
+            lines.append(f"{number}\t{plain(fill(first, terminals))}\t{plain(fill(second, terminals))}\t{score:.1f}")
         yield f"BIOSSES/{split}.tsv", "\n".join(lines) + "\n"

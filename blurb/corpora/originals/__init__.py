@@ -1,4 +1,4 @@
-"""Readers of the corpora as their authors released them, where the BLURB layout has lost something.
+"""Readers of original releases that have more than the BLURB layout.
 
-The BLURB files of ChemProt and DDI hold dummies in the place of the entities; the originals hold text and spans.
+The BLURB files of ChemProt and DDI have dummies in place of the entities; the originals have text and spans.
 """

@@ -1,8 +1,8 @@
-"""ChemProt from the files of BioCreative VI: one row a chemical and a gene within one sentence.
+"""ChemProt from the files of BioCreative VI: one example per pair of chemical and gene in a sentence.
 
-Sentences are those of NLTK's English punkt model over `title TAB abstract`, cut again at the TAB; an entity that
-crosses a sentence is lost, and so are relations of two sentences. The order of the two entities is BLURB's: the
-chemical is first if it starts first, the gene in all other cases.
+Sentences come from NLTK's English punkt model on `title TAB abstract`, split again at the TAB. Entities that cross a
+sentence boundary are lost, as are relations across sentences. The order of the two entities is BLURB's: the chemical is
+first if it starts first, otherwise the gene.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BLANKS = str.maketrans("\r\n\t", "   ")
 
 
 class Entity(NamedTuple):
-    """A mention: code points into `title TAB abstract`, end exclusive."""
+    """A mention, in code points of `title TAB abstract`, end exclusive."""
 
     id: str
     type: str
@@ -35,22 +35,22 @@ class Entity(NamedTuple):
 
 
 def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
-    """All pairs of a split with their label; `false` where the relation is none of the five groups that count."""
+    """Reads all pairs of a split; the label is `false` unless the relation is in one of the five scored groups."""
     return rows(Release(folder), task, split)
 
 
 def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
-    """The same from a release that was opened already."""
+    """Like `read`, from an open release."""
     texts = {pmid: f"{title}\t{abstract}" for _, _, (pmid, title, abstract) in _table(release, split, "abstracts", 3)}
     entities: dict[str, list[Entity]] = {pmid: [] for pmid in texts}
     for path, number, (pmid, name, kind, first, last, _) in _table(release, split, "entities", 6):
         entity = _entity(name, kind, first, last, texts.get(pmid, ""))
         if entity is None:
-            raise DataError(f"{pmid[:20]} {name[:20]}: no span of an abstract of this split.", path, number)
+            raise DataError(f"{pmid[:20]} {name[:20]}: not a valid span of an abstract of this split.", path, number)
         entities[pmid].append(entity)
     labels = {}
-    for _, _, (pmid, group, _, _, one, other) in _table(release, split, "relations", 6):
-        labels[pmid, one.removeprefix("Arg1:"), other.removeprefix("Arg2:")] = group  # the last row counts
+    for _, _, (pmid, group, _, _, first, second) in _table(release, split, "relations", 6):
+        labels[pmid, first.removeprefix("Arg1:"), second.removeprefix("Arg2:")] = group  # of repeated pairs the last
     tokenizer = _punkt(release.nltk_data)
     for pmid, text in texts.items():
         for start, end in _sentences(text, tokenizer):
@@ -70,7 +70,7 @@ def _entity(name: str, kind: str, first: str, last: str, text: str) -> Entity | 
 
 
 def _row(pmid: str, sentence: str, offset: int, pair: tuple[Entity, Entity], label: str) -> Example:
-    head, tail = ({"start": one.start - offset, "end": one.end - offset, "type": one.type} for one in pair)
+    head, tail = ({"start": entity.start - offset, "end": entity.end - offset, "type": entity.type} for entity in pair)
     return {
         "id": f"{pmid}.{pair[0].id}.{pair[1].id}",
         "doc_id": pmid,
@@ -90,7 +90,7 @@ def _sentences(text: str, tokenizer: PunktTokenizer) -> Iterator[tuple[int, int]
 
 def _table(release: Release, split: Split, kind: str, columns: int) -> Iterator[tuple[Path, int, list[str]]]:
     name, suffix = FILES[split]
-    # The official test files are called `..._entities_gs.tsv`; copies with the two words the other way round exist.
+    # The official test files are called `..._entities_gs.tsv`; some copies `..._gs_entities.tsv`.
     names = dict.fromkeys([f"chemprot_{name}_{kind}{suffix}.tsv", f"chemprot_{name}{suffix}_{kind}.tsv"])
     file = release.file(*names, archives=ARCHIVES)
     for number, cells in file.rows(columns):
@@ -98,22 +98,25 @@ def _table(release: Release, split: Split, kind: str, columns: int) -> Iterator[
 
 
 def model(folder: Path | None = None) -> Any:
-    """Where NLTK finds its English sentence model (a path pointer of NLTK); MissingTool if nowhere.
+    """Finds NLTK's English sentence model (a path pointer of NLTK); MissingTool if it is missing.
 
-    :param folder: looked at first; then the folders in NLTK_DATA, then NLTK's own list
+    :param folder: searched first; then the folders in NLTK_DATA, then NLTK's default folders
     """
     try:
         from nltk import data
     except ImportError:
-        raise MissingTool("ChemProt's sentences need NLTK: pip install 'blurb-bench[raw]'.") from None
+        raise MissingTool("Splitting ChemProt into sentences needs NLTK: pip install 'blurb-bench[raw]'.") from None
     named = [place for place in (str(folder or ""), *os.environ.get("NLTK_DATA", "").split(os.pathsep)) if place]
-    data.path[:] = [*named, *(place for place in data.path if place not in named)]  # NLTK reads the variable only once
+    data.path[:] = [
+        *named,
+        *(place for place in data.path if place not in named),
+    ]  # NLTK reads the variable only on import
     try:
         return data.find("tokenizers/punkt_tab/english/", [str(folder)] if folder else None)
     except LookupError:
         raise MissingTool(
-            "NLTK's English sentence model is missing: give a folder that holds tokenizers/punkt_tab with --nltk-data "
-            "or in NLTK_DATA, or run python -m nltk.downloader punkt_tab."
+            "NLTK's English sentence model is missing: run python -m nltk.downloader punkt_tab, or give a folder with "
+            "tokenizers/punkt_tab by --nltk-data or NLTK_DATA."
         ) from None
 
 

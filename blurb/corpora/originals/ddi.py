@@ -1,4 +1,4 @@
-"""DDI from the XML of the DDIExtraction 2013 task: one row a `<pair>`, the entities in the order of the text."""
+"""DDI from the XML of the DDIExtraction 2013 task: one example per `<pair>`, with entities in text order."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ BLANKS = str.maketrans("\r\n\t", "   ")
 
 
 def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
-    """The pairs of a split; which files belong to it is a list of BLURB's kit, shipped as `ddi_files.tsv`."""
+    """Reads the pairs of a split. `ddi_files.tsv` has the list of its files from BLURB's kit."""
     return rows(Release(folder), task, split)
 
 
 def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
-    """The same from a release that was opened already."""
+    """Like `read`, from an open release."""
     for file in release.files([f"{TOP}/{name}" for name in _listed()[split]], ARCHIVES).values():
         yield from _document(file, task)
 
@@ -46,15 +46,15 @@ def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Itera
     spans = {entity.get("id"): _span(entity.get("charOffset", ""), path) for entity in sentence.iter("entity")}
     for pair in sentence.iter("pair"):
         try:
-            # Stable, so entities that start together keep the order of the pair.
+            # The sort is stable: entities with the same start keep the order of the pair.
             first, second = sorted((spans[pair.get("e1")], spans[pair.get("e2")]), key=lambda span: span[0])
         except KeyError as error:
             raise DataError(
-                f"pair {pair.get('id')} names an entity {error} that is not in its sentence.", path
+                f"pair {pair.get('id')} refers to the entity {error}, which is not in its sentence.", path
             ) from None
         label = f"DDI-{pair.get('type')}" if pair.get("ddi") == "true" else "DDI-false"
         if label not in task.labels:
-            raise DataError(f"{pair.get('id')} has the unknown label {label[:40]!r}.", path)
+            raise DataError(f"pair {pair.get('id')} has the unknown label {label[:40]!r}.", path)
         if not (0 <= first[0] < first[1] <= len(text) and second[0] < second[1] <= len(text)):
             raise DataError(f"pair {pair.get('id')} has an entity outside its sentence.", path)
         if not pair.get("id"):
@@ -74,7 +74,7 @@ def _span(offsets: str, path: Path) -> tuple[int, int]:
     """`a-b` or, discontinuous, `a-b;c-d` with inclusive ends: from the first start to the last end, end exclusive."""
     numbers = offsets.replace(";", "-").split("-")
     if len(numbers) % 2 or not all(number.isdecimal() and len(number) < 10 for number in numbers):
-        raise DataError(f"{offsets[:40]!r} is no span of characters.", path)
+        raise DataError(f"{offsets[:40]!r} is not a valid span of characters.", path)
     return int(numbers[0]), int(numbers[-1]) + 1
 
 

@@ -1,4 +1,4 @@
-"""A relation task with the text as it was, from the original release or from rows that somebody prepared."""
+"""Loads a relation task with its original text, from the original release or from prepared JSON lines."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from blurb.tasks import SPLITS, Split, Task
 
 
 def load_original(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData:
-    """All splits of a relation task with the text as it was and the spans of the entities.
+    """Loads all splits of a relation task with the original text and the spans of the entities.
 
-    They are read from prepared rows (`blurb.corpora.originals.rows`) if the folder has them for this task, else from
-    the original release as the task's own reader knows it. The hash is that of these examples; the verdict is that of
-    their dummified form, which is what BLURB publishes.
+    Reads prepared JSON lines (`blurb.corpora.originals.rows`) if the folder has them for this task, otherwise the
+    original release. The hash is that of these examples; the verdict is that of their dummified form, which is what
+    BLURB publishes.
     """
     if not folder.is_dir():
-        raise DataError("the folder of the original releases does not exist; give it with --raw.", folder)
+        raise DataError("the folder of the original releases does not exist; check the path given with --raw.", folder)
     read = prepared.read if prepared.are_there(folder, task) else _function(task.original)
     rows = {split: list(read(folder, task, split)) for split in splits}
     for split, examples in rows.items():
         if not examples:
-            raise DataError(f"the originals of {task.name} have no examples of {split}.", folder)
+            raise DataError(f"the originals of {task.name} have no examples for {split}.", folder)
     published = {split: [dummified(row) for row in examples] for split, examples in rows.items()}
     return replace(identified(task, rows), verdict=identified(task, published).verdict)
 

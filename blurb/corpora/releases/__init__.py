@@ -1,4 +1,4 @@
-"""An original release: its files wherever they lie under a folder, unpacked or in tar and zip archives."""
+"""Original releases: finds their files anywhere under a folder, unpacked or in tar and zip archives."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from blurb.files import file_hash
 
 
 class MissingRelease(DataError):
-    """Files of a release that are not under the folder; what is there may be fine."""
+    """Files of a release are missing; existing files may be valid."""
 
 
 class MissingTool(DataError):
-    """A library, or a model of one, that reads a release is not installed; the release may be fine."""
+    """A library or model needed to read a release is not installed; the release may be valid."""
 
 
 @dataclass(frozen=True)
 class SourceFile:
     """A file of a release.
 
-    :param path: where it is, for messages; `archive/member` if it is in one
+    :param path: its path for messages; `archive/member` if it is in an archive
     """
 
     path: Path
     content: bytes
 
     def text(self) -> str:
-        """As UTF-8 without byte order mark; DataError (file, line) if it is not that."""
+        """The content as UTF-8 text without byte order mark; DataError (file, line) for invalid bytes."""
         return decode(self.content, self.path)
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Number (from 1) and text of every line; LF and CR LF end one."""
+        """Yields number (from 1) and text of every line; LF and CR LF end a line."""
         return numbered(self.text())
 
     def rows(self, columns: int) -> Iterator[tuple[int, list[str]]]:
-        """Number and cells of every line; DataError if it has not so many columns, separated by TABs."""
+        """Yields number and TAB-separated cells of every line; DataError if their number is wrong."""
         for number, line in self.lines():
             cells = line.split("\t")
             if len(cells) != columns:
@@ -52,29 +52,31 @@ class SourceFile:
 
 
 class Release:
-    """The files under a folder, and a record of which were read.
+    """The files under a folder, and a record of those that were read.
 
-    A file is named by the end of its path (`documents/123.tokens`). Of several that fit, the one nearest to the top
-    counts; the disk comes before the archives, which are opened only if their own name is one of those given.
+    Files are requested by the end of their path (`documents/123.tokens`). Of several matches the one nearest to the top
+    is used; unpacked files come before archives, which are opened only if their name matches a given pattern.
 
-    :param folder: where the releases are
-    :param nltk_data: folder with `tokenizers/punkt_tab`, if it is not where NLTK looks for it
+    :param folder: folder with the releases
+    :param nltk_data: folder with `tokenizers/punkt_tab`, if NLTK does not find it by itself
     """
 
     def __init__(self, folder: Path, nltk_data: Path | None = None) -> None:
         if not folder.is_dir():
-            raise DataError("the folder of the original releases does not exist; give it with --raw.", folder)
+            raise DataError(
+                "the folder of the original releases does not exist; check the path given with --raw.", folder
+            )
         self.folder = folder
         self.nltk_data = nltk_data
         self.read: dict[str, str] = {}
         """SHA-256 of every file read (an archive as a whole), by its path under the folder."""
         self.tools: dict[str, str] = {}
-        """Versions of the libraries on which the outcome depends."""
+        """Versions of libraries that influence the result."""
         self.notes: list[str] = []
-        """What a builder has to say to the user."""
+        """Messages of a builder for the user."""
 
     def file(self, *names: str, archives: Sequence[str] = ()) -> SourceFile:
-        """The first of these files that is there; MissingRelease if there is none."""
+        """Returns the first of these files that exists; MissingRelease if none does."""
         found = self._on_disk(names) or self._in_archives(names, archives)
         for name in names:
             if name in found:
@@ -82,7 +84,7 @@ class Release:
         raise self._missing(" or ".join(names), archives)
 
     def files(self, names: Iterable[str], archives: Sequence[str] = ()) -> dict[str, SourceFile]:
-        """All these files; MissingRelease if one is not there."""
+        """Returns all these files; MissingRelease if one is missing."""
         names = list(dict.fromkeys(names))
         found = self._on_disk(names)
         if left := [name for name in names if name not in found]:
@@ -90,23 +92,23 @@ class Release:
         if left := [name for name in names if name not in found]:
             more = f" and {len(left) - 1:,} more of {len(names):,} files" if len(left) > 1 else ""
             raise self._missing(left[0] + more, archives)
-        return {name: found[name] for name in names}  # their order, not that of an archive
+        return {name: found[name] for name in names}  # in the requested order, not that of an archive
 
     @cached_property
     def _paths(self) -> dict[str, list[str]]:
-        """Paths under the folder by the name of the file, those nearest to the top first."""
-        found: dict[str, list[str]] = {}
+        """Name of a file -> its paths under the folder, those nearest to the top first."""
+        by_name: dict[str, list[str]] = {}
         seen: set[tuple[int, int]] = set()
         for top, folders, names in os.walk(self.folder, followlinks=True):
             status = os.stat(top)
-            if (status.st_dev, status.st_ino) in seen:  # a link that leads back
+            if (status.st_dev, status.st_ino) in seen:  # a link to a folder already visited
                 folders.clear()
                 continue
             seen.add((status.st_dev, status.st_ino))
             folders[:] = [name for name in folders if not name.startswith(".") and name != "__MACOSX"]
             for name in names:
-                found.setdefault(name, []).append(Path(top, name).relative_to(self.folder).as_posix())
-        return {name: sorted(paths, key=lambda path: (path.count("/"), path)) for name, paths in found.items()}
+                by_name.setdefault(name, []).append(Path(top, name).relative_to(self.folder).as_posix())
+        return {name: sorted(paths, key=lambda path: (path.count("/"), path)) for name, paths in by_name.items()}
 
     def _on_disk(self, names: Iterable[str]) -> dict[str, SourceFile]:
         found = {}
@@ -121,7 +123,7 @@ class Release:
         place = self.folder / path
         try:
             if place.stat().st_size > MAX_FILE:
-                raise DataError(f"larger than any file of a corpus ({MAX_FILE:,} bytes).", place)
+                raise DataError(f"the file is larger than any file of a corpus (limit: {MAX_FILE:,} bytes).", place)
             content = place.read_bytes()
         except OSError as error:
             raise DataError(f"the file cannot be read: {error.strerror}.", place) from error
@@ -152,18 +154,18 @@ class Release:
         return found
 
     def _named(self, archives: Sequence[str], suffixes: tuple[str, ...]) -> list[str]:
-        """Paths of the files with one of these suffixes whose name fits one of the patterns, in their order."""
+        """Paths of the files with one of these suffixes that match a pattern, in the order of the patterns."""
         paths = [path for name in sorted(self._paths) if name.lower().endswith(suffixes) for path in self._paths[name]]
         return [path for pattern in archives for path in paths if _fits(path, [pattern])]
 
     def _missing(self, what: str, archives: Sequence[str]) -> MissingRelease:
-        message = f"not under this folder: {what}."
+        message = f"not found under this folder: {what}."
         if packed := self._named(archives, (".rar", ".7z")):
-            message += f" Unpack {packed[0]} first: this kind of archive is not read."
+            message += f" Unpack {packed[0]} first; archives of this type cannot be read."
         return MissingRelease(message, self.folder)
 
 
 def _fits(path: str, patterns: Iterable[str]) -> bool:
-    """Whether the name of an archive fits one of the patterns (`chemprot_*`), in whatever case."""
+    """Whether the name of an archive matches one of the patterns (`chemprot_*`), ignoring case."""
     name = PurePosixPath(path).name.lower()
     return any(fnmatch(name, pattern.lower() + ending) for pattern in patterns for ending in ("", ".*"))

@@ -1,8 +1,8 @@
-"""Files out of tar and zip archives that strangers made. Nothing is unpacked to disk.
+"""Reads files from untrusted tar and zip archives, without unpacking to disk.
 
-Refused, with the member named: absolute paths and `..`, links and devices (nothing would be written, but an archive
-that has them is not the one its authors published), and sizes beyond the limits below: of what is declared before a
-member is read, and of what really comes out of the decompressor.
+Rejects archives, naming the member, with absolute paths or `..`, with links or devices (harmless here, but then the
+archive is not the published one), and with sizes above the limits below. Both the declared sizes and the bytes that are
+actually decompressed count.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from blurb.errors import DataError
 SUFFIXES = (".tar.gz", ".tgz", ".tar", ".zip")
 MIB = 2**20
 MAX_FILE = 256 * MIB
-"""Bytes of one file that is read; the largest of the originals has some 100 MiB."""
+"""Maximum bytes of one file that is read; the largest original has about 100 MiB."""
 MAX_HELD = 512 * MIB
-"""Bytes of all files read from one archive; they are in memory together."""
+"""Maximum bytes of all files read from one archive, which are in memory together."""
 MAX_TOTAL = 4096 * MIB
-"""Bytes that come out of one archive, wanted or not; EBM-NLP with all its annotators has well under 1 GiB."""
+"""Maximum bytes decompressed from one archive; EBM-NLP with all its annotators has well under 1 GiB."""
 DEPTH = 2
-"""Archives within archives: BioCreative's `ChemProt_Corpus.zip` holds one a split."""
+"""Maximum nesting of archives: BioCreative's `ChemProt_Corpus.zip` contains one per split."""
 
 BROKEN = (
     tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, struct.error, ValueError,
     IndexError, KeyError, OverflowError, RuntimeError,
 )  # fmt: skip
-"""What the standard library raises on archives that are cut, damaged, encrypted or compressed in unknown ways."""
+"""Exceptions of the standard library for truncated, damaged, encrypted or unsupported archives."""
 
 Chosen = Callable[[str], bool]
 
 
 class _Budget:
-    """Counts what comes out of one archive, its inner archives included."""
+    """Counts the bytes read from one archive, including inner archives."""
 
     def __init__(self, archive: Path) -> None:
         self.archive = archive
@@ -53,45 +53,47 @@ class _Budget:
         self.total = 0
 
     def hold(self, name: str, size: int) -> None:
-        """A file of this size is about to be read."""
+        """Counts a file before it is read."""
         self.held += size
         if size > MAX_FILE or self.held > MAX_HELD:
-            raise self.refusal(f"{name} unpacks to more than a corpus can have ({size:,} bytes)")
+            raise self.refusal(f"{name} is too large when unpacked ({size:,} bytes)")
 
     def passed(self, size: int) -> None:
-        """So many bytes came out of the decompressor."""
+        """Counts decompressed bytes."""
         self.total += size
         if self.total > MAX_TOTAL:
             raise self.refusal(f"it unpacks to more than {MAX_TOTAL // MIB:,} MiB")
 
     def refusal(self, problem: str) -> DataError:
-        return DataError(f"the archive is refused: {problem}. Get it again from its page.", self.archive)
+        return DataError(
+            f"the archive was rejected: {problem}. Download it again from its official page.", self.archive
+        )
 
 
 def members(archive: Path, wanted: Chosen, inner: Chosen) -> Iterator[tuple[str, bytes]]:
-    """Name and content of the files of an archive that are `wanted`; `inner` says which archives within are opened.
+    """Yields name and content of the `wanted` files of an archive; `inner` selects the nested archives to open.
 
-    Raises DataError (archive, member) if it is cut, damaged or refused.
+    Raises DataError (archive, member) if the archive is truncated, damaged or rejected.
     """
     try:
         with archive.open("rb") as stream:
             yield from _members(stream, _Budget(archive), wanted, inner, DEPTH)
     except BROKEN as error:
         problem = str(error) or type(error).__name__
-        raise DataError(f"the archive is cut or damaged: {problem}. Get it again.", archive) from error
+        raise DataError(f"the archive is truncated or damaged: {problem}. Download it again.", archive) from error
 
 
 def content_of(packed: bytes, name: str, path: Path) -> bytes:
-    """One file of an archive that is in memory (a Word document is one); DataError as for `members`."""
+    """Returns one file of an archive in memory, such as a Word document; DataError as in `members`."""
     try:
-        for found, content in _members(
+        for member_name, content in _members(
             io.BytesIO(packed), _Budget(path), lambda member: member == name, lambda _: False, 1
         ):
-            if found == name:
+            if member_name == name:
                 return content
     except BROKEN as error:
-        raise DataError(f"cut or damaged: {error or type(error).__name__}. Get it again.", path) from error
-    raise DataError(f"{name} is not in it.", path)
+        raise DataError(f"truncated or damaged: {error or type(error).__name__}. Download it again.", path) from error
+    raise DataError(f"the file does not contain {name}.", path)
 
 
 def _members(
@@ -109,7 +111,7 @@ def _members(
 
 
 def _open(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Iterator[tuple[str, bytes]]:
-    # By its first bytes: browsers unpack `.gz` on the way and keep the name.
+    # By its first bytes, as browsers may unpack `.gz` files but keep their name.
     magic = stream.read(4)
     stream.seek(0)
     if magic[:2] == b"PK":
@@ -131,24 +133,24 @@ def _zip(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Iterator[tuple[st
                 continue
             budget.hold(name, info.file_size)
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise budget.refusal(f"{name} is compressed in a way that is neither stored nor deflated")
+                raise budget.refusal(f"{name} uses a compression method other than stored and deflated")
             content = _unpacked(file, info)
             if len(content) != info.file_size:
-                raise budget.refusal(f"{name} unpacks to another size than it declares ({info.file_size:,} bytes)")
+                raise budget.refusal(f"{name} does not unpack to its declared size ({info.file_size:,} bytes)")
             budget.passed(len(content))
             yield name, content
 
 
 def _unpacked(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """A member, and at most one byte more than it declares.
+    """Reads a member, at most one byte more than its declared size.
 
-    `read()` without a size decompresses all there is and cuts it afterwards; with one, no more than that comes out of
-    deflate (but not of bz2 and LZMA, which `zipfile` never bounds).
+    `read()` without a size decompresses everything before it truncates; with a size, deflate yields no more than that
+    (but not bz2 and LZMA, which `zipfile` never bounds).
     """
     longer = copy.copy(info)
-    longer.file_size += 1  # zipfile cuts what goes beyond, so that one byte must be allowed to be seen
+    longer.file_size += 1  # zipfile truncates silently; one more byte shows that there is more
     content = bytearray()
-    with file.open(longer) as member:  # compares the checksum at the end
+    with file.open(longer) as member:  # verifies the checksum at the end
         while len(content) <= info.file_size and (piece := member.read(MIB)):
             content += piece
     return bytes(content)
@@ -160,28 +162,28 @@ def _tar(
     counted = cast(IO[bytes], _Counted(stream, budget))
     with tarfile.open(fileobj=counted, mode="r:") as file:
         while (member := file.next()) is not None:
-            cast(Any, file).members.clear()  # else a record of every member stays in memory
+            cast(Any, file).members.clear()  # otherwise a record of every member stays in memory
             name = _checked(member.name, budget)
             if not (member.isfile() or member.isdir()) or member.issparse():
-                raise budget.refusal(f"{name} is a link, a device or sparse")
+                raise budget.refusal(f"{name} is a link, a device or a sparse file")
             if member.isdir() or not taken(name):
                 continue
             budget.hold(name, member.size)
             content = file.extractfile(member)
             assert content is not None
             yield name, content.read()
-    while counted.read(MIB):  # to the end, where the checksum of the compression is
+    while counted.read(MIB):  # to the end, which has the checksum
         pass
 
 
 def _checked(name: str, budget: _Budget) -> str:
     if name.startswith("/") or re.match("[A-Za-z]:", name) or ".." in name.split("/"):
-        raise budget.refusal(f"the path {name[:80]!r} leads out of it")
+        raise budget.refusal(f"the path {name[:80]!r} leads out of the archive")
     return name.removeprefix("./")
 
 
 class _Counted:
-    """A decompressed stream that counts: `tarfile` skips members by seeking, which decompresses them."""
+    """Counts the bytes of a decompressed stream: `tarfile` skips members by seeking, which decompresses them."""
 
     def __init__(self, stream: IO[bytes] | gzip.GzipFile | bz2.BZ2File, budget: _Budget) -> None:
         self.stream = stream
@@ -189,7 +191,7 @@ class _Counted:
         self.furthest = 0
 
     def read(self, size: int = -1) -> bytes:
-        if not 0 <= size <= MAX_FILE:  # also the size of a header, which tarfile believes
+        if not 0 <= size <= MAX_FILE:  # also for header sizes, which tarfile trusts
             raise self.budget.refusal(f"a header asks for {size:,} bytes")
         content = self.stream.read(size)
         self._count()

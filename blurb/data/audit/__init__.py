@@ -1,6 +1,6 @@
-"""What is wrong with a corpus, however right the copy is: one check a function, each yields findings.
+"""Checks corpora for defects that even a correct copy has: one function per check, each yields findings.
 
-A check is a function of a `Corpus` in `CHECKS`, or of all of them in `ACROSS`; that is all there is to adding one.
+To add a check, add a function of a `Corpus` to `CHECKS`, or a function of all corpora to `ACROSS`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ __all__ = ["ACROSS", "CHECKS", "LONG", "Corpus", "Finding", "audit", "leaks"]
 CHECKS: tuple[Callable[[Corpus], Iterator[Finding]], ...] = (
     between, repeated, conflicts, documents, illegal, characters, entities, windows,
 )  # fmt: skip
-"""Checks of one corpus, in the order in which they are shown."""
+"""Checks of a single corpus, in display order."""
 ACROSS: tuple[Callable[[Sequence[Corpus]], Iterator[Finding]], ...] = (shared,)
-"""Checks of several corpora together."""
+"""Checks of several corpora against each other."""
 
 
 def audit(corpora: Sequence[Corpus]) -> list[Finding]:
-    """All findings, check by check, within a check in the order of the tasks."""
-    found = [finding for check in CHECKS for corpus in corpora for finding in check(corpus)]
-    return found + [finding for across in ACROSS for finding in across(corpora)]
+    """All findings, ordered by check, then by task."""
+    findings = [finding for check in CHECKS for corpus in corpora for finding in check(corpus)]
+    return findings + [finding for across in ACROSS for finding in across(corpora)]
 
 
 def leaks(task: Task, splits: Mapping[Split, Iterable[Example]]) -> set[str]:
-    """Ids of the test examples of a task whose input is in train, letter by letter and however short it is.
+    """Ids of the test examples whose exact input, however short, also occurs in train.
 
-    :param splits: train and test, as rows or as the datasets of `blurb.data.loading`
+    :param splits: train and test, as lists of examples or as datasets (`blurb.data.loading`)
 
     >>> train = [{"id": "train.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]}]
     >>> test = [{"id": "test.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]},

@@ -1,4 +1,4 @@
-"""What a check is given, and what it finds. Findings hold ids, counts and labels; never text of a corpus."""
+"""Input and output of checks. Findings contain ids, counts and labels, never text of a corpus."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from blurb.inputs.tokenized_split import TokenizedSplit
 from blurb.tasks import Split, Task
 
 LONG = 6
-"""Words from which an input that comes twice is no accident, as a heading of one or two words is."""
+"""Minimum number of words of a duplicate that counts as `long`: shorter inputs, such as headings, repeat by chance."""
 Ids = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found in one place.
+    """What one check found in one split or pair of splits.
 
     :param check: name of the check
-    :param where: the split, or the two that are compared
-    :param kind: what was found, where the check tells kinds apart
-    :param count: how many
-    :param distinct: different inputs among them, where they repeat each other
-    :param long: those of at least `LONG` words, where inputs are compared
-    :param ids: all of them (for something countable within an input: the inputs)
-    :param others: what each of `ids` is the same as, in its order
-    :param effect: what it does to a score
+    :param where: the split, or the two splits compared
+    :param kind: kind of finding, if the check has several
+    :param count: number of cases
+    :param distinct: number of distinct inputs among them, for checks of duplicates
+    :param long: number of cases with at least `LONG` words, for checks of duplicates
+    :param ids: ids of all affected examples (or documents)
+    :param others: for each of `ids` the example that it duplicates
+    :param effect: effect on training or scores
     """
 
     check: str
@@ -45,12 +45,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A task with the rows of the splits that are there.
+    """A task with the examples of the splits present.
 
-    :param originals: rows with the text as it was, of a task whose files hold dummies
-    :param readings: how an encoder reads each split
-    :param headers: PubMed ids in the order of the original release, by file, of a task that names no documents
-    :param files: the bytes of each split, for what reading leaves out
+    :param originals: examples with the original text, for a task whose files have dummies
+    :param readings: each split as tokenized for an encoder
+    :param headers: PubMed ids by file of the original release, in order, for a task that does not name documents
+    :param files: bytes of each split's file, for what readers discard
     """
 
     task: Task
@@ -62,23 +62,23 @@ class Corpus:
 
     @cached_property
     def by_identity(self) -> dict[Split, dict[tuple[object, ...], list[Example]]]:
-        """The rows of each split by what a model can know of them; several checks ask."""
+        """Examples of each split by input; cached, as several checks need it."""
         return {split: group(rows) for split, rows in self.splits.items()}
 
 
 def group(rows: Iterable[Example]) -> dict[tuple[object, ...], list[Example]]:
-    """Rows by their input, in file order."""
-    found: dict[tuple[object, ...], list[Example]] = {}
+    """Groups examples by input, in file order."""
+    by_input: dict[tuple[object, ...], list[Example]] = {}
     for row in rows:
-        found.setdefault(identity(row), []).append(row)
-    return found
+        by_input.setdefault(identity(row), []).append(row)
+    return by_input
 
 
 def ids(rows: Iterable[Example]) -> Ids:
-    """Their ids."""
+    """Ids of examples."""
     return tuple(str(row["id"]) for row in rows)
 
 
 def long(rows: Iterable[Example]) -> int:
-    """How many of them have at least `LONG` words."""
+    """Number of examples with at least `LONG` words."""
     return sum(words(row) >= LONG for row in rows)

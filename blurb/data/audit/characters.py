@@ -1,4 +1,4 @@
-"""Encoding: characters that look like others, that cannot be seen, or that are what is left of a conversion."""
+"""Encoding: characters that look like others, are invisible, or are left over from a conversion."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ KINDS: dict[str, tuple[re.Pattern[str], str]] = {
     "UTF-8 read as Latin-1": (re.compile("[\u00c2-\u00f4][\u0080-\u00bf]|\u00e2\u20ac"), OTHER),
     "HTML entity": (re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,6});"), OTHER),
 }
-"""Kind -> what it looks like, and its effect."""
+"""Kind -> pattern and effect."""
 SUSPECTS = re.compile("|".join(pattern.pattern for pattern, _ in KINDS.values()))
 DECOMPOSED = "not in composed form"
 
 
 def characters(corpus: Corpus) -> Iterator[Finding]:
-    """Inputs with each kind of oddity, and what is odd of a file as a whole."""
+    """Inputs with each kind of unusual character, and unusual encodings of whole files."""
     for split, rows in corpus.splits.items():
-        found: dict[str, list[str]] = {}
+        ids_by_kind: dict[str, list[str]] = {}
         for row in rows:
             for kind in kinds(row):
-                found.setdefault(kind, []).append(str(row["id"]))
-        for kind, ids in found.items():
+                ids_by_kind.setdefault(kind, []).append(str(row["id"]))
+        for kind, ids in ids_by_kind.items():
             effect = KINDS[kind][1] if kind in KINDS else OTHER
             yield Finding("encoding", corpus.task.name, split, len(ids), effect, kind=kind, ids=tuple(ids))
         raw = corpus.files.get(split, b"")
@@ -48,15 +48,15 @@ def characters(corpus: Corpus) -> Iterator[Finding]:
 
 
 def kinds(row: Example) -> list[str]:
-    """The oddities of an example.
+    """The kinds of unusual characters in an example.
 
     >>> kinds({"text": "TNF\\u00a0alpha  &lt; 3"})
     ['blank that is no space', 'several blanks', 'HTML entity']
     """
-    found: dict[str, None] = {}
+    present: dict[str, None] = {}
     for text in texts(row):
         if SUSPECTS.search(text):
-            found.update(dict.fromkeys(kind for kind, (pattern, _) in KINDS.items() if pattern.search(text)))
+            present.update(dict.fromkeys(kind for kind, (pattern, _) in KINDS.items() if pattern.search(text)))
         if not text.isascii() and not unicodedata.is_normalized("NFC", text):
-            found[DECOMPOSED] = None
-    return list(found)
+            present[DECOMPOSED] = None
+    return list(present)

@@ -1,4 +1,4 @@
-"""Inputs and documents that stand in a corpus more than once, and equal inputs with different answers."""
+"""Inputs and documents that occur more than once in a corpus, and equal inputs with different answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAIRS: tuple[tuple[Split, Split, str], ...] = (
 
 
 def repeated(corpus: Corpus) -> Iterator[Finding]:
-    """Inputs that stand in their split already: every copy after the first counts."""
+    """Inputs repeated within a split; counts every copy after the first."""
     for split, groups in corpus.by_identity.items():
         copies = [row for rows in groups.values() for row in rows[1:]]
         if copies:
@@ -31,7 +31,7 @@ def repeated(corpus: Corpus) -> Iterator[Finding]:
 
 
 def between(corpus: Corpus) -> Iterator[Finding]:
-    """Inputs of one split that stand in another as well: every row of the first counts."""
+    """Inputs of one split that also occur in another; counts every example of the first."""
     for later, earlier, effect in PAIRS:
         if later not in corpus.splits or earlier not in corpus.splits:
             continue
@@ -47,37 +47,37 @@ def between(corpus: Corpus) -> Iterator[Finding]:
 
 
 def leaks(splits: Mapping[Split, Iterable[Example]]) -> set[str]:
-    """Ids of the test units whose input is in train, however short it is."""
+    """Ids of the test examples whose input, however short, also occurs in train."""
     known = group(splits.get("train", ())).keys()
     return {str(row["id"]) for key, rows in group(splits.get("test", ())).items() if key in known for row in rows}
 
 
 def conflicts(corpus: Corpus) -> Iterator[Finding]:
-    """Equal inputs with different answers, in all splits together.
+    """Equal inputs with different answers, over all splits.
 
-    Within dev and test, what no model can get right: of each group of equal inputs all but the most frequent answer.
+    No model can get all of these right in dev and test: it loses all but the most frequent answer of each group.
     """
     everywhere = group(row for rows in corpus.splits.values() for row in rows)
     answers = {key for key, rows in everywhere.items() if len(rows) > 1 and len(set(map(answer, rows))) > 1}
     for split, groups in corpus.by_identity.items():
-        found = [row for key, rows in groups.items() if key in answers for row in rows]
-        if not found:
+        conflicting = [row for key, rows in groups.items() if key in answers for row in rows]
+        if not conflicting:
             continue
         lost = sum(len(rows) - max(Counter(map(answer, rows)).values()) for rows in groups.values())
         effect = f"{lost} are wrong for any model" if lost else "another answer in another split"
         if split == "train":
             effect = "learnt with several answers"
-        yield Finding("conflicting labels", corpus.task.name, split, len(found), effect, distinct=len(group(found)),
-                      long=long(found), ids=ids(found))  # fmt: skip
+        yield Finding("conflicting labels", corpus.task.name, split, len(conflicting), effect,
+                      distinct=len(group(conflicting)), long=long(conflicting), ids=ids(conflicting))  # fmt: skip
 
 
 def documents(corpus: Corpus) -> Iterator[Finding]:
-    """Documents that stand in a split twice (with other rows between the copies), or in two splits."""
-    found: dict[Split, list[str]] = {}
+    """Documents that occur twice in a split (with other examples between the copies), or in two splits."""
+    in_split: dict[Split, list[str]] = {}
     for split, rows in corpus.splits.items():
-        # Unnamed documents are not compared.
-        found[split] = [name for name, _ in groupby(row.get("doc_id") for row in rows) if name is not None]
-    places: dict[str, Sequence[str]] = {**dict(found.items()), **corpus.headers}
+        # Examples without a document are not compared.
+        in_split[split] = [name for name, _ in groupby(row.get("doc_id") for row in rows) if name is not None]
+    places: dict[str, Sequence[str]] = {**dict(in_split.items()), **corpus.headers}
     for where, names in places.items():
         again = sorted(name for name, times in Counter(names).items() if times > 1)
         if again:
@@ -85,7 +85,7 @@ def documents(corpus: Corpus) -> Iterator[Finding]:
             yield Finding("documents", corpus.task.name, where, count, "its sentences count twice",
                           kind="twice", distinct=len(again), ids=tuple(again))  # fmt: skip
     for later, earlier, _ in PAIRS:
-        both = sorted(set(found.get(later, ())) & set(found.get(earlier, ())))
+        both = sorted(set(in_split.get(later, ())) & set(in_split.get(earlier, ())))
         if both:
             yield Finding("documents", corpus.task.name, f"{later} in {earlier}", len(both),
                           "one document on both sides", kind="in both", ids=tuple(both))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Reads what the checks need: the splits that are there, and the originals where they are at hand."""
+"""Reads what the checks need: the splits present, and the originals if available."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blurb.inputs.tokenized_split import Read
 from blurb.tasks import SPLITS, Split, Task
 
 HEADERS = {"ncbi-disease": r"NCBI(?:train|develop|test)set_corpus\.txt"}
-"""Original releases in PubTator's format, of tasks whose BLURB files name no documents: pattern of the file names."""
+"""Task whose BLURB files do not name documents -> pattern of the file names of its original release (PubTator)."""
 TITLE = re.compile(r"^(\d+)\|t\|", re.MULTILINE)
 
 
@@ -26,21 +26,21 @@ def gather(
     read: Read | None = None,
     load_original: Callable[[Task, Path, Iterable[Split]], TaskData] | None = None,
 ) -> tuple[list[Corpus], list[Finding], list[str]]:
-    """The corpora; findings for what cannot be read; and a note on everything that is not there.
+    """Returns the corpora, findings about unreadable files, and notes about missing ones.
 
-    :param load_original: reads the originals of a task below `raw` (`blurb.corpora.originals`, a floor above)
+    :param load_original: reads the originals of a task below `raw`; a parameter, as `blurb.corpora` lies above
     :raises DataError: if a folder does not exist
     """
     for path, option in ((folder, "data"), (raw, "raw")):
         if path is not None and not path.is_dir():
-            raise DataError(f"the folder does not exist; give it with --{option}.", path)
+            raise DataError(f"the folder does not exist; check the path given with --{option}.", path)
     corpora, unreadable, notes = [], [], []
     for task in tasks:
         splits, files = {}, {}
         for split in SPLITS:
             path = path_of(task, folder, split)
             if not path.is_file():
-                notes.append(f"{task.name}: {split} is not there ({task.files[split]}).")
+                notes.append(f"{task.name}: {split} is missing ({task.files[split]}).")
                 continue
             try:
                 splits[split] = read_split(task, folder, split)
@@ -56,16 +56,18 @@ def gather(
             try:
                 loaded = load_original(task, raw, splits)
                 originals = {split: dataset.to_list() for split, dataset in loaded.splits.items()}
-            except BlurbError as error:  # not there, not as expected, or without the extra that reads it
-                notes.append(f"{task.name}: compared with other tasks by its text with dummies only: {error}")
+            except BlurbError as error:  # missing, invalid, or the extra that reads it is not installed
+                notes.append(
+                    f"{task.name}: comparing it with other tasks by text with dummies, without originals: {error}"
+                )
         headers = _headers(task, raw)
         if task.name in HEADERS and not headers:
             notes.append(
-                f"{task.name}: its files name no documents; repeated ones (8528200) show in the original release only "
-                "(--raw with NCBItrainset_corpus.txt)."
+                f"{task.name}: its files do not name documents; repeated ones (8528200) only show in the original "
+                "release (--raw with NCBItrainset_corpus.txt)."
             )
         readings = {}
-        if read is not None:  # the checks ask of words and entities only, so the others need not be tokenised
+        if read is not None:  # the checks only need words and entities
             readings = {
                 split: read(task, rows) for split, rows in splits.items() if rows[0].keys() & {"tokens", "head"}
             }
@@ -74,7 +76,7 @@ def gather(
 
 
 def _headers(task: Task, raw: Path | None) -> dict[str, list[str]]:
-    """PubMed ids in the original files of a task, in order, where they are below `raw`."""
+    """PubMed ids in the original files of a task below `raw`, in order."""
     if raw is None or task.name not in HEADERS:
         return {}
     found = sorted(path for path in raw.rglob("*.txt") if re.fullmatch(HEADERS[task.name], path.name))

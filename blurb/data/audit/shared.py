@@ -1,4 +1,4 @@
-"""Text that is in the test set of one task and in the train set of another."""
+"""Text that occurs in the test set of one task and in the train set of another."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from blurb.data.examples import texts
 from blurb.data.schema import Example
 
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
-EFFECT = "harmless for one model a task; matters when tasks are trained together or one after the other"
+EFFECT = "harmless for one model per task; matters if tasks are trained together or one after the other"
 
 
 def shared(corpora: Sequence[Corpus]) -> Iterator[Finding]:
-    """Test inputs with a sentence of at least six words that another task has in train.
+    """Test inputs with a sentence of at least six words that also occurs in another task's train split.
 
-    Corpora cut words differently, so blanks and capitals do not count. Contexts of questions are cut into sentences by
-    a plain rule. Text with dummies is compared as it was before, where the original release is at hand.
+    Blanks and case are ignored, as corpora tokenize differently. Contexts of questions are split into sentences by a
+    simple rule. For text with dummies the original text is compared if the original release is available.
     """
     trains = {corpus.task.name: _sentences(_rows(corpus, "train")) for corpus in corpora}
     for corpus in corpora:
@@ -25,14 +25,14 @@ def shared(corpora: Sequence[Corpus]) -> Iterator[Finding]:
         for other, train in trains.items():
             common = tests.keys() & train.keys() if other != corpus.task.name else set()
             if common:
-                # In the order of the file, each test input with the first train input that has the sentence.
-                found: dict[str, str] = {}
+                # test input -> first train input with the sentence, in file order
+                matches: dict[str, str] = {}
                 for key, ids in tests.items():
                     if key in common:
                         for id_ in ids:
-                            found.setdefault(id_, train[key][0])
-                yield Finding("between tasks", corpus.task.name, f"test in train of {other}", len(found), EFFECT,
-                              distinct=len(common), ids=tuple(found), others=tuple(found.values()))  # fmt: skip
+                            matches.setdefault(id_, train[key][0])
+                yield Finding("between tasks", corpus.task.name, f"test in train of {other}", len(matches), EFFECT,
+                              distinct=len(common), ids=tuple(matches), others=tuple(matches.values()))  # fmt: skip
 
 
 def _rows(corpus: Corpus, split: str) -> Iterable[Example]:
@@ -40,8 +40,8 @@ def _rows(corpus: Corpus, split: str) -> Iterable[Example]:
 
 
 def _sentences(rows: Iterable[Example]) -> dict[str, list[str]]:
-    """Sentence without blanks and capitals -> ids of the inputs that have it."""
-    found: dict[str, list[str]] = {}
+    """Sentence in lower case without blanks -> ids of the inputs that contain it."""
+    ids: dict[str, list[str]] = {}
     for row in rows:
         parts = texts(row)
         if "context" in row:
@@ -49,5 +49,5 @@ def _sentences(rows: Iterable[Example]) -> dict[str, list[str]]:
         for part in parts:
             words = part.split()
             if len(words) >= LONG:
-                found.setdefault("".join(words).casefold(), []).append(str(row["id"]))
-    return found
+                ids.setdefault("".join(words).casefold(), []).append(str(row["id"]))
+    return ids

@@ -1,4 +1,4 @@
-"""Tags that their scheme does not allow."""
+"""Tags that are illegal in their scheme."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ NER = "read as the beginning of an entity; strict metrics leave it out"
 
 
 def illegal(corpus: Corpus) -> Iterator[Finding]:
-    """`I` that continues nothing: at the start of a sentence, after O or after another type.
+    """`I` without an entity to continue: at the start of a sentence, after O or after another type.
 
-    The reader of NER refuses such a file, so there it is a message of `unreadable` instead.
+    For NER the reader already rejects such files, so the finding there is `unreadable`.
     """
     for split, rows in corpus.splits.items():
-        count, found = 0, []
+        count, ids = 0, []
         for row in rows:
             tags = row.get("tags", ())
             orphans = sum(
@@ -24,7 +24,7 @@ def illegal(corpus: Corpus) -> Iterator[Finding]:
             )
             if orphans:
                 count += orphans
-                found.append(str(row["id"]))
+                ids.append(str(row["id"]))
         if count:
             effect = NER if corpus.task.task_type.borders else PICO
-            yield Finding("illegal tags", corpus.task.name, split, count, effect, kind="I without B", ids=tuple(found))
+            yield Finding("illegal tags", corpus.task.name, split, count, effect, kind="I without B", ids=tuple(ids))

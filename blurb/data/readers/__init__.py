@@ -1,1 +1,1 @@
-"""One file a format: the BLURB layout, LinkBERT's, and what task files describe."""
+"""Readers, one module per file format: BLURB's layout, LinkBERT's, and the formats of task files."""

@@ -1,4 +1,4 @@
-"""Lines, rows and JSON of text files, with errors that name file and line."""
+"""Reads lines, tables and JSON from text files; errors name file and line."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from blurb.errors import DataError
 
 
 def read_text(path: Path) -> str:
-    """The file as UTF-8 text without byte order mark; DataError if it is missing, empty or not UTF-8."""
+    """Reads UTF-8 text without byte order mark; DataError if the file is missing, empty or not UTF-8."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise DataError("the file is missing (BLURB's layout is described in docs/data.md).", path) from None
+        raise DataError("the file is missing (docs/data.md describes BLURB's layout).", path) from None
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror}.", path) from error
     text = decode(raw, path)
-    if not text.strip():  # a byte order mark alone is nothing either
+    if not text.strip():  # also if there is only a byte order mark
         raise DataError("the file is empty.", path)
     return text
 
 
 def decode(raw: bytes, path: Path) -> str:
-    """Bytes of a file as UTF-8 text without byte order mark; DataError (file, line) if they are not UTF-8."""
+    """Decodes UTF-8 text without byte order mark; DataError (file, line) for invalid bytes."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -34,14 +34,14 @@ def decode(raw: bytes, path: Path) -> str:
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Line number (from 1) and line of a file."""
+    """Yields line number (from 1) and line of a file."""
     return numbered(read_text(path))
 
 
 def numbered(text: str) -> Iterator[tuple[int, str]]:
-    """Line number (from 1) and line of a text; only LF and CR LF end a line.
+    """Yields line number (from 1) and line of a text; only LF and CR LF end a line.
 
-    `str.splitlines` would also cut at separators that occur inside sentences.
+    `str.splitlines` would also split at separators that occur inside sentences.
     """
     rows = text.split("\n")
     if rows[-1] == "":
@@ -53,7 +53,7 @@ def numbered(text: str) -> Iterator[tuple[int, str]]:
 def table(path: Path, columns: int, header: tuple[str, ...] = (), key: int = 0) -> Iterator[tuple[int, list[str]]]:
     """Rows of a TAB-separated file without quoting (a lone quote character occurs in the corpora).
 
-    DataError if the header is another one, a row has another number of columns, or the id in column `key` comes twice.
+    DataError for an unexpected header, a wrong number of columns, or a repeated id in column `key`.
     """
     first: dict[str, int] = {}
     for number, line in lines(path):
@@ -65,25 +65,25 @@ def table(path: Path, columns: int, header: tuple[str, ...] = (), key: int = 0) 
         if len(cells) != columns:
             raise DataError(f"expected {columns} TAB-separated columns, found {len(cells)}.", path, number)
         if cells[key] in first:
-            raise DataError(f"the id {cells[key][:40]!r} stands in line {first[cells[key]]} already.", path, number)
+            raise DataError(f"the id {cells[key][:40]!r} already occurs in line {first[cells[key]]}.", path, number)
         first[cells[key]] = number
         yield number, cells
 
 
 def check_label(label: str, allowed: tuple[str, ...], path: Path, number: int) -> str:
-    """`label` if it is one of those allowed; DataError otherwise."""
+    """Returns `label` if it is allowed; DataError otherwise."""
     if label not in allowed:
         raise DataError(f"unknown label {label[:40]!r}; expected one of: {', '.join(allowed)}.", path, number)
     return label
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number and object of a file with one JSON object a line; DataError (file, line) for any other line."""
+    """Yields line number and object of a file with one JSON object per line; DataError (file, line) otherwise."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise ValueError("a key stands in one object twice")
+            raise ValueError("a key occurs twice in one object")
         return found
 
     for number, line in lines(path):
@@ -93,31 +93,31 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except json.JSONDecodeError as error:
             raise DataError(f"not valid JSON: {error.msg} (column {error.colno}).", path, number) from None
         except UnicodeEncodeError:
-            raise DataError("half of a surrogate pair is no character.", path, number) from None
-        except (ValueError, RecursionError) as error:  # a key twice, thousands of digits, thousands of open brackets
+            raise DataError("half of a surrogate pair is not a character.", path, number) from None
+        except (ValueError, RecursionError) as error:  # a repeated key, thousands of digits or of open brackets
             raise DataError(f"not usable as JSON: {error}.", path, number) from None
         if not isinstance(content, dict):
-            raise DataError("expected one JSON object a line.", path, number)
+            raise DataError("expected one JSON object per line.", path, number)
         yield number, content
 
 
 def json_object(text: str, path: Path) -> dict[str, Any]:
-    """The JSON object of a file; DataError if it is none, or if a key stands in an object twice."""
+    """Parses the JSON object of a file; DataError if it is not one, or if a key occurs twice in an object."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         for key, value in pairs:
-            if key in found:
+            if key in entries:
                 place = line_of(text, text.rfind(json.dumps(key)))
-                raise DataError(f"the id {key[:40]!r} stands in the file twice.", path, place)
-            found[key] = value
-        return found
+                raise DataError(f"the id {key[:40]!r} occurs twice in the file.", path, place)
+            entries[key] = value
+        return entries
 
     try:
         content: Any = json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise DataError(f"not valid JSON: {error.msg}.", path, error.lineno) from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of open brackets
+    except (ValueError, RecursionError) as error:  # thousands of digits or of open brackets
         raise DataError(f"not usable as JSON: {error}.", path) from None
     if not isinstance(content, dict):
         raise DataError("expected one JSON object.", path)
@@ -125,5 +125,5 @@ def json_object(text: str, path: Path) -> dict[str, Any]:
 
 
 def line_of(text: str, place: int) -> int:
-    """The number of the line in which a character stands."""
+    """Line number of the character at an offset."""
     return text.count("\n", 0, max(0, place)) + 1

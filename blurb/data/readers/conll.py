@@ -14,7 +14,7 @@ DOCUMENT = "-DOCSTART-"
 
 
 def read_ner(path: Path, task: Task, split: Split) -> Iterator[Example]:
-    """Sentences of an NER file; the one entity type of the dataset is added to BLURB's bare `B` and `I`.
+    """Reads sentences of an NER file; adds the dataset's single entity type to BLURB's bare `B` and `I`.
 
     An `I` without an entity before it does not occur in BLURB's files, so it is an error here.
     """
@@ -23,20 +23,20 @@ def read_ner(path: Path, task: Task, split: Split) -> Iterator[Example]:
     def tag(label: str, before: str, number: int) -> str:
         check_label(label, ("B", "I", "O"), path, number)
         if label == "I" and before == "O":
-            raise DataError("tag I without a B or I before it.", path, number)
+            raise DataError("tag I does not follow a B or I.", path, number)
         return label if label == "O" else f"{label}-{kind}"
 
     return _sentences(path, split, tag)
 
 
 def read_pico(path: Path, task: Task, split: Split) -> Iterator[Example]:
-    """Sentences of a PICO file; BLURB's kit ends one after every token that is exactly `.`."""
+    """Reads sentences of a PICO file; in BLURB's kit every token `.` ends a sentence."""
     allowed = (*(f"I-{label}" for label in task.labels), "O")
     return _sentences(path, split, lambda label, before, number: check_label(label, allowed, path, number))
 
 
 def _sentences(path: Path, split: Split, tag: Callable[[str, str, int], str]) -> Iterator[Example]:
-    """Rows of one file. A blank line or a document header ends a sentence; headers are not sentences.
+    """Reads the sentences of one file. A blank line or a document header ends a sentence.
 
     `tag(label, tag before, line number)` checks and names a label. Sentences are numbered from 0 in file order:
     that number is the key of a BLURB submission.

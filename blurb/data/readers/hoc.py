@@ -12,7 +12,7 @@ from blurb.tasks import Split, Task
 
 
 def read(path: Path, task: Task, split: Split) -> Iterator[Example]:
-    """Sentences with the names of their hallmarks; `doc_id` is the abstract, the unit that is scored."""
+    """Sentences with the names of their hallmarks; `doc_id` is the abstract, which is what is scored."""
     size = len(task.labels)
     allowed = {f"{i}_{bit}": bit == 1 for i in range(size) for bit in (0, 1)}
     for number, (flags, text, index) in table(path, 3, ("labels", "sentence", "index"), key=2):

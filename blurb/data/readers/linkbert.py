@@ -1,7 +1,7 @@
 """The JSON lines that LinkBERT published as `data.zip`: `{tokcls,seqcls}/<name>_hf/{train,dev,test}.json`.
 
-The rows are those of BLURB's files where these lines say as much; what they lost stays lost: the documents of JNLPBA
-and PICO, and the sentences of HoC, of which `HoC_hf` has whole abstracts. The verdict on the data says which it is.
+The examples are those of BLURB's files as far as these files have the information; they lack the documents of JNLPBA
+and PICO, and the sentences of HoC (`HoC_hf` has whole abstracts). The verdict on the data shows the difference.
 """
 
 from __future__ import annotations
@@ -17,41 +17,41 @@ from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
 NEGATIVE = "0"
-"""What LinkBERT's conversion writes for every label of ChemProt and DDI that contains `false`."""
+"""LinkBERT's conversion writes this for every label of ChemProt and DDI that contains `false`."""
 
 
 def path_of(folder: Path, task: Task, split: Split) -> Path | None:
-    """Where the file of a split is in this layout; None for a task that it does not have."""
+    """Path of a split in this layout; None for a task outside the layout."""
     return folder / LAYOUT[task.name][0] / f"{split}.json" if task.name in LAYOUT else None
 
 
 def read(path: Path, task: Task, split: Split) -> Iterator[Example]:
-    """The rows of one split, as the reader of BLURB's own file would give them."""
+    """Reads the examples of one split, as the reader of BLURB's own file would return them."""
     _, build = LAYOUT[task.name]
     for count, (number, record) in enumerate(json_lines(path)):
         yield build(record, task, f"{split}.{count}", path, number)
 
 
 def _texts(record: Mapping[str, Any], keys: tuple[str, ...], path: Path, number: int) -> list[Any]:
-    """Values that must be there and be text; ids may be numbers."""
-    found = [record.get(key) for key in keys]
-    found = [
-        str(value) if key == "id" and type(value) is int else value for key, value in zip(keys, found, strict=True)
+    """The values of required text fields; ids may be numbers."""
+    values = [record.get(key) for key in keys]
+    values = [
+        str(value) if key == "id" and type(value) is int else value for key, value in zip(keys, values, strict=True)
     ]
-    if not all(isinstance(value, str) for value in found):
-        raise DataError(f"expected the texts {', '.join(keys)}.", path, number)
-    return found
+    if not all(isinstance(value, str) for value in values):
+        raise DataError(f"{', '.join(keys)} must be strings.", path, number)
+    return values
 
 
 def _words(record: Mapping[str, Any], path: Path, number: int) -> tuple[list[str], list[str]]:
     tokens, tags = record.get("tokens"), record.get("ner_tags")
     for values in (tokens, tags):
         if not isinstance(values, list) or not all(isinstance(value, str) and value.strip() for value in values):
-            raise DataError("expected tokens and ner_tags as lists of texts.", path, number)
+            raise DataError("tokens and ner_tags must be lists of non-blank strings.", path, number)
     assert isinstance(tokens, list)
     assert isinstance(tags, list)
     if len(tokens) != len(tags) or not tokens:
-        raise DataError(f"{len(tokens)} tokens and {len(tags)} tags.", path, number)
+        raise DataError(f"expected one tag per token, found {len(tokens)} tokens and {len(tags)} tags.", path, number)
     return tokens, tags
 
 
@@ -60,13 +60,13 @@ def _ner(record: Mapping[str, Any], task: Task, place: str, path: Path, number: 
     for before, tag in zip(["O", *tags], tags, strict=False):
         check_label(tag, ("B", "I", "O"), path, number)
         if tag == "I" and before == "O":
-            raise DataError("tag I without a B or I before it.", path, number)
+            raise DataError("tag I does not follow a B or I.", path, number)
     named = [tag if tag == "O" else f"{tag}-{task.labels[0]}" for tag in tags]
     return {"id": place, "doc_id": None, "tokens": tokens, "tags": named}
 
 
 def _pico(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
-    """Their conversion makes every `I-X` a `B-X`; BLURB's files know only `I-`."""
+    """LinkBERT's conversion turns `I-X` into `B-X`; BLURB's files only have `I-`."""
     tokens, tags = _words(record, path, number)
     allowed = ("O", *(f"{prefix}-{label}" for label in task.labels for prefix in "BI"))
     named = [f"I-{tag[2:]}" if check_label(tag, allowed, path, number) != "O" else "O" for tag in tags]
@@ -94,7 +94,7 @@ def _document(record: Mapping[str, Any], task: Task, place: str, path: Path, num
     name, text = _texts(record, ("id", "sentence"), path, number)
     flags = record.get("label")
     if not isinstance(flags, list) or len(flags) != len(task.labels) or not all(flag in (0, 1) for flag in flags):
-        raise DataError(f"expected a label of {len(task.labels)} zeros and ones.", path, number)
+        raise DataError(f"label must be a list of {len(task.labels)} zeros and ones.", path, number)
     labels = [label for label, flag in zip(task.labels, flags, strict=True) if flag]
     return {"id": name, "doc_id": name, "text": text, "labels": labels}
 
@@ -120,4 +120,4 @@ LAYOUT: dict[str, tuple[str, Callable[..., Example]]] = {
     "pubmedqa": ("seqcls/pubmedqa_hf", _qa),
     "bioasq": ("seqcls/bioasq_hf", _qa),
 }
-"""Task -> folder of its files, and what makes a row of one of their lines."""
+"""Task -> folder of its files, and the function that makes an example of a line."""

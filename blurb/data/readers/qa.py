@@ -25,12 +25,12 @@ def read_pubmedqa(path: Path, task: Task, split: Split) -> Iterator[Example]:
         except (KeyError, TypeError):
             raise error("expected an object with QUESTION, CONTEXTS and final_decision.") from None
         if not (isinstance(question, str) and isinstance(contexts, list) and all(isinstance(c, str) for c in contexts)):
-            raise error("QUESTION must be text and CONTEXTS a list of texts.")
+            raise error("QUESTION must be a string and CONTEXTS a list of strings.")
         if label not in task.labels:
-            raise error(f"final_decision is {str(label)[:20]!r}, not {'/'.join(task.labels)}.")
+            raise error(f"final_decision must be {', '.join(task.labels)} (got {str(label)[:20]!r}).")
         context = " ".join(contexts)
         if any("\ud800" <= character <= "\udfff" for character in pmid + question + context):
-            raise error("half of a surrogate pair is no character.")
+            raise error("half of a surrogate pair is not a character.")
         yield {"id": pmid, "question": question, "context": context, "label": label}
 
 

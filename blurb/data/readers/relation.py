@@ -16,7 +16,7 @@ FORMS = {
     "ddi": (("@DRUG$", "@DRUG$"), "@DRUG-DRUG$"),
     "gad": (("@GENE$", "@DISEASE$"), None),
 }
-"""The dummies of the two entities, and the one that stands for both where they overlap."""
+"""The dummies of the two entities, and the one that replaces both if they overlap."""
 
 
 def read_chemprot(path: Path, task: Task, split: Split) -> Iterator[Example]:
@@ -38,19 +38,19 @@ def read_gad(path: Path, task: Task, split: Split) -> Iterator[Example]:
 
 
 def row_of(task: Task, id_: str, text: str, label: str, path: Path, number: int) -> Example:
-    """A row of ChemProt, DDI or GAD; the spans are those of the two dummies, or of the one that stands for both."""
+    """An example of ChemProt, DDI or GAD; its spans are those of the two dummies, or of the one that replaces both."""
     pair, overlap = FORMS[task.name]
     doc_id = {"chemprot": id_.split(".")[0], "ddi": ".".join(id_.split(".")[:2])}.get(task.name)
     dummies = sorted({*pair, *([overlap] if overlap else [])})
-    found = [(match.start(), match.end()) for match in re.finditer("|".join(map(re.escape, dummies)), text)]
-    names = [text[start:end] for start, end in found]
+    spans = [(match.start(), match.end()) for match in re.finditer("|".join(map(re.escape, dummies)), text)]
+    names = [text[start:end] for start, end in spans]
     if names == [overlap]:
-        found = found * 2
+        spans = spans * 2
     elif sorted(names) != sorted(pair):
         expected = " and ".join(pair) + (f", or {overlap}" if overlap else "")
         raise DataError(
             f"expected exactly {expected} in the sentence; found {', '.join(names) or 'none'}.", path, number
         )
-    head, tail = ({"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in found)
+    head, tail = ({"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in spans)
     check_label(label, task.labels, path, number)
     return {"id": id_, "doc_id": doc_id, "text": text, "head": head, "tail": tail, "label": label}

@@ -1,4 +1,4 @@
-"""Reads the corpus of a task file (`blurb/tasks/_file.py`): CoNLL, TSV or JSON lines, by what its `[format]` says."""
+"""Reads the corpus of a task file (`blurb/tasks/_file.py`): CoNLL, TSV or JSON lines, as given in `[format]`."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from blurb.inputs import tagging
 from blurb.tasks import Split, Task
 
 UNNAMED = "Entity"
-"""The type of entities whose tags are bare letters."""
+"""Entity type for tags that are bare letters."""
 
 
 def read(path: Path, task: Task, split: Split) -> Iterator[Example]:
-    """The rows of one split. Rows without an id get their number."""
+    """Reads the examples of one split. Examples without an id are numbered."""
     reader = {"conll": _conll, "tsv": _tsv, "jsonl": _jsonl}[task.layout["kind"]]
     seen: dict[str, int] = {}
     for count, (number, record) in enumerate(reader(path, task)):
         row = _row(record, task, path, number)
         row = {"id": f"{split}.{count}", **({"doc_id": None} if _names_documents(task) else {}), **row}
         if row["id"] in seen:
-            raise DataError(f"the id {row['id'][:40]!r} stands in line {seen[row['id']]} already.", path, number)
+            raise DataError(f"the id {row['id'][:40]!r} already occurs in line {seen[row['id']]}.", path, number)
         seen[row["id"]] = number
         yield row
 
 
 def guess_labels(path: Path, kind: str, form: str) -> list[str] | None:
-    """The labels that a file holds, sorted; None if it cannot be read with the standard names of columns.
+    """The labels in a file, sorted; None if it cannot be read with the default names of columns.
 
-    What cannot be told from a file is left to its owner: this only saves typing.
+    Only saves typing in `blurb tasks new`, so failures are ignored.
     """
     layout: dict[str, Any] = {"kind": form}
     task = Task(
@@ -43,18 +43,18 @@ def guess_labels(path: Path, kind: str, form: str) -> list[str] | None:
     )  # fmt: skip
     reader = {"conll": _conll, "tsv": _tsv, "jsonl": _jsonl}[form]
     columns = task.task_type.columns
-    found: set[str] = set()
+    labels: set[str] = set()
     try:
         for _, record in reader(path, task):
             if "tags" in columns:
-                found |= {str(tag).partition("-")[2] or UNNAMED for tag in record["tags"] if tag != "O"}
+                labels |= {str(tag).partition("-")[2] or UNNAMED for tag in record["tags"] if tag != "O"}
             if "labels" in columns:
-                found |= set(record["labels"])
+                labels |= set(record["labels"])
             if "label" in columns:
-                found.add(str(record["label"]))
+                labels.add(str(record["label"]))
     except (DataError, KeyError, TypeError):
         return None
-    return sorted(found) or None
+    return sorted(labels) or None
 
 
 def _names_documents(task: Task) -> bool:
@@ -62,7 +62,7 @@ def _names_documents(task: Task) -> bool:
 
 
 def _row(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Example:
-    """A checked row in the canonical schema (`blurb/data/schema.py`)."""
+    """Checks a record and converts it to the canonical schema (`blurb/data/schema.py`)."""
     row: Example = {}
     for key in ("id", "doc_id") if _names_documents(task) else ("id",):
         if record.get(key) is not None:
@@ -70,11 +70,11 @@ def _row(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Exam
     columns, fields = task.task_type.columns, task.task_type.fields
     missing = [field for field in fields if field not in record]
     if missing:
-        raise DataError(f"{', '.join(missing)} is missing; there is {', '.join(record) or 'nothing'}.", path, number)
+        raise DataError(f"missing: {', '.join(missing)}; present: {', '.join(record) or 'nothing'}.", path, number)
     for field in fields:
         row[field] = record[field]
         if columns[field] == "text" and not isinstance(row[field], str):
-            raise DataError(f"{field} is to be text, not {str(row[field])[:40]!r}.", path, number)
+            raise DataError(f"{field} must be a string (got {str(row[field])[:40]!r}).", path, number)
     if "label" in row:
         check_label(row["label"], task.labels, path, number)
     if "labels" in row:
@@ -95,9 +95,9 @@ def _row(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Exam
 
 def _check_list(values: Any, field: str, path: Path, number: int) -> None:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise DataError(f"{field} is to be a list of texts.", path, number)
+        raise DataError(f"{field} must be a list of strings.", path, number)
     if field == "tokens" and not (values and all(value.strip() for value in values)):
-        raise DataError("tokens is to hold words that are not blank, at least one.", path, number)
+        raise DataError("tokens must have at least one word, and no blank ones.", path, number)
 
 
 def _score(value: Any, task: Task, path: Path, number: int) -> float:
@@ -112,12 +112,12 @@ def _score(value: Any, task: Task, path: Path, number: int) -> float:
 
 
 def _tags(found: list[str], words: int, task: Task, path: Path, numbers: list[int]) -> list[str]:
-    """Tags as the formulations want them: BIO with types for NER, `I-` for PICO.
+    """Converts tags to typed BIO for NER and to `I-` for PICO.
 
-    With one type of entity, bare letters are read as well.
+    With a single entity type, bare letters are accepted, too.
     """
     if len(found) != words:
-        raise DataError(f"{words} words and {len(found)} tags.", path, *numbers[:1])
+        raise DataError(f"expected one tag per word, found {words} words and {len(found)} tags.", path, *numbers[:1])
     scheme = tagging.scheme_name(task.layout.get("scheme", "bio"))
     only = task.labels[0] if len(task.labels) == 1 else None
     written = []
@@ -131,7 +131,7 @@ def _tags(found: list[str], words: int, task: Task, path: Path, numbers: list[in
         kind = kind or only or ""
         if kind not in task.labels or prefix not in tagging.SCHEMES[scheme]:
             raise DataError(
-                f"{tag[:40]!r} is no tag of {scheme.upper()} with the labels {', '.join(task.labels)}.", path, number
+                f"{tag[:40]!r} is not a {scheme.upper()} tag for the labels {', '.join(task.labels)}.", path, number
             )
         written.append(f"{prefix}-{kind}")
     if not task.task_type.borders:
@@ -140,27 +140,29 @@ def _tags(found: list[str], words: int, task: Task, path: Path, numbers: list[in
     for tag, other, number in zip(written, legal, numbers, strict=True):
         if tag != other:
             raise DataError(
-                f"the tag {tag} cannot stand here in {scheme.upper()}; is format.scheme right "
-                f"({', '.join([*tagging.SCHEMES, *tagging.ALIASES])})?",
+                f"the tag {tag} is not allowed here in {scheme.upper()}; check 'scheme' in [format] "
+                f"({', '.join([*tagging.SCHEMES, *tagging.ALIASES])}).",
                 path, number,
             )  # fmt: skip
     return tagging.convert(written, scheme, "bio")
 
 
 def _entities(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Example:
-    """Head and tail, the one that starts first being the head; from spans, or from the dummies in the text."""
+    """Head and tail from spans, or from the dummies in the text; the entity that starts first is the head."""
     dummies = task.layout.get("dummies")
     if dummies:
         pattern = "|".join(map(re.escape, sorted(dummies, key=len, reverse=True)))
-        found = [(match.start(), match.end(), match[0].strip("@$")) for match in re.finditer(pattern, record["text"])]
-        if len(found) != 2:
-            raise DataError(f"expected two of the dummies {', '.join(dummies)}; found {len(found)}.", path, number)
+        spans = [(match.start(), match.end(), match[0].strip("@$")) for match in re.finditer(pattern, record["text"])]
+        if len(spans) != 2:
+            raise DataError(
+                f"expected two of the dummies {', '.join(dummies)} in the text; found {len(spans)}.", path, number
+            )
     else:
-        found = [_span(record.get(role), role, record["text"], path, number) for role in ("head", "tail")]
-        found.sort(key=lambda span: span[0])
+        spans = [_span(record.get(role), role, record["text"], path, number) for role in ("head", "tail")]
+        spans.sort(key=lambda span: span[0])
     return {
         role: dict(zip(("start", "end", "type"), span, strict=True))
-        for role, span in zip(("head", "tail"), found, strict=True)
+        for role, span in zip(("head", "tail"), spans, strict=True)
     }
 
 
@@ -168,14 +170,14 @@ def _span(value: Any, role: str, text: str, path: Path, number: int) -> tuple[in
     fine = isinstance(value, dict) and type(value.get("start")) is int and type(value.get("end")) is int
     if not fine or not 0 <= value["start"] < value["end"] <= len(text) or not isinstance(value.get("type"), str):
         raise DataError(
-            f'{role} is to be {{"start": ..., "end": ..., "type": ...}}, code points of the text, end exclusive '
-            "(or give format.dummies).", path, number,
+            f'{role} must be {{"start": ..., "end": ..., "type": ...}} in code points of the text, end exclusive '
+            "(or set 'dummies' in [format]).", path, number,
         )  # fmt: skip
     return value["start"], value["end"], value["type"]
 
 
 def _conll(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
-    """A word a line, blank lines between sentences, `-DOCSTART-` lines between documents; TABs or blanks."""
+    """One word per line, blank lines between sentences, `-DOCSTART-` lines before documents; TABs or blanks."""
     token, tag = (task.layout.get(key, default) for key, default in (("token", 0), ("tag", -1)))
     document: str | None = None
     words: list[tuple[int, str, str]] = []
@@ -196,7 +198,9 @@ def _conll(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             words.append((number, cells[token], cells[tag]))
         except IndexError:
-            raise DataError(f"{len(cells)} columns; format wants {token} and {tag}.", path, number) from None
+            raise DataError(
+                f"expected columns {token} and {tag} as in [format], found {len(cells)} columns.", path, number
+            ) from None
         if not cells[token].strip():
             raise DataError("the token is blank.", path, number)
     if words:
@@ -204,7 +208,7 @@ def _conll(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
-    """A row a line, cells between TABs, no quoting; columns by the names of the header, or by number from 0."""
+    """One row per line, separated by TABs, without quoting; columns by header name, or by number from 0."""
     columns: Mapping[str, Any] = task.layout.get("columns", {})
     header: list[str] | None = None
     for number, line in lines(path):
@@ -222,8 +226,8 @@ def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
             if isinstance(place, int) and 0 <= place < len(cells):
                 record[field] = cells[place]
             elif field in columns:
-                there = ", ".join(header) if header else f"{len(cells)} without names"
-                raise DataError(f"there is no column {place!r} for {field}; columns: {there}.", path, number)
+                there = ", ".join(header) if header else f"{len(cells)} without header"
+                raise DataError(f"no column {place!r} for {field}; available columns: {there}.", path, number)
         if "labels" in record:
             separator = task.layout.get("separator", "|")
             record["labels"] = [label.strip() for label in record["labels"].split(separator) if label.strip()]
@@ -231,7 +235,7 @@ def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _jsonl(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
-    """A JSON object a line, fields by their names here or by those that `columns` gives."""
+    """One JSON object per line; keys are the names of the fields, or those given in `columns`."""
     columns: Mapping[str, Any] = task.layout.get("columns", {})
     for number, record in json_lines(path):
         names = {field: columns.get(field, field) for field in ("id", "doc_id", *task.task_type.fields, "head", "tail")}

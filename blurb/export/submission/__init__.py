@@ -1,8 +1,8 @@
-"""The files of a BLURB submission: one JSON object a dataset, from the stored predictions of one seed.
+"""The files of a BLURB submission: one JSON object per dataset, from the stored predictions of one seed.
 
-Their shape (docs/benchmark.md, "Submission") is exactly `dataset_name`, `model_name` and `predictions` (id -> value).
-It is checked twice: against `schemas/<task>.json`, and against `units.csv`, which knows the ids of the test sets and
-how many words every tag sequence has, as hashes. Ids and labels only: nothing of a corpus is in these files.
+The keys (docs/benchmark.md, "Submission") are exactly `dataset_name`, `model_name` and `predictions` (id -> value).
+Files are checked against `schemas/<task>.json`, and against `units.csv`, which has hashes of the ids of the test sets
+and of the lengths of tag sequences. They contain only ids and labels, no text of a corpus.
 """
 
 from __future__ import annotations
@@ -25,48 +25,48 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 SHOWN = 5
-"""How many violations of a schema a message lists."""
+"""Maximum number of schema violations in a message."""
 LONGEST = 160
-"""Characters of a violation: jsonschema repeats the value that does not fit, whatever its size."""
+"""Maximum characters of a violation, as jsonschema quotes the whole invalid value."""
 
 
 def documents(row: RowScores, datasets: Sequence[Task], seed: int | None, allow_partial: bool) -> dict[str, Document]:
-    """The submission of a row by task name.
+    """The submission files of a leaderboard row, by task name.
 
-    :param seed: whose predictions to take; None for the first of each dataset
-    :param allow_partial: leave datasets without a finished trial out, as BLURB allows
+    :param seed: seed whose predictions to submit; None for the lowest of each dataset
+    :param allow_partial: omit datasets without a finished trial, as BLURB allows
         (docs/benchmark.md, "Submission")
-    :raises StoreError: with every reason why the row cannot be submitted
+    :raises StoreError: if the row cannot be submitted; lists all reasons
     """
-    found: dict[str, Document] = {}
+    submitted: dict[str, Document] = {}
     problems: list[str] = []
     for task in datasets:
         records = row.records_of(task.name)
         if not records and allow_partial:
             continue
         try:
-            found[task.name] = _document(row, task, records, seed)
+            submitted[task.name] = _document(row, task, records, seed)
         except StoreError as error:
             problems += [f"{task.name}: {reason}" for reason in str(error).split("\n")]
-    if not problems and not found:
+    if not problems and not submitted:
         problems = ["none of the datasets has a finished trial."]
     if problems:
         hint = ""
         if any(not row.records_of(task.name) for task in datasets) and not allow_partial:
-            hint = "\nBLURB takes any subset of the datasets: --allow-partial leaves out what is missing."
+            hint = "\nBLURB accepts any subset of the datasets; use --allow-partial to omit the missing ones."
         raise StoreError(f"{row.model} ({row.configuration.text}) cannot be submitted:\n" + "\n".join(problems) + hint)
-    return found
+    return submitted
 
 
 def _document(row: RowScores, task: Task, records: Mapping[int, Record], seed: int | None) -> Document:
     if not records:
         raise StoreError("no finished trial.")
     if seed is not None and seed not in records:
-        raise StoreError(f"seed {seed} is not there; finished: {', '.join(map(str, sorted(records)))}.")
+        raise StoreError(f"seed {seed} is not finished; finished seeds: {', '.join(map(str, sorted(records)))}.")
     record = records[min(records) if seed is None else seed]
     verdict = record.provenance.data_verdict
     if verdict not in accepted(task):
-        raise StoreError(f"the data is not BLURB's ({verdict}); see `blurb data verify`.")
+        raise StoreError(f"the trial's data is not BLURB's ({verdict}); check it with `blurb data verify`.")
     schema = schema_of(task)
     name = schema["properties"]["dataset_name"]["const"]
     document = {"dataset_name": name, "model_name": row.model, "predictions": predictions(task, test_units(record))}
@@ -75,45 +75,45 @@ def _document(row: RowScores, task: Task, records: Mapping[int, Record], seed: i
 
 
 def accepted(task: Task) -> tuple[str, ...]:
-    """Verdicts on the data under which a dataset may be submitted.
+    """Verdicts on the data with which a dataset may be submitted.
 
-    "counts only" is the best there is where no hash of some split is known (BioASQ, EBM PICO's train set).
+    "counts only" is the best possible verdict if the hash of a split is unknown (BioASQ, EBM PICO's train set).
     """
     return ("identical",) if len(task.hashes) == len(task.files) else ("identical", "counts only")
 
 
 def test_units(record: Record) -> list[Unit]:
-    """The stored predictions of the test set, in their order."""
+    """Stored predictions on the test set, in stored order."""
     columns = read_predictions(record.path / "predictions.parquet")
     rows = zip(*(columns[name] for name in ("split", "id", "doc_id", "gold", "prediction")), strict=True)
     return [Unit(*row) for split, *row in rows if split == "test"]
 
 
 def schema_of(task: Task) -> Document:
-    """The JSON Schema of a dataset's file; StoreError for a dataset that is not one of BLURB's."""
+    """The JSON Schema of a dataset's file; StoreError for a dataset outside BLURB."""
     path = files(__package__) / "schemas" / f"{task.name}.json"
     if not path.is_file():
-        raise StoreError("is not a dataset of BLURB, which takes no submission of it.")
+        raise StoreError("this dataset is not part of BLURB and cannot be submitted.")
     schema: Document = json.loads(path.read_text(encoding="utf-8"))
     return schema
 
 
 def check(task: Task, document: Document, schema: Document) -> None:
-    """StoreError if a document does not fit its schema or is not about exactly the units of BLURB's test set."""
-    found = violations(document, schema)
-    if found:
-        more = [f"... and {len(found) - SHOWN} more."] if len(found) > SHOWN else []
-        raise StoreError("\n".join([*found[:SHOWN], *more]))
+    """StoreError unless a document follows its schema and has exactly the ids and lengths of BLURB's test set."""
+    problems = violations(document, schema)
+    if problems:
+        more = [f"... and {len(problems) - SHOWN} more."] if len(problems) > SHOWN else []
+        raise StoreError("\n".join([*problems[:SHOWN], *more]))
     known = _known_units()[task.name]
     answers = document["predictions"]
     if known["keys"] and fingerprint(answers) != known["keys"]:
-        raise StoreError("the ids are not those of BLURB's test set, although their number is.")
+        raise StoreError("the ids are not those of BLURB's test set, although their number is right.")
     if known["lengths"] and fingerprint(f"{key} {len(answers[key])}" for key in answers) != known["lengths"]:
-        raise StoreError("tag sequences do not have one tag a word of BLURB's test set.")
+        raise StoreError("the tag sequences do not have one tag per word of BLURB's test set.")
 
 
 def violations(document: object, schema: Document) -> list[str]:
-    """What of a document does not fit its schema, as sentences that begin with the place; empty if all does."""
+    """Schema violations of a document, as sentences that start with the location."""
     from jsonschema import Draft202012Validator
 
     return [_sentence(error) for error in Draft202012Validator(schema).iter_errors(document)]
@@ -126,13 +126,13 @@ def _sentence(error: ValidationError) -> str:
     text = str(error.message)
     if error.validator in ("minProperties", "maxProperties"):
         text = f"expected {error.validator_value} predictions, found {len(error.instance)}"
-    if len(text) > LONGEST:  # what was expected stands at the end
+    if len(text) > LONGEST:  # the end says what was expected
         text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
     return f"{where}: {text}."
 
 
 def fingerprint(lines: Iterable[str]) -> str:
-    """SHA-256 over lines in alphabetical order."""
+    """SHA-256 over the sorted lines."""
     return hashlib.sha256("".join(f"{line}\n" for line in sorted(lines)).encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""From stored predictions to the values of a submission (docs/benchmark.md, "Submission"), one function a task type."""
+"""Converts stored predictions to submission values (docs/benchmark.md, "Submission"), one function per task type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blurb.tasks.hoc import LABELS
 HALLMARKS = dict(zip(LABELS, ("IM", "ID", "CE", "RI", "GS", "GI", "A", "CD", "PS", "TPI"), strict=True))
 """The short names of HoC's labels (docs/benchmark.md, "HoC")."""
 SPLIT = "test."
-"""Before the ids of files that number their units from 0 (NER, PICO, GAD); a submission has the bare number."""
+"""Prefix of stored ids that are numbers (NER, PICO, GAD); a submission has the bare number."""
 
 
 class Unit(NamedTuple):
@@ -33,21 +33,21 @@ Values = Callable[[Task, Sequence[Unit]], Iterator[tuple[str, Any]]]
 def predictions(task: Task, units: Sequence[Unit]) -> dict[str, Any]:
     """Id -> value, in the order of the units.
 
-    :raises StoreError: if a unit cannot be written, or an id stands there twice
+    :raises StoreError: if a prediction cannot be submitted, or an id occurs twice
     """
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     if not task.task_type.submission:
-        raise StoreError(f"a submission has no form for tasks of type {task.type}.")
+        raise StoreError(f"tasks of type {task.type} cannot be submitted: BLURB has no format for them.")
     values: Values = load_object(task.task_type.submission, f"submission of the type {task.type}")
     for key, value in values(task, units):
-        if key in found:
-            raise StoreError(f"id {key} stands there twice.")
-        found[key] = value
-    return found
+        if key in answers:
+            raise StoreError(f"id {key} occurs twice.")
+        answers[key] = value
+    return answers
 
 
 def ner(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
-    """Bare `B`, `I`, `O`; an orphan `I` becomes the `B` as which it is scored (docs/benchmark.md, "Orphan I")."""
+    """Bare `B`, `I`, `O`. An orphan `I` becomes `B`, as it is scored (docs/benchmark.md, "Orphan I")."""
     for unit in units:
         try:
             tags = convert(_tags(unit), "bio", "bio")
@@ -57,11 +57,11 @@ def ner(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
 
 
 def pico(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
-    """An array an abstract, its sentences one after another; the files know `I-` only, as the score does."""
+    """One array per abstract, with its sentences concatenated. Tags are `I-` or `O` only, as in the score."""
     abstracts: dict[str, list[str]] = {}
     for unit in units:
         if unit.doc_id is None:
-            raise StoreError(f"id {unit.id} names no abstract.")
+            raise StoreError(f"id {unit.id} has no abstract.")
         tags = [tag if tag == "O" else f"I-{tag[2:]}" for tag in _tags(unit)]
         abstracts.setdefault(unit.doc_id, []).extend(tags)
     yield from abstracts.items()
@@ -73,7 +73,7 @@ def label(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
 
 
 def similarity(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
-    """Clipped to the bounds of the metric, 0 and 4 for BIOSSES: what is submitted is what was scored."""
+    """Clipped to the bounds of the metric, 0 and 4 for BIOSSES, so that the submission has the stored score."""
     low, high = (float(str(task.metric_options[name])) for name in ("low", "high"))
     for unit in units:
         if not math.isfinite(unit.prediction):
@@ -82,11 +82,11 @@ def similarity(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
 
 
 def document(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
-    """By sentence: of labels of whole abstracts nobody knows to which sentence they belong."""
+    """By sentence; labels of whole abstracts cannot be assigned to sentences."""
     for unit in units:
         if "_s" not in unit.id:
             raise StoreError(
-                f"id {unit.id} is an abstract, and BLURB takes labels a sentence; run with "
+                f"id {unit.id} is an abstract, but BLURB needs labels per sentence; run the trial with "
                 "--set document_unit=sentence."
             )
         yield unit.id, [HALLMARKS.get(label, label) for label in unit.prediction]

@@ -1,4 +1,4 @@
-"""The task types: one declaration file each, or an entry point in the group `blurb.task_types`."""
+"""The registry of task types: one declaration file each, or an entry point in the group `blurb.task_types`."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from blurb.tasks.types._type import TaskType
 __all__ = ["TYPES", "TaskType", "get", "names"]
 
 TYPES = ("ner", "pico", "relation", "similarity", "document", "qa")
-"""The six types of BLURB in the order of the paper's tables: the score is the mean of their means."""
+"""BLURB's six types in the order of the paper's tables. The BLURB score is the mean of the types' means."""
 
 _registry: Registry[TaskType] = Registry("task type", "blurb.tasks.types", "TYPE", "blurb.task_types")
 
 
 def names() -> list[str]:
-    """The names of all types: BLURB's six in the paper's order, then those of plug-ins."""
+    """Names of all types: BLURB's six in the paper's order, then plug-ins."""
     return [*TYPES, *(name for name in _registry.names() if name not in TYPES)]
 
 
 def get(name: str) -> TaskType:
-    """The declaration of a type; raises `blurb.errors.UnknownName` with the closest name if there is none."""
+    """Returns the declaration of a type; raises `blurb.errors.UnknownName` if there is none."""
     declared = _registry.get(name)
     if not isinstance(declared, TaskType):
-        raise SettingsError(f"The task type {name} is a {type(declared).__name__}, not a blurb.tasks.TaskType.")
+        raise SettingsError(f"The task type {name} is of type {type(declared).__name__}, not blurb.tasks.TaskType.")
     return declared

@@ -1,4 +1,4 @@
-"""What types with one class an example share."""
+"""Shared by the types with one class per example."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from blurb.tasks.types._type import Examples
 
 
 def classes(examples: Examples) -> Counter[str]:
-    """Examples of each class."""
+    """Number of examples of each class."""
     return Counter(example["label"] for example in examples)

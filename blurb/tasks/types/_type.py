@@ -1,4 +1,4 @@
-"""What a task type declares, once: readers, statistics, tables and exports ask it and never its name."""
+"""Declaration of a task type. Readers, statistics, tables and exports use it and never check the type's name."""
 
 from __future__ import annotations
 
@@ -17,49 +17,50 @@ def _no_labels(examples: Examples) -> Counter[str]:
 
 @dataclass(frozen=True)
 class TaskType:
-    """The shape of the examples, how their number is counted, and where the behaviour of the type is written.
+    """Columns of the examples, how the size of a split is counted, and references to the type's behaviour.
 
-    Behaviour is named as `module:object` and imported when it is asked for, because it stands on higher floors.
+    References are texts `module:object`, imported on first use, because their packages lie above this one.
     """
 
     short: str
-    """Heading of its mean in tables."""
+    """Heading of the column with the type's mean."""
     columns: Mapping[str, Column]
-    """Of an example, besides `id`. Their names have one meaning in every type (`blurb.data.schema`)."""
+    """Columns of an example besides `id`. A name means the same in all types (`blurb.data.schema`)."""
     formulation: str
-    """A `blurb.formulations.Formulation`."""
+    """Reference to a `blurb.formulations.Formulation`."""
     hub: str
-    """What the Hugging Face Hub calls such a task."""
+    """Task name on the Hugging Face Hub."""
     unit: str = "examples"
     """What `size` counts."""
     size: Callable[[Examples], int] = len
     """The size of a split as Table 3 of the paper counts it."""
     label_counts: Callable[[Examples], Counter[str]] = _no_labels
-    """How often each label is an answer, in `unit`; empty for a type without labels."""
+    """Frequency of each label in the gold answers, in `unit`; empty for a type without labels."""
     examples: str = ""
-    """What an example is called, where `unit` is something smaller or larger."""
+    """Plural noun for examples, if `unit` counts something else."""
     borders: bool = False
-    """Whether tags say where an entity begins (BIO), as against which words belong to any (I and O)."""
+    """Whether tags mark where an entity begins (BIO), not only which words belong to one (I and O)."""
     errors: str = ""
-    """`analyse(task, columns, units, train)`: the mistakes of a trial (`blurb.analysis.errors`)."""
+    """Reference to `analyse(task, columns, units, train)`, the error analysis of a trial (`blurb.analysis.errors`)."""
     submission: str = ""
-    """`values(task, units)`: pairs of id and value for BLURB's submission (`blurb.export.submission`)."""
+    """Reference to `values(task, units)`: (id, value) pairs of a BLURB submission (`blurb.export.submission`)."""
     metric: str = "accuracy"
-    """That of a task file, which gets the labels if `metric_labels`."""
+    """Default metric of a task file."""
     metric_labels: bool = False
+    """Whether that metric takes the labels as an option."""
     metric_keys: tuple[str, ...] = ()
-    """Keys of a task file that say more of the metric: `negative`, `positive`, `scale`."""
+    """Keys of a task file that select or configure the metric: `negative`, `positive`, `scale`."""
     formats: tuple[str, ...] = ("tsv", "jsonl")
-    """How a task file can have its examples written."""
+    """File formats that a task file can use."""
     sample_labels: tuple[str, ...] = ()
-    """Of the template that `blurb tasks new` writes."""
+    """Example labels in the template that `blurb tasks new` writes."""
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The columns that every example of a task file must have; spans may be found by dummies in the text."""
+        """Columns that a task file's examples must have. Spans are not required: dummies in the text may mark them."""
         return tuple(name for name, column in self.columns.items() if name != "doc_id" and column != "span")
 
     @property
     def has_labels(self) -> bool:
-        """Whether a task of the type declares labels."""
+        """Whether tasks of this type declare labels."""
         return not {"tags", "label", "labels"}.isdisjoint(self.columns)

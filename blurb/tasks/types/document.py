@@ -1,4 +1,4 @@
-"""Documents: texts with any number of labels; the labels of a document are those of all its texts."""
+"""Multi-label documents: each text has any number of labels; a document has the labels of all its texts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections import Counter
 from blurb.tasks.types._type import Examples, TaskType
 
 NO_LABEL = "(none)"
-"""What a document without any label counts as."""
+"""Counted as the label of documents without labels."""
 
 
 def _documents(examples: Examples) -> list[set[str]]:
-    """The labels of each document; a text that names no document is one."""
+    """The labels of each document; a text without `doc_id` is a document of its own."""
     labels: dict[object, set[str]] = {}
     for number, example in enumerate(examples):
         document = number if example["doc_id"] is None else example["doc_id"]

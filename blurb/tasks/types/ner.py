@@ -1,4 +1,4 @@
-"""Named entities: words and BIO tags, scored by exact spans; a split is as large as it has entities."""
+"""Named entity recognition: words with BIO tags, scored by exact spans. The size of a split counts entities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from blurb.tasks.types._type import Examples, TaskType
 
 
 def entities(examples: Examples) -> Counter[str]:
-    """Entities of each type: every `B-`."""
+    """Number of entities of each type: `B-` tags."""
     return Counter(tag[2:] for example in examples for tag in example["tags"] if tag.startswith("B-"))
 
 

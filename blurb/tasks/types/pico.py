@@ -1,4 +1,4 @@
-"""PICO: words and the labels I-PAR, I-INT, I-OUT without borders, scored by word."""
+"""PICO: words with the tags I-PAR, I-INT, I-OUT or O (no B-), scored by word."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from blurb.tasks.types._type import Examples, TaskType
 
 
 def labelled_words(examples: Examples) -> Counter[str]:
-    """Words of each label."""
+    """Number of words of each label."""
     return Counter(tag[2:] for example in examples for tag in example["tags"] if tag != "O")
 
 

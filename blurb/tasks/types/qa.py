@@ -1,4 +1,4 @@
-"""Questions with a context, and the class of the answer."""
+"""Question answering: a question, a context, and the class of the answer."""
 
 from __future__ import annotations
 

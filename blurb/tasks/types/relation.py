@@ -1,4 +1,4 @@
-"""Relations: a text with two entities, and the class of what holds between them."""
+"""Relation extraction: a text with two entities, and the class of their relation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Similarity: two texts and a score."""
+"""Sentence similarity: two texts and a score."""
 
 from __future__ import annotations
 

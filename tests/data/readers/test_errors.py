@@ -140,7 +140,7 @@ def test_unknown_label(tmp_path: Path, name: str, content: str, line: int) -> No
 def test_an_i_without_an_entity_before_it(tmp_path: Path, content: str, line: int) -> None:
     error = _error(tmp_path, "ncbi-disease", content)
     assert error.line == line
-    assert "tag I without a B or I before it" in str(error)
+    assert "tag I does not follow a B or I" in str(error)
 
 
 @pytest.mark.parametrize("token", ["", " ", "\u00a0"])
@@ -176,7 +176,7 @@ def test_an_id_that_comes_twice(tmp_path: Path, name: str) -> None:
     body = SAMPLES[name].removeprefix(HEADED.get(name, ""))
     error = _error(tmp_path, name, HEADED.get(name, "") + body + body)
     assert error.line == SAMPLES[name].count("\n") + 1
-    assert f"in line {2 if name in HEADED else 1} already" in str(error)
+    assert f"already occurs in line {2 if name in HEADED else 1}." in str(error)
 
 
 def test_a_question_that_comes_twice(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_question_that_comes_twice(tmp_path: Path) -> None:
         tmp_path, "pubmedqa", '{"1": {' + QUESTION + '},\n"2": {' + QUESTION + '},\n"1": {' + QUESTION + "}}"
     )
     assert error.line == 3
-    assert "'1' stands in the file twice" in str(error)
+    assert "'1' occurs twice in the file" in str(error)
 
 
 @pytest.mark.parametrize("score", ["", "x", "nan", "inf", "-0.1", "4.01", "1,5"])
