@@ -84,7 +84,8 @@ def test_a_worker_maps_what_the_command_has_read(folder: Path, reads: Counter[tu
         "def refuse(*given): raise SystemExit('it was read again')\n"
         "data.load.__globals__['read_split'] = refuse\n"
         "data_sources.receive(Path(sys.argv[1]))\n"
-        "found = [data_sources.load_data(data_sources.DataSource(task, Path(sys.argv[2]))) for task in ('gad', 'bc2gm')]\n"
+        "source = data_sources.DataSource\n"
+        "found = [data_sources.load_data(source(task, Path(sys.argv[2]))) for task in ('gad', 'bc2gm')]\n"
         "print(json.dumps([[one.hash, one.verdict, {s: d.to_list() for s, d in one.splits.items()}] for one in found]))"
     )
     with data_sources.handed_over([*origins, DataSource("hoc", folder)]) as handed:
