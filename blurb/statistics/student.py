@@ -32,7 +32,7 @@ def half_width(values: Sequence[float]) -> float | None:
 def t_critical(degrees_of_freedom: float, level: float = LEVEL) -> float:
     """The two-sided critical value of Student's t, by bisection of `two_sided`.
 
-    >>> round(critical(1), 3), round(critical(10), 3), round(critical(10, 0.4), 3)
+    >>> round(t_critical(1), 3), round(t_critical(10), 3), round(t_critical(10, 0.4), 3)
     (12.706, 2.228, 0.879)
     """
     degrees_of_freedom = max(1.0, degrees_of_freedom)
