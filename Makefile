@@ -35,7 +35,7 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) --durations=15 -m "not slow"
 
 test-all: lint
 	$(BIN)/python -m pytest $(PARALLEL)
