@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,28 @@ LONG = [
 ]  # fmt: skip
 
 
-def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "blurb", *arguments], cwd=folder, text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+Start = Callable[[list[str], Path], "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts a command; it and its workers are gone when the test is over, whatever became of it."""
+    started: list[subprocess.Popen[str]] = []
+
+    def command(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
+        started.append(subprocess.Popen(
+            [sys.executable, "-m", "blurb", *arguments], cwd=folder, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, start_new_session=True,
+            # A shell starts what runs in its background with SIGINT ignored, and so would the tests.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ))  # fmt: skip
+        return started[-1]
+
+    yield command
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def wait(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 120) -> None:
@@ -58,7 +76,7 @@ def half_written(folder: Path) -> list[Path]:
     ],
 )
 def test_a_first_signal_ends_a_run_within_seconds(
-    number: signal.Signals, group: bool, jobs: str, code: int, tmp_path: Path
+    number: signal.Signals, group: bool, jobs: str, code: int, tmp_path: Path, start: Start
 ) -> None:
     process = start([*LONG, "--jobs", jobs], tmp_path)
     wait(lambda: bool(list(tmp_path.glob("runs/*/*/.*.[0-9]*/log.txt"))), process)
@@ -73,7 +91,7 @@ def test_a_first_signal_ends_a_run_within_seconds(
 
 
 @pytest.mark.slow
-def test_a_signal_to_one_worker_costs_one_trial(tmp_path: Path) -> None:
+def test_a_signal_to_one_worker_costs_one_trial(tmp_path: Path, start: Start) -> None:
     command = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad,biosses,hoc"]
     process = start([*command, "--seeds", "3", "--jobs", "2", "--set", "epochs=20"], tmp_path)
     wait(lambda: bool(list(tmp_path.glob("runs/*/*/.*.[0-9]*/log.txt"))), process)
