@@ -24,23 +24,15 @@ def write_whole(path: Path, content: bytes) -> None:
 
     :raises DataError: if it cannot be written; then nothing is left behind
     """
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as aside:
+            for left in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*"):
+                with contextlib.suppress(OSError):
+                    if time.time() - left.stat().st_mtime > FORGOTTEN:
+                        left.unlink()
+            aside.write_bytes(content)
     except OSError as error:
-        raise _told(path, error) from error
-    for left in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*"):
-        with contextlib.suppress(OSError):
-            if time.time() - left.stat().st_mtime > FORGOTTEN:
-                left.unlink()
-    try:
-        aside.write_bytes(content)
-        aside.replace(path)
-    except OSError as error:
-        raise _told(path, error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
+        raise DataError(f"cannot be written: {error.strerror or error}.", path) from error
 
 
 def write_json(path: Path, content: object) -> None:
@@ -92,7 +84,3 @@ def file_hash(path: Path) -> str:
     """SHA-256 of a file, as hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _told(path: Path, error: OSError) -> DataError:
-    return DataError(f"cannot be written: {error.strerror or error}.", path)
