@@ -1,3 +1,29 @@
-"""blurb: fine-tunes any encoder on the thirteen BLURB datasets and reports the macro-averaged score."""
+"""blurb: fine-tunes any encoder on the thirteen BLURB datasets and reports the macro-averaged score.
+
+    results = blurb.run("path/to/checkpoint", tasks="ner", data="data/", protocol="quick")
+    results.leaderboard()
+
+docs/python.md shows the rest.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+__all__ = ["Results", "check", "compare", "load_dataset", "load_results", "run"]
+
+if TYPE_CHECKING:
+    from blurb.api import Results, check, compare, load_dataset, load_results, run
+
+
+def __getattr__(name: str) -> Any:
+    """Imports the front door when somebody comes in: `import blurb` takes no time."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("blurb.api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

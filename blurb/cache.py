@@ -13,6 +13,7 @@ KINDS = {
     "vectors": "vectors of frozen encoders",
     "demo": "the synthetic suite",
     "scratch": "scratch encoders",
+    "models": "loaded models, and checkpoints with another tokenizer",
     "rates": "measured speed of encoders on this machine",
     "downloads": "downloaded releases",
 }

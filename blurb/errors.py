@@ -51,6 +51,11 @@ class StoreError(BlurbError):
     """Results on disk that are damaged or have another schema version."""
 
 
+def said(error: Exception) -> str:
+    """The message of an error; of one that is not for users, with its type."""
+    return str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
+
+
 class DamageWarning(UserWarning):
     """A damaged part of a store was left out. The command line then exits with 1 or 2."""
 

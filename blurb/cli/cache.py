@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from blurb.cli._output import FORMATS, show
+from blurb.terminal.output import FORMATS, show
 
 
 @click.group(name="cache")

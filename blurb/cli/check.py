@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from blurb.cli._exit import gate
-from blurb.cli._output import show
+from blurb.terminal.output import show
 
 if TYPE_CHECKING:
-    from blurb.regression import Decision, Outcome, Rules
-    from blurb.results.row_scores import RowScores
+    from blurb.regression import Decision
 
 
 @click.command(name="check")
@@ -45,44 +44,21 @@ def command(
     Exit code 0: pass. 1: regression. 2: cannot judge (scores or seeds missing, data or metrics differ, no variance
     between runs and no max_drop, nothing to compare), so a check never passes because nothing ran. See docs/ci.md.
     """
-    from blurb.results.references import resolve
+    from blurb import api
 
     gate()
-    wanted = read_rules(rules, split, max_drop)
-    rows = [resolve(reference, output) for reference in (candidate, baseline)]
-    outcome = answer(rows[0], rows[1], wanted, junit, summary, form)
-    raise SystemExit(int(outcome))
+    decision = api.check(candidate, baseline, rules, split=split, max_drop=max_drop, output=output)  # type: ignore[arg-type]
+    report(decision, junit, summary, form)
+    raise SystemExit(int(decision.outcome))
 
 
-def read_rules(path: Path | None, split: str | None = None, max_drop: float | None = None) -> Rules:
-    """Reads the rules (by default blurb-check.toml of the working folder, if it exists) and applies the options."""
-    import dataclasses
-
-    from blurb import regression
-
-    if path is None and Path(regression.rules.NAME).is_file():
-        path = Path(regression.rules.NAME)
-    found = regression.load(path) if path else regression.Rules()
-    if split:
-        found = dataclasses.replace(found, split=split)  # type: ignore[arg-type]
-    if max_drop is not None:
-        found = dataclasses.replace(found, default=regression.rules.Limit(max_drop=max_drop))
-    return found
-
-
-def answer(
-    candidate: RowScores, baseline: RowScores, rules: Rules, junit: Path | None = None, summary: Path | None = None,
-    form: str = "table",
-) -> Outcome:  # fmt: skip
-    """Compares the rows, and prints and writes the result in the requested forms."""
-    from blurb import regression
+def report(decision: Decision, junit: Path | None = None, summary: Path | None = None, form: str = "table") -> None:
+    """Prints and writes a decision in the requested forms."""
     from blurb.files import write_whole
     from blurb.regression import as_json, markdown, workflow_commands
-    from blurb.regression import junit as junit_report
 
-    decision = regression.decide(candidate, baseline, rules)
     if junit:
-        write_whole(junit, junit_report.write(decision))
+        write_whole(junit, decision.to_junit())
     if summary is None and os.environ.get("GITHUB_STEP_SUMMARY"):
         summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
     if summary:
@@ -95,7 +71,6 @@ def answer(
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in workflow_commands.write(decision):
             click.echo(line, err=form == "json")  # stdout must stay valid JSON
-    return decision.outcome
 
 
 def _show(decision: Decision) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blurb.cli._output import FORMATS, show
+from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
     from blurb.results.comparison import ScoreComparison
@@ -43,18 +43,18 @@ def command(
     'detectable' ('could see' in csv and json) is the true difference that is found with a probability of 80 %. A
     published number has no runs, so it gets no verdict except from --max-drop.
     """
+    from blurb import api
     from blurb.errors import SettingsError
     from blurb.plots import forest
     from blurb.results import comparison
-    from blurb.results.references import resolve
 
     if len(rows) < 2:
         raise SettingsError("Name at least two rows to compare.")
     if plot is not None:
         forest.check(plot)
-    first, *others = [resolve(row, output) for row in rows]
+    first, *others = [api.row_of(row, output) for row in rows]
     found = {
-        other.name: comparison.compare_rows(first, other, split, with_units=not runs_only)  # type: ignore[arg-type]
+        other.name: api.compare(first, other, split=split, runs_only=runs_only).lines  # type: ignore[arg-type]
         for other in others
     }
     table = [

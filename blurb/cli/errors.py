@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from blurb.cli._output import FORMATS, show
+from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
     from blurb.runs.store import Record
@@ -54,7 +54,7 @@ def command(
 
     if with_text and data is None and raw is None:
         raise SettingsError("--with-text reads the text from the data; add --data.")
-    record = _record(row, name, seed, output, split)
+    record = _record(row, name, seed, output)
     texts, train = _texts(record, data, raw, split) if data or raw else (None, [])
     report = errors.analyse(record, split, texts, train)  # type: ignore[arg-type]
     kinds = sorted({example.kind for example in report.examples})
@@ -81,11 +81,10 @@ def command(
         )
 
 
-def _record(row: str, name: str | None, seed: int | None, output: Path, split: str) -> Record:
+def _record(row: str, name: str | None, seed: int | None, output: Path) -> Record:
     """The requested trial."""
-    from blurb import tasks
-    from blurb.errors import SettingsError, UnknownName
-    from blurb.results.references import resolve
+    from blurb.errors import SettingsError
+    from blurb.results.references import resolve, trial_of
     from blurb.runs.store import Store
 
     if (Path(row) / "spec.json").is_file():
@@ -93,21 +92,7 @@ def _record(row: str, name: str | None, seed: int | None, output: Path, split: s
         if not store.is_done(Path(row)):
             raise SettingsError(f"{row}: the trial is unfinished or damaged; run it again.")
         return store.read(Path(row))
-    found = resolve(row, output)
-    trials = found.records
-    if not trials:
-        raise SettingsError(f"{row} has no predictions to analyse; name a row of a store.")
-    if name is None:
-        raise SettingsError(f"Choose a dataset: --task {' or '.join(trials)}.")
-    if name.endswith(tasks.SUFFIX):
-        name = tasks.get(name).name
-    if name not in trials:
-        raise UnknownName(f"dataset of {found.name}", name, trials)
-    records = trials[name]
-    if seed is not None and seed not in records:
-        finished = ", ".join(map(str, sorted(records)))
-        raise SettingsError(f"{found.name} has no finished run of {name} with seed {seed}; finished seeds: {finished}.")
-    return records[min(records) if seed is None else seed]
+    return trial_of(resolve(row, output), name, seed)
 
 
 def _texts(record: Record, folder: Path | None, raw: Path | None, split: str) -> tuple[dict[str, Any], list[Any]]:

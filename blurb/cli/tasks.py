@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from blurb.cli._output import FORMATS, show
+from blurb.terminal.output import FORMATS, show
 
 
 @click.group(name="tasks", invoke_without_command=True)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blurb.errors import ModelError, UnknownName
 from blurb.models.checkpoint import check_config, check_tokenizer, read_json
 from blurb.models.references import default_name, known_casing, locate, presets
 from blurb.models.weights import check_headers, hash_weights, weight_files
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 __all__ = ["Source", "check_folder", "default_name", "hash_weights", "locate", "presets", "resolve", "weight_files"]
 
@@ -50,12 +54,14 @@ def resolve(
     revision: str | None = None,
     remote_code: bool = False,
     casing: str | None = None,
+    tokenizer: PreTrainedTokenizerBase | str | Path | None = None,
 ) -> Source:
     """Resolves a model reference.
 
     :param reference: a folder, a preset, a Hub id (`org/model` or `org/model@revision`), or `baseline:majority`;
         `scratch:...` is built from data first, see `blurb.models.scratch`
     :param casing: "cased" or "uncased"; None follows the preset, or else the tokenizer's files
+    :param tokenizer: over that of the checkpoint: a loaded one, or the folder or Hub id of one
     :raises ModelError: says what is missing and what to do
     """
     if reference.startswith("baseline:"):
@@ -66,26 +72,41 @@ def resolve(
             raise UnknownName("baseline", kind, BASELINES)
         return Source(name or reference, "baseline", kind, weights=f"baseline:{kind}")
     folder, found = locate(reference, revision, remote_code)
+    casing = known_casing(reference) if casing is None else casing
+    if tokenizer is not None:
+        from blurb.models import assembled
+
+        check_folder(folder, with_tokenizer=False)
+        folder = assembled.with_tokenizer(folder, tokenizer, remote_code)
+    return of_folder(folder, name or default_name(reference), found, remote_code, casing)
+
+
+def of_folder(
+    folder: Path, name: str, revision: str | None = None, remote_code: bool = False, casing: str = ""
+) -> Source:
+    """The model in a checkpoint folder; ModelError if it is invalid."""
     check_folder(folder)
     from blurb.models.loading import describe
 
-    casing = known_casing(reference) if casing is None else casing
     tokenizer, parameters = describe(folder, remote_code, casing)
     return Source(
-        name=name or default_name(reference),
+        name=name,
         kind="encoder",
         location=str(folder),
         weights=hash_weights(folder, remote_code),
         tokenizer=tokenizer,
         parameters=parameters,
         remote_code=remote_code,
-        revision=found,
+        revision=revision,
         casing=casing,
     )
 
 
-def check_folder(folder: Path) -> None:
-    """Raises a ModelError if the configuration, weights or tokenizer of a checkpoint are missing or invalid."""
+def check_folder(folder: Path, with_tokenizer: bool = True) -> None:
+    """Raises a ModelError if the configuration, weights or tokenizer of a checkpoint are missing or invalid.
+
+    :param with_tokenizer: whether it needs one
+    """
     if (folder / "adapter_config.json").is_file():
         base = read_json(folder, "adapter_config.json").get("base_model_name_or_path")
         raise ModelError(
@@ -103,13 +124,14 @@ def check_folder(folder: Path) -> None:
         raise ModelError(f"{folder}: no config.json; a checkpoint must be a folder written by save_pretrained.")
     if not weight_files(folder):
         raise ModelError(f"{folder}: no weights; expected model.safetensors or pytorch_model.bin.")
-    if not any((folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes")):
+    if with_tokenizer and not any((folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes")):
         raise ModelError(
             f"{folder}: no tokenizer (expected one of {', '.join(TOKENIZERS)}); "
-            "save it to this folder with tokenizer.save_pretrained."
+            "save it to this folder with tokenizer.save_pretrained, or name another with --tokenizer."
         )
     check_config(folder)
-    check_tokenizer(folder)
+    if with_tokenizer:
+        check_tokenizer(folder)
     check_headers(folder)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import tomllib
 from collections.abc import Callable, Mapping
@@ -150,16 +151,15 @@ def typed(name: str, value: Any, where: str) -> Any:
     raise SettingsError(f"{where}: {name} must be {expected} (got {repr(value)[:60]}).")
 
 
-def parse_overrides(pairs: Mapping[str, str], options: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Parses `--set key=value` into typed settings; values are TOML, bare words are strings.
+def parse_overrides(given: Mapping[str, Any], options: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Settings of their types; text, as after `--set`, is TOML, bare words are strings.
 
     :param options: setting -> option that it was given with, if that is not `--set`
     """
     found: dict[str, Any] = {}
-    for name, text in pairs.items():
-        try:
-            value: Any = tomllib.loads(f"value = {text}")["value"]
-        except (ValueError, RecursionError):  # no TOML; or thousands of digits, thousands of brackets
-            value = text
+    for name, value in given.items():
+        if isinstance(value, str):
+            with contextlib.suppress(ValueError, RecursionError):  # no TOML; or thousands of digits, of brackets
+                value = tomllib.loads(f"value = {value}")["value"]
         found[name] = typed(name, value, (options or {}).get(name, SET))
     return found

@@ -78,6 +78,22 @@ class Decision:
             return Outcome.REGRESSION
         return Outcome.PASS if found == {Outcome.PASS} else Outcome.CANNOT_JUDGE
 
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is worse, and everything could be judged."""
+        return self.outcome is Outcome.PASS
+
+    @property
+    def exit_code(self) -> int:
+        """That of `blurb check`: 0 pass, 1 regression, 2 cannot judge."""
+        return int(self.outcome)
+
+    def to_junit(self) -> bytes:
+        """The decision as JUnit XML, a test case a finding."""
+        from blurb.regression import junit
+
+        return junit.write(self)
+
 
 def decide(candidate: RowScores, baseline: RowScores, rules: Rules) -> Decision:
     """Judges every required dataset, and the score if both rows have it.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from blurb import tasks
 from blurb.errors import DataError, SettingsError, Tell, UnknownName, tell_damage
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.row_scores import RowScores, labelled
 from blurb.results.schema import Numbered
-from blurb.runs.store import Store
+from blurb.runs.store import Record, Store
 
 PUBLISHED = "published"
 
@@ -26,14 +27,14 @@ def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> RowScores:
     :raises DataError: (file, line) if a file is invalid
     """
     if reference.startswith(f"{PUBLISHED}:"):
-        return _pick(published.shipped(), reference.partition(":")[2], "the published rows")
+        return pick(published.shipped(), reference.partition(":")[2], "the published rows")
     mine = from_store.read(Store(store), tell)
     path, row = _split(reference)
     if path is None or any(reference in (one.model, one.name) for one in mine):
-        return _pick(mine, reference, str(store))
+        return pick(mine, reference, str(store))
     if path.is_dir():
-        return _pick(from_store.read(Store(path), tell), row, str(path))
-    return _pick(of_file(path), row, str(path))
+        return pick(from_store.read(Store(path), tell), row, str(path))
+    return pick(of_file(path), row, str(path))
 
 
 def _split(reference: str) -> tuple[Path | None, str]:
@@ -56,7 +57,11 @@ def _holds_rows(path: Path) -> bool:
         return False
 
 
-def _pick(rows: Sequence[RowScores], wanted: str, where: str) -> RowScores:
+def pick(rows: Sequence[RowScores], wanted: str, where: str) -> RowScores:
+    """The row of a name, or of a model that has one; the only row if no name is given.
+
+    :param where: what the rows are of, for messages
+    """
     if not rows:
         raise SettingsError(f"{where}: no finished row.")
     if not wanted:
@@ -70,6 +75,28 @@ def _pick(rows: Sequence[RowScores], wanted: str, where: str) -> RowScores:
     if len(fits) > 1:
         raise SettingsError(f"{where} has several rows of {wanted}; choose one: {_listed(fits)}.")
     return fits[0]
+
+
+def trial_of(row: RowScores, task: str | None = None, seed: int | None = None) -> Record:
+    """A finished trial of a row, with its predictions.
+
+    :param task: name or file; None if the row has one
+    :param seed: None for the first
+    :raises SettingsError: or UnknownName if there is none, or `task` is needed
+    """
+    trials = row.records
+    if not trials:
+        raise SettingsError(f"{row.name} has no predictions; name a row of a store.")
+    if task is None and len(trials) > 1:
+        raise SettingsError(f"Choose a dataset: --task {' or '.join(trials)}.")
+    name = next(iter(trials)) if task is None else tasks.get(task).name if task.endswith(tasks.SUFFIX) else task
+    if name not in trials:
+        raise UnknownName(f"dataset of {row.name}", name, trials)
+    records = trials[name]
+    if seed is not None and seed not in records:
+        finished = ", ".join(map(str, sorted(records)))
+        raise SettingsError(f"{row.name} has no finished run of {name} with seed {seed}; finished seeds: {finished}.")
+    return records[min(records) if seed is None else seed]
 
 
 def _listed(rows: Iterable[RowScores]) -> str:

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.cli._progress import Display
 from blurb.corpora import demo
 from blurb.errors import BlurbError
 from blurb.plots import ablation
 from blurb.runs.worker import TrialOutcome
+from blurb.terminal.progress import Display
 
 
 def ablate(axis: str, folder: Path, *arguments: str) -> Result:

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from blurb import tasks
+from blurb.api.request import check_files
 from blurb.cli import cli
-from blurb.cli._request import check_files
 from blurb.corpora import demo
 from blurb.errors import DataError, SettingsError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from blurb.api.meanwhile import Meanwhile
 from blurb.cli import cli
-from blurb.cli._progress import Meanwhile
 from blurb.errors import StoreError
 from blurb.results.tables import rebuild
 from blurb.runs import rows
@@ -47,7 +47,7 @@ def test_no_garbage_is_collected_for_what_is_done(tmp_path: Path, monkeypatch: p
 
 def test_between_trials_the_tables_are_rebuilt_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("blurb.cli._progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("blurb.api.meanwhile.time.monotonic", lambda: clock[0])
     times: list[float] = []
 
     def act() -> None:

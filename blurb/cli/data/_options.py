@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from blurb.cli._output import FORMATS
-from blurb.cli._request import CASING
+from blurb.cli._options import CASING
+from blurb.terminal.output import FORMATS
 
 if TYPE_CHECKING:
     from blurb.inputs.tokenized_split import Read
@@ -39,7 +39,7 @@ def reader_of(model: str | None, folder: Path, casing: str | None) -> Read | Non
     """The function that tokenizes a split as the model does; None if no model was given."""
     if model is None:
         return None
-    from blurb.cli._request import source
+    from blurb.api.request import source
     from blurb.models.lengths import reader
 
     return reader(source(model, None, None, False, folder, casing))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blurb.cli._output import render, show
 from blurb.cli.data._options import look_options, reader_of
+from blurb.terminal.output import render, show
 
 if TYPE_CHECKING:
     from blurb.data.audit import Finding
@@ -46,7 +46,7 @@ def audit(
     Exit code 0 whatever is found, 2 if a file cannot be read.
     """
     from blurb import tasks
-    from blurb.cli._request import folders
+    from blurb.api.request import folders
     from blurb.corpora.originals.loading import load_original
     from blurb.data.audit import audit as examine
     from blurb.data.audit.gather import gather

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blurb.cli._output import console, show
+from blurb.terminal.output import console, show
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blurb.cli._output import FORMATS, show
+from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
     from blurb.tasks import Task

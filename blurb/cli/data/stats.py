@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from blurb.cli._output import show
 from blurb.cli.data._options import look_options, reader_of
+from blurb.terminal.output import show
 
 if TYPE_CHECKING:
     from blurb.data.stats import Lengths, Statistics
@@ -35,7 +35,7 @@ def stats(
     al., and with how much training cuts at the task's or the encoder's maximum length.
     """
     from blurb import tasks
-    from blurb.cli._request import folders
+    from blurb.api.request import folders
     from blurb.data.splits import elsewhere, path_of, read_split
     from blurb.data.stats import measure
     from blurb.errors import DataError

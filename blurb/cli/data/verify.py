@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blurb.cli._output import FORMATS, show
+from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
     from blurb.data.verify import Verification

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from blurb.errors import SettingsError
+from blurb.errors import BlurbError, SettingsError, said
+from blurb.runs.cost import model
 from blurb.runs.cost.model import Estimate
+
+if TYPE_CHECKING:
+    from blurb.runs.plan import Planned
+    from blurb.tasks import Task
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0}
 
@@ -77,6 +83,59 @@ def choose(estimates: Sequence[Estimate], budget: float, ladder: Sequence[Rung] 
             f"predicted to take {duration(by_task[cheapest[0]].seconds)}."
         )
     return Choice(0, chosen, False)
+
+
+@dataclass(frozen=True)
+class Affordable:
+    """What was chosen for a budget, and why.
+
+    :param rungs: the estimate of each rung for all tasks, in the order of the ladder
+    :param refused: rung -> why it cannot be run
+    :param left_out: names of the tasks for which there is no time
+    """
+
+    rung: Rung
+    planned: Planned
+    estimate: Estimate
+    rungs: Mapping[Rung, Estimate]
+    refused: Mapping[Rung, str]
+    left_out: Sequence[str]
+
+
+def afford(
+    text: str, tasks: Sequence[Task], jobs: int, prepare: Callable[[Rung, Sequence[Task]], Planned]
+) -> Affordable:
+    """Chooses the plan that fits a budget; a rung that the settings or the model do not allow is skipped.
+
+    :param prepare: plans the trials of a rung
+    :raises SettingsError: if nothing fits, nothing can be predicted, or no rung can be run
+    """
+    from blurb.runs.cost.inputs import Inputs
+
+    seconds, known = seconds_of(text), Inputs()
+    plans: dict[Rung, Planned] = {}
+    refused: dict[Rung, str] = {}
+    for rung in LADDER:
+        try:
+            plans[rung] = prepare(rung, tasks)
+        except SettingsError as error:
+            refused[rung] = said(error)
+            if len(refused) == len(LADDER):
+                raise
+    try:
+        rungs = {rung: model.estimate([plan], jobs, known) for rung, plan in plans.items()}
+    except BlurbError:
+        raise
+    except Exception as error:  # an encoder that cannot be run, and nothing may be chosen blindly
+        raise SettingsError(f"--budget: cannot predict the time ({said(error)}); use --protocol instead.") from error
+    choice = choose(list(rungs.values()), seconds, list(rungs))
+    rung = list(rungs)[choice.rung]
+    if choice.whole:
+        return Affordable(rung, plans[rung], rungs[rung], rungs, refused, ())
+    inside = {task.name: task for task in tasks}
+    fitting = prepare(rung, [inside[name] for name in choice.tasks])
+    left_out = [name for name in inside if name not in choice.tasks]
+    return Affordable(rung, fitting, rungs[rung].of(choice.tasks), rungs, refused, left_out)
 
 
 def duration(seconds: float) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from blurb.cli import compare
-from blurb.cli._output import console, show
 from blurb.regression import DatasetDecision, Outcome, table
 from blurb.results.comparison import ScoreComparison
 from blurb.statistics.welch import Comparison
+from blurb.terminal.output import console, show
 from blurb.wording import plural, probability, signed
 
 

@@ -18,7 +18,7 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
 
     :param cells: names of the plans, if they are the cells of an ablation
     """
-    from blurb.cli._output import show
+    from blurb.terminal.output import show
     from blurb.wording import plural
 
     rows = [row for at, plan in enumerate(planned) for row in _rows(plan, cells[at] if cells else None)]

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from blurb.cli import _progress
-from blurb.cli._progress import Display, told
 from blurb.runs.events import News
 from blurb.runs.worker import TrialOutcome
+from blurb.terminal import progress
+from blurb.terminal.progress import Display, told
 from tests.runs.cost.settings import estimate
 
 NAMES = {"gad": 100.0, "biosses": 50.0}
@@ -86,7 +86,7 @@ def test_how_far_a_trial_is(news: News, text: str) -> None:
 
 
 def test_the_example_is_right() -> None:
-    assert doctest.testmod(_progress).failed == 0
+    assert doctest.testmod(progress).failed == 0
 
 
 def read(terminal: int, until: str) -> str:

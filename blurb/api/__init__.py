@@ -1,0 +1,25 @@
+"""The front door: what `import blurb` offers and the commands call. It alone knows all rooms below."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from blurb.api.comparing import Comparison, check, compare, row_of
+    from blurb.api.datasets import load_dataset
+    from blurb.api.keywords import run
+    from blurb.api.results import Results, load_results
+
+__all__ = ["Comparison", "Results", "check", "compare", "load_dataset", "load_results", "row_of", "run"]
+_HOMES = {
+    "check": "comparing", "compare": "comparing", "Comparison": "comparing", "row_of": "comparing",
+    "load_dataset": "datasets", "Results": "results", "load_results": "results", "run": "keywords",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a name from its module when it is used: some need torch or pandas."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,150 @@
+"""Runs the cells of an ablation table and writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.api.options import AblateOptions
+from blurb.errors import SettingsError, Tell, tell_damage
+
+if TYPE_CHECKING:
+    from blurb.analysis.ablations import Grid
+    from blurb.results.row_scores import RowScores
+    from blurb.runs.plan import Planned, Request
+    from blurb.runs.worker import Job, TrialOutcome
+    from blurb.tasks import Task
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """A finished ablation.
+
+    :param lines: of the table, see `blurb.analysis.ablation_tables`
+    :param files: that were written
+    :param failed: trials that failed
+    """
+
+    lines: Sequence[dict[str, str]]
+    files: Sequence[Path]
+    failed: Sequence[TrialOutcome]
+
+
+def ablate(options: AblateOptions) -> Ablation | None:
+    """Runs all cells of an axis, and writes the tables and the plot; None after a dry run."""
+    from blurb import tasks
+    from blurb.analysis import ablations
+    from blurb.api.request import check_writable, typed_settings
+    from blurb.api.running import announced, run_trials
+    from blurb.plots import ablation
+
+    out, plot = Path(options.out), options.plot
+    if plot is not None:
+        ablation.check(Path(plot))
+    check_writable(output=Path(options.output), out=out)
+    grid = ablations.grid(options.axis)
+    chosen = tasks.select(grid.datasets if options.tasks is None else options.tasks)
+    _check_axis(grid, chosen)
+    common = typed_settings(options.settings)
+    for key in grid.cells[0].settings:
+        if key in common:
+            raise SettingsError(f"--set {key}: the axis '{options.axis}' sets it in every cell; remove it.")
+    if options.suite == "demo":
+        grid = grid.unpublished()  # the paper's numbers are not of synthetic data
+    requests, prepared = _plan(options, grid, chosen, common)
+    planned, expected = announced(prepared, options, cells=[cell.text for cell in grid.cells])
+    if options.dry_run:
+        return None
+    title = _title(options, requests[0], common)
+
+    def cell(job: Job) -> str:
+        return " ".join(f"{key}={job.configuration.overrides.get(key, '')}" for key in grid.cells[0].settings)
+
+    def rebuild(tell: Tell = tell_damage) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
+        return _write_tables(grid, requests, out, title, tell)
+
+    outcomes = run_trials(planned, options, expected, lambda: rebuild(lambda text: None), cell)
+    lines, files = rebuild()
+    if plot is not None:
+        names = [task.name for task in chosen]
+        scores = [{name: row.values(name) for name in names} if row else {} for row in _results(requests)]
+        ablation.write(grid, scores, names, Path(plot), title)
+    return Ablation(lines, files, [outcome for outcome in outcomes if outcome.status == "failed"])
+
+
+def _plan(
+    options: AblateOptions, grid: Grid, chosen: list[Task], common: Mapping[str, Any]
+) -> tuple[list[Request], list[Planned]]:
+    """A request and its trials for every cell; an impossible cell is refused before any training."""
+    from dataclasses import replace
+
+    from blurb.api.request import resolve_request
+
+    request = resolve_request(options, chosen, common, dict.fromkeys(grid.cells[0].settings, f"--axis {options.axis}"))
+    requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
+
+    from blurb.runs import plan
+
+    planned = [plan.prepare(request) for request in requests]
+    _check_cells_differ(grid, [cell.final for cell in planned])
+    return requests, planned
+
+
+def _title(options: AblateOptions, request: Request, common: Mapping[str, Any]) -> str:
+    settings = "".join(f", {key}={common[key]}" for key in sorted(common))
+    synthetic = ", synthetic data" if options.suite == "demo" else ""
+    return f"{request.sources[0].name}, protocol {request.protocol.name}{settings}{synthetic}"
+
+
+def _check_axis(grid: Grid, chosen: list[Task]) -> None:
+    """Raises a SettingsError if the axis does not apply to a task, as far as that shows without the model."""
+    from blurb import formulations
+
+    for task in chosen:
+        formulation = formulations.bind(task)
+        concerned = {"head", *formulation.own_settings, *(["pooling"] if formulation.pooled else [])}
+        parts = {tuple(item for item in cell.settings.items() if item[0] in concerned) for cell in grid.cells}
+        if len(parts) < len(grid.cells):
+            raise SettingsError(
+                f"Some cells of axis '{grid.axis}' are identical on {task.name}; leave it out of --tasks."
+            )
+
+
+def _check_cells_differ(grid: Grid, finals: list[Sequence[Job]]) -> None:
+    """Raises a SettingsError if cells of the axis are the same trials on a task."""
+    for jobs in zip(*finals, strict=True):
+        if len({job.trial.hash for job in jobs}) < len(jobs):
+            first = jobs[0]
+            raise SettingsError(
+                f"Some cells of axis '{grid.axis}' are identical on {first.trial.task} with {first.source.name}."
+            )
+
+
+def _write_tables(
+    grid: Grid, requests: list[Request], out: Path, title: str, tell: Tell = tell_damage
+) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
+    """Writes the tables from the current store; returns their lines and files."""
+    from blurb.analysis import ablation_tables
+
+    results = _results(requests, tell)
+    lines = ablation_tables.lines(grid, results, [task.name for task in requests[0].tasks])
+    parts = [part for row in results if row for part in row.note.split("; ") if part not in title]
+    notes = "; ".join(dict.fromkeys(parts))
+    caption = f"{title}. {notes[0].upper()}{notes[1:]}" if notes else title
+    return lines, ablation_tables.write(grid, lines, out, caption)
+
+
+def _results(requests: list[Request], tell: Tell = tell_damage) -> list[RowScores | None]:
+    """The row of each request in the store, None if it has none."""
+    from blurb.results import from_store
+    from blurb.runs.store import Store
+
+    rows = from_store.read(Store(requests[0].store), tell)
+    found = []
+    for request in requests:
+        (learner,) = request.sources
+        wanted = request.row_key(learner)
+        found.append(next((row for row in rows if row.key == wanted), None))
+    return found

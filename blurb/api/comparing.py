@@ -1,0 +1,118 @@
+"""Comparisons of rows: `blurb.compare` and `blurb.check`."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.errors import SettingsError, Tell, tell_damage
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from blurb.api.options import Row
+    from blurb.regression import Decision, Rules
+    from blurb.results.comparison import ScoreComparison
+    from blurb.results.row_scores import RowScores
+    from blurb.tasks import Split
+
+
+def compare(
+    first: Row, other: Row, *, split: Split = "test", output: Path | str = "runs", runs_only: bool = False
+) -> Comparison:
+    """Compares two rows dataset by dataset: which differences are more than chance?
+
+    :param first: a row of `Results`, `Results` with one row, or a reference as of `blurb compare`
+    :param output: the store of references without a folder
+    :param runs_only: leave out the variance from the choice of test examples
+    :raises SettingsError: if a reference fits no row, or several
+    """
+    from blurb.results.comparison import compare_rows
+
+    before, after = (row_of(row, output) for row in (first, other))
+    return Comparison(before, after, split, tuple(compare_rows(before, after, split, with_units=not runs_only)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """The differences of two rows.
+
+    :param lines: each dataset, then task types and score
+    """
+
+    first: RowScores
+    other: RowScores
+    split: Split
+    lines: tuple[ScoreComparison, ...]
+
+    def __getitem__(self, name: str) -> ScoreComparison:
+        """The line of a dataset, a task type or `score`."""
+        return next(line for line in self.lines if line.name == name)
+
+    def to_pandas(self, level: float = 0.05) -> DataFrame:
+        """A line a dataset: both means, the difference with its 95 % interval, p (corrected by Holm) and a verdict."""
+        from pandas import DataFrame
+
+        return DataFrame([self._record(line, level) for line in self.lines])
+
+    def _repr_html_(self) -> str:
+        return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
+
+    @staticmethod
+    def _record(line: ScoreComparison, level: float) -> dict[str, Any]:
+        low, high = line.comparison.interval or (None, None)
+        return {
+            "dataset": line.name, "first": line.before, "other": line.after, "difference": line.difference, "low": low,
+            "high": high, "p": line.p, "detectable": line.comparison.detectable, "verdict": line.verdict(level),
+        }  # fmt: skip
+
+
+def check(
+    candidate: Row, baseline: Row, rules: Rules | Path | str | None = None, *, split: Split | None = None,
+    max_drop: float | None = None, output: Path | str = "runs",
+) -> Decision:  # fmt: skip
+    """Checks whether a row is worse than another by more than the seeds explain, as `blurb check` does.
+
+    :param candidate: a row of `Results`, `Results` with one row, or a reference as of `blurb check`
+    :param rules: rules or a TOML file of them; by default `blurb-check.toml` of the working folder, if it exists
+    :param split: over that of the rules
+    :param max_drop: points that a dataset may drop, over the rules
+    :param output: the store of references without a folder
+    """
+    from blurb import regression
+
+    chosen = read_rules(rules, split, max_drop)
+    return regression.decide(row_of(candidate, output), row_of(baseline, output), chosen)
+
+
+def read_rules(rules: Rules | Path | str | None, split: Split | None = None, max_drop: float | None = None) -> Rules:
+    """Reads the rules (by default blurb-check.toml of the working folder, if it exists) and applies the options."""
+    from blurb import regression
+
+    if rules is None and Path(regression.rules.NAME).is_file():
+        rules = regression.rules.NAME
+    found = regression.load(Path(rules)) if isinstance(rules, str | Path) else rules or regression.Rules()
+    if split:
+        found = dataclasses.replace(found, split=split)
+    if max_drop is not None:
+        found = dataclasses.replace(found, default=regression.rules.Limit(max_drop=max_drop))
+    return found
+
+
+def row_of(row: Row, output: Path | str, tell: Tell = tell_damage) -> RowScores:
+    """The row that is meant.
+
+    :param tell: receives messages about damage in a store
+    """
+    from blurb.api.results import Results
+    from blurb.results.references import resolve
+
+    if isinstance(row, str | Path):
+        return resolve(str(row), Path(output), tell)
+    if not isinstance(row, Results):
+        return row
+    if len(row.rows) != 1:
+        names = ", ".join(f"'{one.name}'" for one in row.rows) or "none"
+        raise SettingsError(f"These results have {len(row.rows)} rows ({names}); give one of results.rows.")
+    return row.rows[0]

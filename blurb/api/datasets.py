@@ -1,0 +1,38 @@
+"""`blurb.load_dataset`: a dataset as every trial reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.errors import SettingsError
+
+if TYPE_CHECKING:
+    from datasets import DatasetDict
+
+
+def load_dataset(task: str, data: Path | str | None = None, *, suite: str = "blurb") -> DatasetDict:
+    """The examples of a task as `train`, `validation` and `test`; their columns are in docs/data.md.
+
+    Nothing is tokenised or tagged yet. `info.description` of each split has the verdict on the data.
+
+    :param task: name or task file
+    :param data: data folder in BLURB's layout; not needed for a task file, nor for `suite="demo"`
+    :raises DataError: (file, line) if a file is missing or invalid
+    """
+    from datasets import DatasetDict
+
+    from blurb import data as data_
+    from blurb import tasks
+    from blurb.api.request import check_files, folders
+
+    chosen = tasks.select(task)
+    if len(chosen) > 1:
+        raise SettingsError(f"load_dataset needs one task (got {', '.join(one.name for one in chosen)}).")
+    folder, _ = folders(suite, None if data is None else Path(data), None, chosen)
+    check_files(chosen, folder)
+    content = data_.load(chosen[0], folder)
+    names = {"train": "train", "dev": "validation", "test": "test"}
+    for part in content.splits.values():
+        part.info.description = f"{chosen[0].title}; data {content.verdict}; hash {content.hash[:12]}"
+    return DatasetDict({names[split]: part for split, part in content.splits.items()})

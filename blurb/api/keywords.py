@@ -1,0 +1,81 @@
+"""`blurb.run`: every option of the command `blurb run` as a keyword of the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.api.options import RunOptions
+
+if TYPE_CHECKING:
+    from blurb.api.options import Model, Row, Tokenizer
+    from blurb.api.results import Results
+    from blurb.regression import Rules
+
+
+def run(
+    model: Model | Sequence[Model],
+    tasks: str | Sequence[str] = "all",
+    *,
+    data: Path | str | None = None,
+    suite: str = "blurb",
+    raw: Path | str | None = None,
+    protocol: str | Path | None = None,
+    budget: str | None = None,
+    seeds: int | None = None,
+    head: str | None = None,
+    pooling: str | None = None,
+    tagging: str | None = None,
+    relation_input: str | None = None,
+    dummy_tokens: bool = False,
+    output: Path | str = "runs",
+    leaderboard: Path | str | None = "leaderboard.csv",
+    name: str | None = None,
+    tokenizer: Tokenizer | None = None,
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    casing: str | None = None,
+    device: str = "auto",
+    precision: str = "auto",
+    jobs: int = 1,
+    engine: str = "local",
+    track: str | None = None,
+    check: Row | None = None,
+    rules: Rules | Path | str | None = None,
+    dry_run: bool = False,
+    progress: bool = True,
+    **settings: Any,
+) -> Results:
+    """Fine-tunes a model on BLURB, or several, and returns their rows; finished trials are not repeated.
+
+    Trials that fail do not raise: `Results.failed` has them, with the reason.
+
+    :param model: a checkpoint folder, a Hub id, a preset, `scratch:tiny`, `baseline:majority`; a loaded
+        `PreTrainedModel` (with `tokenizer`), of which a copy is saved to the cache; or a list of these
+    :param tasks: names, types or task files, as a list or separated by commas; "all" are the thirteen of BLURB
+    :param data: data folder in BLURB's layout
+    :param suite: "demo" for synthetic data, generated as needed
+    :param raw: folder of the original releases, which some relation inputs need
+    :param protocol: name or TOML file; None for `standard`, with `suite="demo"` for `demo`
+    :param budget: such as "10m": the largest protocol predicted to fit, instead of `protocol`
+    :param seeds: seeds 1 to N instead of the protocol's
+    :param output: store of the trials
+    :param leaderboard: table to write, with `results.csv` in the same folder; None for no tables
+    :param name: of the row, if there is one model
+    :param tokenizer: of the model, if its checkpoint has none
+    :param casing: "cased" or "uncased" if the tokenizer's files are wrong
+    :param precision: "fp32", "bf16" or "fp16"; "auto" is bf16 where the hardware supports it
+    :param jobs: number of trials in parallel
+    :param track: "tensorboard", "wandb", "mlflow" or "trackio"
+    :param check: a baseline, to which each row is compared as by `blurb.check`: `Results.decisions`
+    :param rules: of that check
+    :param dry_run: print the trials and their cost, and run nothing
+    :param progress: print estimates and progress to stderr
+    :param settings: of the protocol, over its own: `lr=3e-5, epochs=5` (docs/protocols.md has all)
+    :raises BlurbError: before anything is trained, if options, data or models are invalid
+    """
+    options = RunOptions(**locals())  # nothing else is there yet
+    from blurb.api.running import execute
+
+    return execute(options)

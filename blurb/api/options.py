@@ -1,0 +1,118 @@
+"""The options of `blurb run` and `blurb ablate`, by the same names in Python and on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from blurb.errors import SettingsError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from blurb.api.results import Results
+    from blurb.regression import Rules
+    from blurb.results.row_scores import RowScores
+
+    Model: TypeAlias = str | Path | PreTrainedModel
+    Row: TypeAlias = str | Path | RowScores | Results
+    Tokenizer: TypeAlias = str | Path | PreTrainedTokenizerBase
+
+SHORTHANDS = ("head", "pooling", "tagging", "relation_input")
+"""Options that are settings; the others are given with `--set`, or by name in Python."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """Options of both; `blurb run --help` explains them.
+
+    :param model: one model or several: references, or loaded models (with `tokenizer`)
+    :param tasks: names, types or task files, as a list or separated by commas
+    :param settings: setting -> value, over the protocol's
+    :param progress: whether estimates, progress and failures are printed to stderr
+    """
+
+    model: Model | Sequence[Model]
+    tasks: str | Sequence[str] | None = "all"
+    data: Path | str | None = None
+    suite: str = "blurb"
+    raw: Path | str | None = None
+    protocol: str | Path | None = None
+    seeds: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    output: Path | str = "runs"
+    name: str | None = None
+    tokenizer: Tokenizer | None = None
+    revision: str | None = None
+    trust_remote_code: bool = False
+    casing: str | None = None
+    device: str = "auto"
+    precision: str = "auto"
+    jobs: int = 1
+    dry_run: bool = False
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("data", "raw", "output", "leaderboard", "out", "plot"):
+            if isinstance(getattr(self, name, None), str):
+                object.__setattr__(self, name, Path(getattr(self, name)))
+        if self.jobs < 1 or (self.seeds is not None and self.seeds < 1):
+            raise SettingsError("jobs and seeds must be whole numbers from 1.")
+
+    @property
+    def models(self) -> list[Model]:
+        """The models, also if there is one."""
+        several = isinstance(self.model, Sequence) and not isinstance(self.model, str)
+        return list(self.model) if several else [self.model]  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(TrainOptions):
+    """The options of `blurb run`.
+
+    :param leaderboard: None to write no tables
+    :param check: the baseline of a regression check
+    """
+
+    budget: str | None = None
+    head: str | None = None
+    pooling: str | None = None
+    tagging: str | None = None
+    relation_input: str | None = None
+    dummy_tokens: bool = False
+    leaderboard: Path | str | None = "leaderboard.csv"
+    engine: str = "local"
+    track: str | None = None
+    check: Row | None = None
+    rules: Rules | Path | str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.dummy_tokens:
+            return
+        if self.relation_input not in (None, "dummify", "dummy-tokens"):
+            raise SettingsError(
+                f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one."
+            )
+        object.__setattr__(self, "relation_input", "dummy-tokens")
+
+    @property
+    def shorthands(self) -> dict[str, str]:
+        """The settings that have an option of their own, and are given: setting -> option."""
+        given = {name: f"--{name.replace('_', '-')}" for name in SHORTHANDS if getattr(self, name) is not None}
+        return {**given, **({"relation_input": "--dummy-tokens"} if self.dummy_tokens else {})}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblateOptions(TrainOptions):
+    """The options of `blurb ablate`.
+
+    :param tasks: None for those of the paper's table
+    """
+
+    axis: str
+    tasks: str | Sequence[str] | None = None
+    out: Path | str = "ablations"
+    plot: Path | str | None = None

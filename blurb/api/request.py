@@ -1,0 +1,170 @@
+"""From the options of a run to what is planned: settings, folders, models, a `Request`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    from blurb.api.options import Model, Tokenizer, TrainOptions
+    from blurb.models import Source
+    from blurb.protocols.protocol import Protocol
+    from blurb.runs.plan import Request
+    from blurb.tasks import Task
+
+
+def folders(
+    suite: str, data: Path | None, raw: Path | None, chosen: list[Task], has_suite: bool = True
+) -> tuple[Path, Path | None]:
+    """The folders of the datasets and of the original releases (None if not given).
+
+    Task files name their own data files and need no --data.
+
+    :param has_suite: whether the command has the option --suite
+    """
+    if suite == "demo":
+        from blurb.corpora import demo
+
+        if data is not None:
+            raise SettingsError("--suite demo generates its own data; remove --data.")
+        if raw is not None:
+            raise SettingsError("--suite demo generates its own originals; remove --raw.")
+        if any(task.file for task in chosen):
+            raise SettingsError("--suite demo has its own tasks; remove --suite to run a task file.")
+        folder = demo.prepare()
+        return folder, folder
+    if data is None and all(task.file for task in chosen):
+        return Path(chosen[0].file).parent, raw
+    if data is None:
+        hint = " (or use --suite demo, which needs no data)" if has_suite else ""
+        raise SettingsError(f"Give the folder of the datasets with --data{hint}.")
+    return data, raw
+
+
+def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
+    """The named protocol, or by default that of the suite."""
+    from blurb.protocols.protocol import load
+
+    return load(str(protocol) if protocol else ("demo" if suite == "demo" else "standard"))
+
+
+def check_files(chosen: list[Task], folder: Path) -> None:
+    """Raises a DataError that lists every missing dataset, before anything is trained."""
+    from blurb.data.splits import elsewhere, path_of
+    from blurb.tasks import SPLITS
+
+    if not folder.is_dir():
+        raise DataError("the data folder does not exist.", folder)
+    missing = {
+        task.name: [task.files[split] for split in SPLITS if not path_of(task, folder, split).is_file()]
+        for task in chosen
+    }
+    missing = {task: paths for task, paths in missing.items() if paths}
+    if missing:
+        there = ",".join(task.name for task in chosen if task.name not in missing)
+        lost = "; ".join(f"{task} ({', '.join(paths)})" for task, paths in missing.items())
+        hint = f" To run the others: --tasks {there}" if there else elsewhere(chosen, folder)
+        raise DataError(f"missing files: {lost}.{hint}", folder)
+
+
+def check_writable(**places: Path) -> None:
+    """Raises a SettingsError if an option's folder cannot be created or written; leaves nothing behind.
+
+    :param places: folder by option name
+    """
+    for option, folder in places.items():
+        nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+        try:
+            with tempfile.TemporaryDirectory(dir=nearest):
+                pass
+        except OSError as error:
+            raise SettingsError(f"--{option}: cannot write to {folder}: {error.strerror}.") from error
+
+
+def sources(options: TrainOptions, folder: Path) -> list[Source]:
+    """The models of a run; their names are valid and distinct.
+
+    :param folder: of the data, from which a model that starts from scratch gets its vocabulary
+    """
+    from blurb.runs import plan
+
+    if options.name is not None and len(options.models) > 1:
+        raise SettingsError("--name needs exactly one MODEL.")
+    found = [
+        source(
+            model, options.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer
+        )
+        for model in options.models
+    ]
+    plan.check_names(found)
+    return found
+
+
+def source(
+    model: Model, name: str | None, revision: str | None, remote_code: bool, folder: Path, casing: str | None = None,
+    tokenizer: Tokenizer | None = None,
+) -> Source:  # fmt: skip
+    """Resolves a model; one that starts from scratch gets a vocabulary from the data."""
+    from blurb import names
+    from blurb.models import resolve, scratch
+
+    if name is not None:
+        names.check(name, "The model name")
+    if not isinstance(model, str | Path):
+        from blurb.models import assembled
+        from blurb.models.source import of_folder
+
+        folder = assembled.of_loaded(model, tokenizer)
+        return of_folder(folder, name or assembled.default_name(model), assembled.IN_MEMORY, casing=casing or "")
+    reference = str(model)
+    if reference != reference.encode(errors="replace").decode():
+        shown = reference.encode("ascii", "backslashreplace").decode()
+        raise SettingsError(f"The folder name '{shown}' is not valid UTF-8; rename the folder.")
+    if tokenizer is not None and reference.startswith((scratch.PREFIX, "baseline:")):
+        raise SettingsError(f"{reference} has no use for another tokenizer; remove --tokenizer.")
+    if reference.startswith(scratch.PREFIX):
+        return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
+    return resolve(reference, name, revision, remote_code, casing, tokenizer)
+
+
+def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Settings of their types, heads and poolings in canonical spelling.
+
+    :param given: setting -> value; text as after `--set`
+    :param shorthands: setting -> option that it was given with, if not with `--set`
+    """
+    from blurb import heads
+    from blurb.heads._spec import canonical
+    from blurb.protocols import settings
+
+    found = settings.parse_overrides(given, shorthands)
+    for kind, registry in (("head", heads.heads), ("pooling", heads.poolings)):
+        if kind in found:
+            found[kind] = canonical(registry, found[kind])
+    return found
+
+
+def resolve_request(
+    options: TrainOptions, chosen: list[Task], settings: Mapping[str, Any], shorthands: Mapping[str, str]
+) -> Request:
+    """What to plan.
+
+    :param settings: typed
+    :param shorthands: setting -> option that it was given with, if not with `--set`
+    """
+    protocol = load_protocol(options.protocol, options.suite)
+    folder, raw = folders(options.suite, options.data, options.raw, chosen)  # type: ignore[arg-type]
+    check_files(chosen, folder)
+
+    from blurb.runs import plan  # torch, for which nobody who mistyped something should wait
+    from blurb.training import hardware
+
+    return plan.Request(
+        sources=sources(options, folder), tasks=chosen, protocol=protocol, data=folder, store=Path(options.output),
+        device=options.device, overrides=settings, options=shorthands, seeds=options.seeds, suite=options.suite,
+        raw=raw, precision=hardware.choose_precision(options.precision, hardware.choose_device(options.device)),
+    )  # fmt: skip

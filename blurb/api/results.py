@@ -1,0 +1,120 @@
+"""`Results`: the rows of a run, a store or a table, for use in Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from blurb.regression import Decision
+    from blurb.results.row_scores import RowScores
+    from blurb.runs.store import Record
+    from blurb.runs.worker import TrialOutcome
+
+TIDY = ("model", "configuration", "task", "seed", "split", "metric", "value")
+
+
+@dataclass(frozen=True, repr=False)
+class Results:
+    """Rows; in a notebook a table of their means.
+
+    :param rows: each a model under one configuration, see `blurb.results.row_scores.RowScores`
+    :param path: the store or table that they are of
+    :param failed: of `blurb.run`: the trials that failed, with the reason in `message`
+    :param decisions: of `blurb.run(check=...)`: a decision a row, if no trial failed
+    """
+
+    rows: tuple[RowScores, ...]
+    path: Path
+    failed: tuple[TrialOutcome, ...] = ()
+    decisions: tuple[Decision, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_pandas(self) -> DataFrame:
+        """One line a score of a run, columns `TIDY`; scores are times 100, counts as they are.
+
+        Rows without runs (of a `leaderboard.csv` or a paper) have their means, with an empty seed.
+        """
+        from pandas import DataFrame
+
+        lines: list[tuple[object, ...]] = []
+        for row in self.rows:
+            for name, dataset in row.datasets.items():
+                start = (row.model, row.configuration.text, name)
+                for seed, run in sorted(dataset.runs.items()):
+                    for split, figures in run.figures.items():
+                        lines += [(*start, seed, split, metric, figure.value) for metric, figure in figures.items()]
+                if not dataset.runs:
+                    lines += [(*start, None, split, dataset.metric, mean) for split, mean in dataset.means.items()]
+        return DataFrame(lines, columns=TIDY).astype({"seed": "Int64"})
+
+    def leaderboard(self) -> DataFrame:
+        """One line a row: the columns of `leaderboard.csv` (docs/csv.md)."""
+        from pandas import DataFrame
+
+        from blurb.results import leaderboard_csv
+
+        frame = DataFrame([leaderboard_csv.line_of(row) for row in self.rows], columns=leaderboard_csv.COLUMNS)
+        numbers = list(leaderboard_csv.NUMBERS)
+        return frame.astype(dict.fromkeys(numbers, "string")).replace({"": None}).astype(dict.fromkeys(numbers, float))
+
+    def predictions(self, model: str, task: str, seed: int | None = None) -> DataFrame:
+        """What a trial answered on dev and test: one line an example, labels as names.
+
+        :param model: model or name of a row
+        :param seed: None for the first
+        :raises UnknownName: or SettingsError if there is no such trial
+        """
+        from pandas import DataFrame
+
+        from blurb.runs.store import read_predictions
+
+        return DataFrame(read_predictions(self._record(model, task, seed).path / "predictions.parquet"))
+
+    def _record(self, model: str, task: str, seed: int | None) -> Record:
+        from blurb.results.references import pick, trial_of
+
+        return trial_of(pick(self.rows, model, str(self.path)), task, seed)
+
+    def __repr__(self) -> str:
+        names = ", ".join(row.name for row in self.rows) or "no rows"
+        lost = f", {len(self.failed)} failed trials" if self.failed else ""
+        return f"<Results of {self.path}: {names}{lost}>"
+
+    def _repr_html_(self) -> str:
+        from pandas import DataFrame
+
+        from blurb import tasks
+
+        columns = ("row", *tasks.TYPES, "score")
+        lines = [(row.name, *(row.type_means().get(kind) for kind in tasks.TYPES), row.score) for row in self.rows]
+        frame = DataFrame(lines, columns=columns).astype(dict.fromkeys(columns[1:], float))
+        return str(frame.to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
+
+
+def load_results(path: Path | str = "runs") -> Results:
+    """The rows of a store, of a `results.csv` or of a `leaderboard.csv`.
+
+    :raises DataError: if there is no such folder or file, or (with file and line) if it is none of them
+    :raises SettingsError: if a store has no finished row
+    """
+    from blurb.results import from_store
+    from blurb.results.references import of_file
+    from blurb.runs.store import Store
+
+    path = Path(path)
+    if path.is_file():
+        return Results(tuple(of_file(path)), path)
+    if not path.is_dir():
+        raise DataError("no such file or folder.", path)
+    rows = tuple(from_store.read(Store(path)))
+    if not rows:
+        raise SettingsError(f"{path}: no finished row.")
+    return Results(rows, path)

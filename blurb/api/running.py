@@ -1,0 +1,190 @@
+"""Runs trials for `blurb run` and `blurb ablate`: announced, with progress, the tables rewritten in between."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from blurb.api.meanwhile import Meanwhile
+from blurb.api.options import RunOptions, TrainOptions
+from blurb.errors import SettingsError, UnknownName, said
+
+if TYPE_CHECKING:
+    from blurb.api.results import Results
+    from blurb.regression import Rules
+    from blurb.results.row_scores import RowScores
+    from blurb.runs.cost.budget import Rung
+    from blurb.runs.cost.model import Estimate
+    from blurb.runs.plan import Planned, Request
+    from blurb.runs.worker import Job, TrialOutcome
+    from blurb.tasks import Task
+
+
+def execute(options: RunOptions) -> Results:
+    """Runs what is not done, writes the tables, and returns the requested rows; with `check` also its decisions.
+
+    :raises BlurbError: before anything is trained, if something is wrong with the options, the data or a model
+    """
+    from blurb import tasks
+    from blurb.api.comparing import check
+    from blurb.api.results import Results
+    from blurb.results import from_store, tables
+    from blurb.runs.store import Store
+
+    chosen = tasks.select(options.tasks or "all")
+    request, rules = _request(options, chosen)
+    planned, expected = _plan(options, request)
+    if options.dry_run:
+        return Results((), Path(options.output))
+    store, leaderboard = Store(Path(options.output)), options.leaderboard
+
+    def rebuild(*tell: Callable[[str], None]) -> list[RowScores]:
+        if leaderboard is None:
+            return from_store.read(store, *tell)
+        return tables.rebuild(store, Path(leaderboard), *tell)
+
+    outcomes = run_trials(planned, options, expected, lambda: rebuild(_unheard), engine=options.engine)
+    wanted = [planned[0].request.row_key(source) for source in request.sources]
+    rows = tuple(row for row in rebuild() if row.key in wanted)
+    failed = tuple(outcome for outcome in outcomes if outcome.status == "failed")
+    if options.check is None or failed:
+        return Results(rows, store.root, failed)
+    return Results(
+        rows, store.root, decisions=tuple(check(row, options.check, rules, output=store.root) for row in rows)
+    )
+
+
+def run_trials(
+    planned: Sequence[Planned], options: TrainOptions, expected: Estimate | None, rebuild: Callable[[], Any],
+    name: Callable[[Job], str] = lambda job: "", engine: str = "local",
+) -> list[TrialOutcome]:  # fmt: skip
+    """Runs the trials, and tells of them if it shall.
+
+    :param rebuild: writes the tables; called while trials run, after each that is done
+    :param name: distinguishes a trial from others of its model, task and seed
+    """
+    from blurb.runs import plan
+    from blurb.runs.engine import ENGINES
+    from blurb.terminal.progress import Display
+
+    shown = Display(planned, name=name, expected=expected) if options.progress else nullcontext()
+    with Meanwhile(rebuild) as write, shown as display:
+
+        def finished(outcome: TrialOutcome) -> None:
+            if display is not None:
+                display.finished(outcome)
+            if outcome.status == "done":
+                write()
+
+        on_progress = display.on_progress if display is not None else lambda job, news: None
+        outcomes = plan.run(planned, ENGINES[engine](options.jobs), finished, on_progress)
+    for outcome in outcomes if options.progress else ():
+        if outcome.status == "failed":
+            which = f"{name(outcome.job) or outcome.job.source.name} on {outcome.job.trial.task}"
+            text = f"Failed: {which}, seed {outcome.job.trial.seed}: {outcome.message}"
+            click.secho(text, fg="red", err=True)
+    return outcomes
+
+
+def announced(
+    planned: Sequence[Planned], options: TrainOptions, expected: Estimate | None = None, cells: Sequence[str] = ()
+) -> tuple[list[Planned], Estimate | None]:
+    """Prints what the trials will take, and returns the plans with predicted times.
+
+    A failed estimate never stops the training: either the trial fails for the same reason and says so, or the estimate
+    is wrong.
+
+    :param expected: the estimate, if there is one already
+    :param cells: names of the plans, if they are the cells of an ablation
+    """
+    from blurb.runs.cost import model
+    from blurb.terminal import estimate
+    from blurb.terminal.planned import list_trials
+
+    if options.dry_run:
+        list_trials(planned, cells)
+    try:
+        expected = expected or model.estimate(planned, options.jobs)
+    except Exception as error:  # noqa: BLE001
+        if options.progress:
+            click.secho(f"No estimate available: {said(error)}", fg="yellow", err=True)
+        return list(planned), None
+    if options.dry_run or (expected.waiting and options.progress):  # else the trials say at once that all are done
+        estimate.show(expected, Path(options.output), err=not options.dry_run)
+    return model.predicted(planned, expected), expected
+
+
+def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | None]:
+    """What to run, and the rules of `check`; every mistake that shows without planning is reported here."""
+    from blurb.api.request import check_writable, load_protocol, resolve_request, typed_settings
+    from blurb.results import tables
+    from blurb.runs.cost.budget import seconds_of
+    from blurb.runs.engine import ENGINES
+    from blurb.runs.store import Store
+    from blurb.training import tracking
+
+    if options.budget is not None:
+        for option, given in (("--protocol", options.protocol), ("--seeds", options.seeds)):
+            if given is not None:
+                raise SettingsError(f"--budget chooses the protocol and its seeds; remove {option} or --budget.")
+        seconds_of(options.budget)
+    load_protocol(options.protocol, options.suite)  # a typo in it, before anything that takes long
+    shorthands = options.shorthands
+    own = {name: getattr(options, name) for name in shorthands}
+    settings = typed_settings({**options.settings, **own}, shorthands)
+    if options.engine not in ENGINES:
+        raise UnknownName("engine", options.engine, ENGINES)
+    if options.name and len(options.models) > 1:
+        raise SettingsError("--name needs exactly one MODEL.")
+    check_writable(output=Path(options.output))
+    if options.leaderboard is not None:
+        check_writable(leaderboard=Path(options.leaderboard).parent)
+        tables.check(Store(Path(options.output)), Path(options.leaderboard), _unheard)
+    rules = _rules(options, chosen)
+    if options.track:
+        tracking.check(options.track)
+    request = resolve_request(options, chosen, settings, shorthands)
+    return dataclasses.replace(request, track=options.track or ""), rules
+
+
+def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
+    """The rules of `check`, read before training, so that a typo costs nothing; None without it."""
+    from blurb.api.comparing import read_rules, row_of
+
+    if options.rules and options.check is None:
+        raise SettingsError("--rules needs --check with the row to compare with.")
+    if options.check is None:
+        return None
+    rules = read_rules(options.rules)
+    row_of(options.check, Path(options.output), _unheard)
+    if rules.required is None:
+        return dataclasses.replace(rules, required=tuple(task.name for task in chosen))
+    return rules
+
+
+def _plan(options: RunOptions, request: Request) -> tuple[Sequence[Planned], Estimate | None]:
+    """The trials, announced with their cost; with `budget` of the protocol that fits."""
+    from blurb.api.request import load_protocol
+    from blurb.runs import plan
+    from blurb.runs.cost.budget import afford
+    from blurb.terminal.estimate import show_budget
+
+    def rung(step: Rung, some: Sequence[Task]) -> Planned:
+        protocol = load_protocol(step.protocol, options.suite)
+        return plan.prepare(dataclasses.replace(request, protocol=protocol, seeds=step.seeds, tasks=some))
+
+    if options.budget is None:
+        return announced([plan.prepare(request)], options)
+    chosen = afford(options.budget, list(request.tasks), options.jobs, rung)
+    if options.progress:
+        show_budget(options.budget, chosen, err=not options.dry_run)
+    return announced([chosen.planned], options, chosen.estimate)
+
+
+def _unheard(text: str) -> None:
+    """Ignores damage that this run may repair; what is left is reported at the end."""

@@ -1,0 +1,122 @@
+"""Checkpoint folders put together in the cache: of a loaded model, or of weights with another tokenizer."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.cache import home
+from blurb.errors import ModelError
+from blurb.inputs.tokenizer import Tokenizer
+from blurb.models.checkpoint import blamed
+from blurb.models.weights import INDEX, PATTERNS, hash_weights
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+IN_MEMORY = "in memory"
+"""The revision of a loaded model."""
+
+
+def of_loaded(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | str | Path | None) -> Path:
+    """Saves a copy of a loaded model's encoder, in its own dtype, and of its tokenizer; the model is not changed.
+
+    :param tokenizer: a loaded one, or the folder or Hub id of one
+    :raises ModelError: if it is no model of transformers, has no weights, is quantised or has adapters, or if there is
+        no tokenizer
+    """
+    _check_loaded(model)
+    if tokenizer is None:
+        raise ModelError("A loaded model needs its tokenizer: add tokenizer=...")
+    base = model.base_model
+    encoder = copy.copy(base)  # its tensors are shared, but save_pretrained writes into the configuration
+    encoder.config = copy.deepcopy(base.config)
+
+    def fill(folder: Path) -> None:
+        with blamed("the loaded model", "cannot be saved"):
+            encoder.save_pretrained(folder)
+
+    return _kept(fill, tokenizer, False)
+
+
+def with_tokenizer(checkpoint: Path, tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool) -> Path:
+    """The weights of a checkpoint with another tokenizer; files are linked where that is possible."""
+
+    def fill(folder: Path) -> None:
+        for pattern in ("config.json", *PATTERNS, f"*{INDEX}", *(["*.py"] if remote_code else [])):
+            for path in checkpoint.glob(pattern):
+                _link(path.resolve(), folder / path.name)
+
+    return _kept(fill, tokenizer, remote_code)
+
+
+def default_name(model: PreTrainedModel) -> str:
+    """The name of a loaded model's rows: the last part of what it was loaded from, or its class."""
+    return str(model.name_or_path).rstrip("/").split("/")[-1] or type(model).__name__
+
+
+def _check_loaded(model: Any) -> None:
+    from transformers import PreTrainedModel
+
+    kind = type(model).__name__
+    if not isinstance(model, PreTrainedModel):
+        inner = f"; of a {kind} give the encoder inside" if hasattr(model, "parameters") else ""
+        raise ModelError(
+            f"MODEL must be a reference or a PreTrainedModel of transformers (got {kind}){inner}. Other modules can be "
+            "saved with a config.json and given as a folder."
+        )
+    if getattr(model, "is_quantized", False) or getattr(model.config, "quantization_config", None) is not None:
+        raise ModelError(f"The weights of this {kind} are quantised, but blurb trains float32; load it unquantised.")
+    if getattr(model, "_hf_peft_config_loaded", False):
+        raise ModelError(f"This {kind} has adapters; merge them into its weights first (merge_and_unload of PEFT).")
+    if any(parameter.is_meta for parameter in model.parameters()):
+        raise ModelError(f"This {kind} has weights on the device 'meta', which holds none; load the weights.")
+
+
+def _kept(fill: Callable[[Path], None], tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool) -> Path:
+    """A folder of the cache, named by its content; one with the same content stays as it is.
+
+    :param fill: writes weights and configuration
+    """
+    root = home() / "models"
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root, prefix=".", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        fill(folder)
+        tokens = _save_tokenizer(tokenizer, folder, remote_code)
+        final = root / f"{hash_weights(folder, remote_code)[:16]}-{tokens[:16]}"
+        if not final.is_dir():
+            folder.chmod(0o755)
+            with contextlib.suppress(OSError):  # another process was faster
+                folder.rename(final)
+    return final
+
+
+def _save_tokenizer(tokenizer: PreTrainedTokenizerBase | str | Path, folder: Path, remote_code: bool) -> str:
+    """Saves a tokenizer and returns its hash.
+
+    Its class is saved, too: the configuration of another model would lead to a wrong one.
+    """
+    from transformers import AutoTokenizer
+
+    from blurb.models.references import locate
+
+    if isinstance(tokenizer, str | Path):
+        place, _ = locate(str(tokenizer), None, remote_code)
+        with blamed(place, "cannot load the tokenizer"):
+            tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=remote_code)
+    tokenizer.save_pretrained(folder)
+    return Tokenizer(tokenizer).hash
+
+
+def _link(path: Path, target: Path) -> None:
+    try:
+        os.link(path, target)
+    except OSError:  # another disk, or one without links
+        shutil.copyfile(path, target)

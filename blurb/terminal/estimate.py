@@ -1,0 +1,105 @@
+"""Estimates printed before training: time, memory and disk, and the protocol that fits a budget."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from blurb.runs.cost.budget import Affordable
+    from blurb.runs.cost.model import Estimate
+
+COLUMNS = ("task", "trials", "time", "between", "memory", "disk")
+
+
+def show(found: Estimate, store: Path, err: bool) -> None:
+    """Prints a table by dataset and the totals in one sentence."""
+    from blurb.runs.cost.budget import duration, size
+    from blurb.runs.cost.history import ENOUGH
+    from blurb.terminal import output
+    from blurb.wording import plural
+
+    if not found.waiting:
+        click.echo(f"All {plural(len(found.trials), 'trial')} are done." if len(found.trials) > 1 else
+                   "The trial is done.", err=err)  # fmt: skip
+        return
+    by_task = {name: part for name, part in found.tasks.items() if part.waiting}
+    if len(by_task) > 1:
+        rows = [
+            (name, len(part.waiting), duration(part.seconds), _between(part), size(part.memory),
+             size(part.store + part.cache))
+            for name, part in by_task.items()
+        ]  # fmt: skip
+        output.show(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
+    about = "" if found.history >= ENOUGH else "about "
+    click.echo(
+        f"{plural(len(found.waiting), 'trial')}, {found.jobs} at a time: {about}{duration(found.seconds)} "
+        f"({_between(found)}), {size(found.memory)} of memory, {size(found.store)} in {store}, "
+        f"{size(found.cache)} in the cache.", err=err,
+    )  # fmt: skip
+    click.echo(_basis(found), err=err)
+    for warning in _warnings(found, store):
+        click.secho(warning, fg="yellow", err=True)
+
+
+def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
+    """Prints the predicted time of every rung, and which was chosen."""
+    for rung, reason in chosen.refused.items():
+        click.echo(f"  {rung.name:20} not possible: {reason}", err=err)
+    for rung, each in chosen.rungs.items():
+        words = "" if rung != chosen.rung else "chosen for some tasks" if chosen.left_out else "chosen"
+        click.echo(f"  {rung.name:20} {duration_of(each):>12}  {words}".rstrip(), err=err)
+    if not chosen.left_out:
+        click.echo(f"Budget {budget}: {chosen.rung.name}.", err=err)
+        return
+    names = ",".join(task.name for task in chosen.planned.request.tasks)
+    click.echo(f"Budget {budget}: {chosen.rung.name} on {names}; no time for {','.join(chosen.left_out)}.", err=err)
+
+
+def duration_of(found: Estimate) -> str:
+    """The estimated time as text; "done" if nothing has to run."""
+    from blurb.runs.cost.budget import duration
+
+    return duration(found.seconds) if found.waiting else "done"
+
+
+def _between(found: Estimate) -> str:
+    from blurb.runs.cost.budget import duration
+
+    low, high = map(duration, found.range)
+    if low == high:
+        return low
+    number, _, unit = low.partition(" ")
+    return f"{number if high.endswith(f' {unit}') else low} to {high}"
+
+
+def _basis(found: Estimate) -> str:
+    from blurb.wording import plural
+
+    if found.history:
+        return (
+            f"Based on a calibration of this machine, corrected with {plural(found.history, 'finished trial')} or more."
+        )
+    return "Based on a calibration of this machine; not yet checked against finished trials of this store."
+
+
+def _warnings(found: Estimate, store: Path) -> list[str]:
+    """Memory or disk that the machine lacks, where the system reports it."""
+    from blurb.runs.cost.budget import size
+
+    said = []
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # not every system tells
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if found.memory > there:
+            said.append(f"This machine has only {size(there)} of memory; reduce --jobs or the batch size.")
+    with contextlib.suppress(OSError):
+        place = next(folder for folder in (store.absolute(), *store.absolute().parents) if folder.exists())
+        free = shutil.disk_usage(place).free
+        if found.store + found.cache > free:
+            said.append(f"The disk of {place} has only {size(free)} free.")
+    return said
