@@ -12,10 +12,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Results", "check", "compare", "load_dataset", "load_results", "run"]
+__all__ = [
+    "KeptModel", "Results", "check", "compare", "load_dataset", "load_model", "load_results", "predict", "run",
+]  # fmt: skip
 
 if TYPE_CHECKING:
-    from blurb.api import Results, check, compare, load_dataset, load_results, run
+    from blurb.api import (
+        KeptModel,
+        Results,
+        check,
+        compare,
+        load_dataset,
+        load_model,
+        load_results,
+        predict,
+        run,
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -9,12 +9,17 @@ if TYPE_CHECKING:
     from blurb.api.comparing import Comparison, check, compare, row_of
     from blurb.api.datasets import load_dataset
     from blurb.api.keywords import run
+    from blurb.api.predicting import KeptModel, load_model, predict
     from blurb.api.results import Results, load_results
 
-__all__ = ["Comparison", "Results", "check", "compare", "load_dataset", "load_results", "row_of", "run"]
+__all__ = [
+    "Comparison", "KeptModel", "Results", "check", "compare", "load_dataset", "load_model", "load_results", "predict",
+    "row_of", "run",
+]  # fmt: skip
 _HOMES = {
     "check": "comparing", "compare": "comparing", "Comparison": "comparing", "row_of": "comparing",
     "load_dataset": "datasets", "Results": "results", "load_results": "results", "run": "keywords",
+    "KeptModel": "predicting", "load_model": "predicting", "predict": "predicting",
 }  # fmt: skip
 
 

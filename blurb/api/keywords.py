@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from blurb.api.options import RunOptions
 
 if TYPE_CHECKING:
-    from blurb.api.options import Model, Row, Tokenizer
+    from blurb.api.options import Keep, Model, Row, Tokenizer
     from blurb.api.results import Results
     from blurb.regression import Rules
 
@@ -43,6 +43,7 @@ def run(
     track: str | None = None,
     check: Row | None = None,
     rules: Rules | Path | str | None = None,
+    keep_model: Keep = "none",
     dry_run: bool = False,
     progress: bool = True,
     **settings: Any,
@@ -70,6 +71,8 @@ def run(
     :param track: "tensorboard", "wandb", "mlflow" or "trackio"
     :param check: a baseline, to which each row is compared as by `blurb.check`: `Results.decisions`
     :param rules: of that check
+    :param keep_model: "best" keeps the trained models for `blurb.load_model`; "replace" also replaces a finished trial
+        whose model cannot be made again as it was
     :param dry_run: print the trials and their cost, and run nothing
     :param progress: print estimates and progress to stderr
     :param settings: of the protocol, over its own: `lr=3e-5, epochs=5` (docs/protocols.md has all)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from blurb.errors import SettingsError
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Row: TypeAlias = str | Path | RowScores | Results
     Tokenizer: TypeAlias = str | Path | PreTrainedTokenizerBase
 
+Keep: TypeAlias = Literal["none", "best", "replace"]
+KEEP: tuple[Keep, ...] = ("none", "best", "replace")
 SHORTHANDS = ("head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
 
@@ -74,6 +76,7 @@ class RunOptions(TrainOptions):
 
     :param leaderboard: None to write no tables
     :param check: the baseline of a regression check
+    :param keep_model: "best" to keep the trained models (docs/models.md)
     """
 
     budget: str | None = None
@@ -87,9 +90,12 @@ class RunOptions(TrainOptions):
     track: str | None = None
     check: Row | None = None
     rules: Rules | Path | str | None = None
+    keep_model: Keep = "none"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.keep_model not in KEEP:
+            raise SettingsError(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
         if not self.dummy_tokens:
             return
         if self.relation_input not in (None, "dummify", "dummy-tokens"):

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from blurb.regression import Decision
     from blurb.results.row_scores import RowScores
-    from blurb.runs.store import Record
     from blurb.runs.worker import TrialOutcome
 
 TIDY = ("model", "configuration", "task", "seed", "split", "metric", "value")
@@ -74,14 +73,15 @@ class Results:
         """
         from pandas import DataFrame
 
-        from blurb.runs.store import read_predictions
+        from blurb.runs.store import PREDICTIONS, read_predictions
 
-        return DataFrame(read_predictions(self._record(model, task, seed).path / "predictions.parquet"))
+        return DataFrame(read_predictions(self.trial(model, task, seed) / PREDICTIONS))
 
-    def _record(self, model: str, task: str, seed: int | None) -> Record:
+    def trial(self, model: str, task: str, seed: int | None = None) -> Path:
+        """The folder of a trial; parameters and errors as of `predictions`."""
         from blurb.results.references import pick, trial_of
 
-        return trial_of(pick(self.rows, model, str(self.path)), task, seed)
+        return trial_of(pick(self.rows, model, str(self.path)), task, seed).path
 
     def __repr__(self) -> str:
         names = ", ".join(row.name for row in self.rows) or "no rows"

@@ -149,7 +149,11 @@ def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | 
     if options.track:
         tracking.check(options.track)
     request = resolve_request(options, chosen, settings, shorthands)
-    return dataclasses.replace(request, track=options.track or ""), rules
+    if options.keep_model != "none" and request.protocol.learner == "probe":
+        raise SettingsError(
+            "--keep-model keeps fine-tuned encoders; a probe trains none. Remove it, or change --protocol."
+        )
+    return dataclasses.replace(request, track=options.track or "", keep_model=options.keep_model), rules
 
 
 def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:

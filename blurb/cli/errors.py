@@ -50,11 +50,12 @@ def command(
     """
     from blurb.analysis import errors
     from blurb.errors import SettingsError, UnknownName
+    from blurb.results.references import trial
     from blurb.wording import plural
 
     if with_text and data is None and raw is None:
         raise SettingsError("--with-text reads the text from the data; add --data.")
-    record = _record(row, name, seed, output)
+    record = trial(row, output, name, seed)
     texts, train = _texts(record, data, raw, split) if data or raw else (None, [])
     report = errors.analyse(record, split, texts, train)  # type: ignore[arg-type]
     kinds = sorted({example.kind for example in report.examples})
@@ -68,8 +69,7 @@ def command(
     limit = TABLE_LIMIT if limit is None and form == "table" else limit
     rows = [(one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)] for one in chosen[:limit]]
     if form == "table":
-        trial = record.trial
-        click.echo(f"{row}: {trial.task}, seed {trial.seed}, {split}")
+        click.echo(f"{row}: {record.trial.task}, seed {record.trial.seed}, {split}")
         for table in report.tables:
             click.echo(f"\n{table.title}")
             show(table.columns, table.rows, form, numbers=table.columns[1:])
@@ -79,20 +79,6 @@ def command(
         click.echo(
             "The text is left out, as the output is no table on a terminal; add --with-text to include it.", err=True
         )
-
-
-def _record(row: str, name: str | None, seed: int | None, output: Path) -> Record:
-    """The requested trial."""
-    from blurb.errors import SettingsError
-    from blurb.results.references import resolve, trial_of
-    from blurb.runs.store import Store
-
-    if (Path(row) / "spec.json").is_file():
-        store = Store(Path(row).resolve().parent.parent.parent)
-        if not store.is_done(Path(row)):
-            raise SettingsError(f"{row}: the trial is unfinished or damaged; run it again.")
-        return store.read(Path(row))
-    return trial_of(resolve(row, output), name, seed)
 
 
 def _texts(record: Record, folder: Path | None, raw: Path | None, split: str) -> tuple[dict[str, Any], list[Any]]:

@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--check", metavar="ROW", help="Then compare the row with this baseline, as blurb check does.")
 @click.option("--rules", type=click.Path(path_type=Path), help="Rules for --check.  [default: blurb-check.toml]")
+@click.option(
+    "--keep-model", type=click.Choice(["none", "best", "replace"]), default="none", show_default=True,
+    help="Keep the trained models for blurb predict; 'replace' also replaces a finished trial whose model cannot be "
+    "made again as it was.",
+)  # fmt: skip
 @click.option("--engine", default="local", show_default=True, help="How to run the trials.")
 @click.option(
     "--budget",

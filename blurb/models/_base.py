@@ -24,7 +24,8 @@ class Subset:
     """The examples of a split, or a random subset of them.
 
     :param rows: all examples
-    :param key: identifies `rows` (data hash, split, options) in the cache of features
+    :param key: identifies `rows` (data hash, split, options) in the cache of features; "" for examples of no
+        dataset, of which nothing is cached
     :param chosen: indices of the examples to use, in order; None for all
     :param name: name of the split, for the provenance
     """

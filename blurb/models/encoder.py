@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
+
+from torch import Tensor
 
 from blurb.errors import SettingsError
 from blurb.formulations._base import Formulation, Output
@@ -101,9 +104,7 @@ class EncoderLearner(Learner):
         self.tokenizer = plain.extended(self.formulation.special_tokens(train.rows))
         network, most = self._network()
         self.limit = min(settings.max_length, most or settings.max_length)
-        self.trainer = Trainer(
-            network, self.tokenizer.pad_id, self.device, self.precision, progress, tracking=self.tracking
-        )
+        self.trainer = self._trainer(network, progress)
         features = self._features(train)
         targets = self.formulation.targets(train.used)
         choosing = dev.sample(settings.dev_sample, seed, whole=self.formulation.by_document)
@@ -136,6 +137,17 @@ class EncoderLearner(Learner):
         )
         return [asdict(epoch) for epoch in history]
 
+    def restore(self, state: Mapping[str, Tensor], limit: int, use_pooler: bool) -> None:
+        """Takes the weights of a model that was fitted before (`blurb.models.kept`).
+
+        :param state: of the network
+        :param limit: maximum number of sub-tokens of its inputs
+        """
+        network, _ = self._network()
+        network.use_pooler, self.limit = use_pooler, limit
+        network.load_state_dict(state)
+        self.trainer = self._trainer(network)
+
     def predict(self, units: Subset) -> Output:
         if self.known is not None and self.known[0] is units:
             return self.known[1]
@@ -146,6 +158,8 @@ class EncoderLearner(Learner):
         return self.formulation.output(units.used, features, *self.trainer.predict(features))
 
     def _features(self, units: Subset) -> Features:
+        if not units.key:
+            return self.formulation.features(units.used, self.tokenizer, self.limit)
         known = (units.key, tuple(units.chosen) if units.chosen is not None else None)
         if known in self.features:
             return self.features[known]
@@ -156,6 +170,9 @@ class EncoderLearner(Learner):
         }  # fmt: skip
         self.features[known] = whole if units.chosen is None else whole.of_units(units.chosen)
         return self.features[known]
+
+    def _trainer(self, network: Network, progress: Progress = lambda done, total: None) -> Trainer:
+        return Trainer(network, self.tokenizer.pad_id, self.device, self.precision, progress, tracking=self.tracking)
 
     def _network(self) -> tuple[Network, int | None]:
         """A new network, and the maximum number of sub-tokens of its encoder."""

@@ -74,14 +74,12 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
 
     Only the encoder of an encoder-decoder is loaded. Weights of heads in the checkpoint are ignored.
     """
-    from transformers import AutoModel, AutoModelForTextEncoding
+    from transformers import AutoModel
     from transformers.utils import logging as transformers_logging
 
     quiet()
     config = _config(folder, remote_code)
-    loader = AutoModel
-    if config.is_encoder_decoder and type(config) in AutoModelForTextEncoding._model_mapping:
-        loader = AutoModelForTextEncoding
+    loader = _loader(config)
     before = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity_error()  # the checkpoint's other heads are rightly unused
     try:
@@ -110,6 +108,14 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
         model = model.get_encoder()
     _check_finite(folder, model)
     return model, trained_pooler
+
+
+def _loader(config: Any) -> Any:
+    """The class that loads an encoder, also of an encoder-decoder that was saved whole or without its decoder."""
+    from transformers import AutoModel, AutoModelForTextEncoding
+
+    encoders = AutoModelForTextEncoding._model_mapping
+    return AutoModelForTextEncoding if type(config) in encoders else AutoModel
 
 
 def _check_finite(folder: str, model: Any) -> None:
@@ -187,12 +193,11 @@ def outline(folder: str, remote_code: bool = False) -> Any:
 def _skeleton(folder: Path | str, config: Any, remote_code: bool) -> Any:
     """The encoder without weights, which takes no memory."""
     import torch
-    from transformers import AutoModel
 
     with blamed(folder, NO_ENCODER):
         with torch.device("meta"):
-            model = AutoModel.from_config(config, trust_remote_code=remote_code)
-        if config.is_encoder_decoder:
+            model = _loader(config).from_config(config, trust_remote_code=remote_code)
+        if config.is_encoder_decoder and hasattr(model, "get_encoder"):
             model = model.get_encoder()
         model.get_input_embeddings().num_embeddings  # noqa: B018 - an encoder of pictures or sound has none
     return model

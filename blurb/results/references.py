@@ -77,6 +77,20 @@ def pick(rows: Sequence[RowScores], wanted: str, where: str) -> RowScores:
     return fits[0]
 
 
+def trial(reference: str, store: Path, task: str | None = None, seed: int | None = None) -> Record:
+    """The trial of a reference: its folder, or a reference to a row (`resolve`) with a dataset and a seed.
+
+    :raises SettingsError: if it is unfinished or damaged; and what `resolve` and `trial_of` raise
+    """
+    folder = Path(reference)
+    if (folder / "spec.json").is_file():
+        found = Store(folder.resolve().parent.parent.parent)
+        if not found.is_done(folder):
+            raise SettingsError(f"{reference}: the trial is unfinished or damaged; run it again.")
+        return found.read(folder)
+    return trial_of(resolve(reference, store), task, seed)
+
+
 def trial_of(row: RowScores, task: str | None = None, seed: int | None = None) -> Record:
     """A finished trial of a row, with its predictions.
 

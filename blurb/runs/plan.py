@@ -23,7 +23,7 @@ from blurb.runs.hashed_settings import BASELINE_SETTINGS, relevant
 from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import PROBE, RECIPES, Configuration, Trial
 from blurb.runs.store import Store
-from blurb.runs.worker import Job, TrialOutcome
+from blurb.runs.worker import Job, Keep, TrialOutcome
 from blurb.tasks import Task
 
 
@@ -38,6 +38,7 @@ class Request:
     :param raw: folder of the original releases, for inputs that need them
     :param track: experiment tracker of the trials, if any; not part of their identity
     :param suite: "blurb" or "demo", whose rows never mix
+    :param keep_model: which trained models to keep (`blurb.runs.worker.Keep`); not part of their identity
     """
 
     sources: Sequence[Source]
@@ -53,6 +54,7 @@ class Request:
     suite: str = "blurb"
     raw: Path | None = None
     track: str = ""
+    keep_model: Keep = "none"
 
     def configuration(self, source: Source) -> Configuration:
         """The configuration of a model's row."""
@@ -133,7 +135,10 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
         learner=PROBE if learner == PROBE else "",
     )
     asked = request.configuration(source)
-    return Job(trial, source, asked, origin, request.store, request.device, request.track, plugins.files())
+    return Job(
+        trial, source, asked, origin, request.store, request.device, request.track, plugins.files(),
+        keep=request.keep_model if learner == "encoder" else "none",
+    )  # fmt: skip
 
 
 def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:

@@ -27,7 +27,8 @@ SCHEMA = 1
 """Schema version of the files; a store of another version is rejected, never rewritten."""
 OWNERS = "models.json"
 """File in a model's folder with the model names. In stores of 53549ab several models may share a folder."""
-FILES = ("spec.json", provenance.FILE, "metrics.json", "predictions.parquet", "history.csv", "log.txt")
+PREDICTIONS = "predictions.parquet"
+FILES = ("spec.json", provenance.FILE, "metrics.json", PREDICTIONS, "history.csv", "log.txt")
 
 
 @dataclass(frozen=True)
@@ -115,18 +116,28 @@ class Store:
     @contextmanager
     def writing(self, path: Path) -> Iterator[Path]:
         """A temporary folder for a trial's files; sealed and renamed to `path` at the end, removed after an error."""
+        with self.aside(path) as aside:
+            yield aside
+            self.put(aside, path)
+
+    @contextmanager
+    def aside(self, path: Path) -> Iterator[Path]:
+        """A temporary folder beside that of a trial, removed at the end; the caller holds the trial's lock."""
         aside = aside_of(path, os.getpid())
         for left in path.parent.glob(f".{path.name}.[0-9]*"):  # by a process that was killed: the trial is locked
             shutil.rmtree(left, ignore_errors=True)
         aside.mkdir(parents=True)
         try:
             yield aside
-            self.seal(aside)
-            if path.exists():  # damaged or unfinished, or it would not be written again
-                shutil.rmtree(path)
-            aside.rename(path)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+
+    def put(self, aside: Path, path: Path) -> None:
+        """Seals the files of a trial in a temporary folder, and moves it to its place."""
+        self.seal(aside)
+        if path.exists():  # damaged, unfinished, or to be replaced
+            shutil.rmtree(path)
+        aside.rename(path)
 
     def seal(self, path: Path) -> None:
         """Writes `DONE.json` with the hashes of the current files."""

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import gc
 import logging
+import shutil
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ from blurb.errors import BlurbError, DataError, SettingsError
 from blurb.files import write_json
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
-from blurb.models import Source, Subset
+from blurb.models import Source, Subset, kept
 from blurb.protocols.settings import limits
 from blurb.runs import plugins, provenance, rescore
 from blurb.runs.data_sources import DataSource, load_data
@@ -31,11 +32,17 @@ from blurb.runs.environment import environment
 from blurb.runs.events import News, Reporter
 from blurb.runs.provenance import Provenance
 from blurb.runs.spec import Configuration, Trial
-from blurb.runs.store import Store, write_predictions
+from blurb.runs.store import PREDICTIONS, Store, read_predictions, write_predictions
 from blurb.training import memory, tracking
 
 log = logging.getLogger("blurb")
 SCORED: tuple[tasks.Split, ...] = ("dev", "test")
+Keep = Literal["none", "best", "replace"]
+"""Whether the trained model is kept; `replace` also trains a finished trial again if it gives other predictions now."""
+
+
+ALIKE = ("python", "torch", "transformers", "tokenizers", "accelerate", "numpy", "platform", "device", "threads")
+"""What two environments have in common where a trial gives the same predictions in both."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,7 @@ class Job:
 
     :param plugins: paths of plug-in files (`blurb.runs.plugins.files`)
     :param predicted: predicted seconds (`blurb.runs.cost`), 0 without an estimate
+    :param keep: whether to keep the trained model
     """
 
     trial: Trial
@@ -55,6 +63,7 @@ class Job:
     track: str = ""
     plugins: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
     predicted: float = 0.0
+    keep: Keep = "none"
 
     @property
     def learner(self) -> str:
@@ -90,10 +99,16 @@ def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> Trial
     with FileLock(store.lock(path)):
         failure = path.with_name(f"{path.name}.failed.json")
         try:
-            if rescore.is_done(store, path):
+            done = rescore.is_done(store, path)
+            if done and (job.keep == "none" or kept.is_kept(path)):
                 return TrialOutcome(job, "already done")
+            reporter = Reporter(tell, job.trial.settings.get("epochs", 0))
             try:
-                _run(job, store, path, Reporter(tell, job.trial.settings.get("epochs", 0)))
+                if done:
+                    _add_model(job, store, path, reporter)
+                else:
+                    with store.writing(path) as aside:
+                        _run(job, aside, reporter)
             finally:
                 gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
                 memory.trim_heap()
@@ -124,7 +139,8 @@ def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) ->
     return units, f"{key} {code}" if code else key
 
 
-def _run(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
+def _run(job: Job, aside: Path, reporter: Reporter) -> None:
+    """Trains and predicts, and writes all files of the trial into a folder, and its model if that is to be kept."""
     trial = job.trial
     content = load_data(job.data)
     if content.hash != trial.data:
@@ -133,46 +149,72 @@ def _run(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
         raise SettingsError("The code of a plug-in has changed since the trials were planned; run the command again.")
     formulation = formulations.bind(content.task, trial.settings)
     watch = _tracking(job, reporter)
-    with store.writing(path) as aside:
-        handler = _Log(aside / "log.txt", encoding="utf-8")
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-        log.addHandler(handler)
-        log.setLevel(logging.INFO)
-        try:
-            started = time.time()
-            log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)
-            learner = models.learner(job.source, formulation, job.device, trial.precision, trial.learner)
-            learner.tracking = watch
-            units = {
-                split: Subset.draw(
-                    *units_of(formulation, content, split), *limits(formulation.settings, split, trial.seed), split
-                )
-                for split in tasks.SPLITS
-            }
-            clock = time.perf_counter()
-            history = learner.fit(units["train"], units["dev"], trial.seed, reporter.step)
-            fitted = time.perf_counter()
-            columns = _predictions(formulation, learner, units)
-            facts = {
-                "train_seconds": round(fitted - clock, 2),
-                "predict_seconds": round(time.perf_counter() - fitted, 2),
-                "train_units": len(units["train"].used),
-                "features_version": cache.VERSION,
-                **({"predicted": _predicted(job, content.task)} if job.predicted else {}),
-                **learner.facts,
-            }
-            log.info("trained in %.1f s", fitted - clock)
-            figures = rescore.figures(formulation, columns)
-            watch.log({f"test/{name}": value for name, value in figures["test"].items()}, len(history))
-        finally:
-            watch.finish()
-            log.removeHandler(handler)
-            handler.close()
-        write_json(aside / "spec.json", trial.content)
-        write_predictions(aside / "predictions.parquet", columns)
-        write_json(aside / "metrics.json", figures)
-        write_json(aside / provenance.FILE, _provenance(job, content, started, facts).content)
-        _write_history(aside / "history.csv", history)
+    handler = _Log(aside / "log.txt", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        started = time.time()
+        log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)
+        learner = models.learner(job.source, formulation, job.device, trial.precision, trial.learner)
+        learner.tracking = watch
+        units = {
+            split: Subset.draw(
+                *units_of(formulation, content, split), *limits(formulation.settings, split, trial.seed), split
+            )
+            for split in tasks.SPLITS
+        }
+        clock = time.perf_counter()
+        history = learner.fit(units["train"], units["dev"], trial.seed, reporter.step)
+        fitted = time.perf_counter()
+        columns = _predictions(formulation, learner, units)
+        facts = {
+            "train_seconds": round(fitted - clock, 2),
+            "predict_seconds": round(time.perf_counter() - fitted, 2),
+            "train_units": len(units["train"].used),
+            "features_version": cache.VERSION,
+            **({"predicted": _predicted(job, content.task)} if job.predicted else {}),
+            **learner.facts,
+        }
+        log.info("trained in %.1f s", fitted - clock)
+        figures = rescore.figures(formulation, columns)
+        watch.log({f"test/{name}": value for name, value in figures["test"].items()}, len(history))
+    finally:
+        watch.finish()
+        log.removeHandler(handler)
+        handler.close()
+    write_json(aside / "spec.json", trial.content)
+    write_predictions(aside / PREDICTIONS, columns)
+    write_json(aside / "metrics.json", figures)
+    write_json(aside / provenance.FILE, _provenance(job, content, started, facts).content)
+    _write_history(aside / "history.csv", history)
+    if job.keep != "none":
+        about = {"trial": trial.hash, "settings": dict(trial.settings), "precision": trial.precision}
+        kept.save(learner, aside / kept.FOLDER, about)  # type: ignore[arg-type]  # no other learner is asked to
+
+
+def _add_model(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
+    """Trains a finished trial again for its model, which is kept only if it gives the stored predictions.
+
+    :raises SettingsError: in another environment, or if it gives other predictions, unless it may replace the trial
+    """
+    before, now = store.read(path).provenance.environment, environment(job.device)
+    changed = [f"{name} {before.get(name)}, now {now[name]}" for name in ALIKE if before.get(name) != now[name]]
+    cure = "Replace the trial with --keep-model replace, or keep its model in another --output folder."
+    if changed and job.keep != "replace":
+        raise SettingsError(
+            f"The trial is finished without its model, in another environment ({'; '.join(changed)}), where it may "
+            f"give other predictions. {cure}"
+        )
+    with store.aside(path) as aside:
+        _run(job, aside, reporter)
+        if read_predictions(aside / PREDICTIONS) == read_predictions(path / PREDICTIONS):
+            shutil.rmtree(path / kept.FOLDER, ignore_errors=True)  # it is damaged, or would not be made again
+            (aside / kept.FOLDER).rename(path / kept.FOLDER)
+        elif job.keep == "replace":
+            store.put(aside, path)
+        else:
+            raise SettingsError(f"Trained again, the trial gives other predictions than the stored ones. {cure}")
 
 
 class _Log(logging.FileHandler):

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from blurb.errors import ModelError
-from blurb.models.loading import capacity, load_encoder, load_tokenizer
+from blurb.models.loading import capacity, describe, load_encoder, load_tokenizer
 from tests import checkpoints
 
 Checkpoint = Callable[[str], Path]
@@ -156,3 +156,15 @@ def test_code_in_a_pickle_does_not_run(copy: Path, tmp_path: Path, monkeypatch: 
     with pytest.raises(ModelError, match="cannot load the weights"):
         load_encoder(str(copy))
     assert not marker.exists()
+
+
+def test_a_t5_that_was_saved_without_its_decoder(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    """T5EncoderModel.save_pretrained: its configuration names no decoder, and AutoModel would look for one."""
+    from transformers import AutoTokenizer, T5EncoderModel
+
+    folder = checkpoint("t5")
+    T5EncoderModel.from_pretrained(folder).save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path)
+    whole, alone = (load_encoder(str(place))[0].state_dict() for place in (folder, tmp_path))
+    assert all((alone[name] == value).all() for name, value in whole.items())
+    assert describe(tmp_path, remote_code=False)[1] == describe(folder, remote_code=False)[1]

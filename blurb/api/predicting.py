@@ -1,0 +1,121 @@
+"""Kept models at work: `blurb.load_model` and `blurb.predict`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.data import raw
+from blurb.data.raw import Input, Raw
+
+if TYPE_CHECKING:
+    from blurb.data.schema import Example
+    from blurb.models.encoder import EncoderLearner
+    from blurb.tasks import Task
+
+
+class KeptModel:
+    """A trained model of one task.
+
+    :ivar task: the task that it was trained on
+    :ivar about: what it rests on: trial, settings, precision, maximum length
+    """
+
+    def __init__(self, learner: EncoderLearner, about: dict[str, Any]) -> None:
+        self._learner = learner
+        self.about = about
+
+    @property
+    def task(self) -> Task:
+        """The task that it was trained on."""
+        return self._learner.formulation.task
+
+    @property
+    def reads_originals(self) -> bool:
+        """Whether it was trained on the original release, as it reads the names of the entities."""
+        return self._learner.formulation.needs_original
+
+    def predict(self, inputs: Input | Sequence[Input]) -> list[dict[str, Any]]:
+        """What the model says of inputs.
+
+        For NER and PICO `spans`, each with start and end (in characters of a text, exclusive, or in words, if words
+        were given), type, and score (the lowest probability of its words); for all others `prediction`, and `scores` by
+        label where there are labels.
+
+        :param inputs: texts or mappings with the columns of the task (docs/models.md)
+        :raises DataError: if an input lacks something
+        """
+        several = [inputs] if isinstance(inputs, str | dict) else list(inputs)
+        return self.of_raw([raw.read(self.task, given, number) for number, given in enumerate(several, 1)])
+
+    def of_raw(self, inputs: Sequence[Raw]) -> list[dict[str, Any]]:
+        """The same for inputs that were read already."""
+        units = self._learner.formulation.units([one.example for one in inputs])
+        predicted, scores = self._answers(units)
+        if "tokens" in raw.columns(self.task):
+            assert scores is not None
+            return [
+                {"id": one.example["id"], "spans": _spans(one, tags, sure)}
+                for one, tags, sure in zip(inputs, predicted, scores, strict=True)
+            ]
+        labels = self._learner.formulation.labels
+        return [
+            {
+                "id": one.example["id"],
+                "prediction": answer,
+                **({} if scores is None else {"scores": dict(zip(labels, scores[at], strict=True))}),
+            }
+            for at, (one, answer) in enumerate(zip(inputs, predicted, strict=True))
+        ]
+
+    def of_examples(self, examples: Sequence[Example]) -> list[dict[str, Any]]:
+        """The answers to examples of a dataset (`blurb.load_dataset`) as a trial stores them: id, prediction, scores.
+
+        One an example, or with `document_unit=abstract` one an abstract. A model that `reads_originals` wants examples
+        of the original release.
+        """
+        units = self._learner.formulation.units(examples)
+        predicted, scores = self._answers(units)
+        return [
+            {"id": unit["id"], "prediction": answer, "scores": None if scores is None else scores[at]}
+            for at, (unit, answer) in enumerate(zip(units, predicted, strict=True))
+        ]
+
+    def _answers(self, units: Sequence[Example]) -> tuple[Sequence[Any], Sequence[list[float]] | None]:
+        from blurb.models import Subset
+
+        return self._learner.predict(Subset(units, "")) if units else ([], None)
+
+
+def load_model(trial: Path | str, device: str = "auto") -> KeptModel:
+    """The trained model of a trial that was run with `keep_model="best"`.
+
+    :param trial: folder of the trial (`Results.trial`), or its folder `model`, wherever it was moved
+    :raises ModelError: if there is none, or it is damaged
+    """
+    from blurb.models import kept
+
+    folder = Path(trial)
+    return KeptModel(*kept.load(folder if (folder / kept.ABOUT).is_file() else folder / kept.FOLDER, device))
+
+
+def predict(trial: Path | str, inputs: Input | Sequence[Input], device: str = "auto") -> list[dict[str, Any]]:
+    """What the trained model of a trial says of inputs; for several calls, `load_model` once.
+
+    :param inputs: texts or mappings, see `KeptModel.predict`
+    """
+    return load_model(trial, device).predict(inputs)
+
+
+def _spans(given: Raw, tags: Sequence[str], scores: Sequence[float]) -> list[dict[str, Any]]:
+    from blurb.inputs import tagging
+
+    found = []
+    for start, end, kind in tagging.spans(list(tags)):
+        span: dict[str, Any] = {"start": start, "end": end, "type": kind}
+        if given.words is not None:
+            span["start"], span["end"] = given.words[start][0], given.words[end - 1][1]
+            span["text"] = given.text[span["start"] : span["end"]]
+        found.append({**span, "score": min(scores[start:end])})
+    return found

@@ -1,0 +1,56 @@
+"""`blurb predict`: what a trained model says of text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command(name="predict")
+@click.argument("trial")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--text", "texts", multiple=True, help="Text, instead of FILE; repeatable.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    help="Data folder, instead of FILE: predict its test set. For a model trained on the originals, their folder.",
+)
+@click.option("--task", help="Dataset; not needed if TRIAL is a trial folder.")
+@click.option("--seed", type=int, help="Seed of the run.  [default: the first]")
+@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@click.option("--device", default="auto", show_default=True, help="Device: auto, cpu, cuda, cuda:N or mps.")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: print]")
+def command(
+    trial: str, file: Path | None, texts: tuple[str, ...], data: Path | None, task: str | None, seed: int | None,
+    output: Path, device: str, out: Path | None,
+) -> None:  # fmt: skip
+    """Predict FILE or --text with the model of TRIAL, which was run with --keep-model best.
+
+    TRIAL is a trial folder, the folder of a kept model, or a row (MODEL, FOLDER[:ROW]) with --task. FILE has a text a
+    line, two texts separated by a tab for pairs, or in .jsonl an object a line (docs/models.md). Prints a JSON object a
+    line: spans with characters, or a prediction with its scores.
+    """
+    from blurb import api
+    from blurb.data import raw
+    from blurb.errors import SettingsError
+    from blurb.files import write_whole
+    from blurb.models import kept
+    from blurb.results import references
+
+    if sum(map(bool, (file, texts, data))) != 1:
+        raise SettingsError("Give either FILE, --text or --data.")
+    alone = (Path(trial) / kept.ABOUT).is_file()
+    model = api.load_model(trial if alone else references.trial(trial, output, task, seed).path, device)
+    if data:
+        name = model.task.file or model.task.name
+        found = model.of_examples(api.load_dataset(name, data, original=model.reads_originals)["test"].to_list())
+    else:
+        inputs = list(raw.lines(file)) if file else list(enumerate(texts, 1))
+        found = model.of_raw([raw.read(model.task, given, number, file) for number, given in inputs])
+    written = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in found)
+    if out:
+        write_whole(out, written.encode())
+    else:
+        click.echo(written, nl=False)

@@ -1,0 +1,148 @@
+"""Examples from what a user has: raw text, words, pairs of texts, texts with two entities.
+
+What an example needs follows from the columns of its task type: all but the answer. An input is a mapping with these
+columns, or text alone: one text, or for a pair two, separated by a tab.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blurb.data.schema import Example
+from blurb.errors import DataError
+from blurb.tasks import Task
+
+SPLITTER = re.compile(r"\w+|[^\w\s]")
+"""The word splitter `letters-and-signs`: runs of letters, digits and underscores, and every other sign by itself."""
+SPLITTER_NAME = "letters-and-signs"
+ANSWERS = ("tags", "label", "labels", "score")
+Input = str | Mapping[str, Any]
+
+
+class Raw(NamedTuple):
+    """An example without an answer.
+
+    :param words: (start, end) of each word of `text`; None if the input was not split into words here
+    """
+
+    example: Example
+    text: str = ""
+    words: list[tuple[int, int]] | None = None
+
+
+def columns(task: Task) -> list[str]:
+    """The columns that an input must have: `tokens`, of which a text can take the place, or texts and spans."""
+    return [name for name in task.task_type.columns if name not in (*ANSWERS, "doc_id")]
+
+
+def read(task: Task, given: Input, number: int, where: Path | None = None) -> Raw:
+    """An example from an input.
+
+    :param number: of the input, from 1; the line, if it is of a file
+    :raises DataError: if it lacks something, or something is of the wrong type
+    """
+    try:
+        return _read(task, given, number)
+    except DataError as error:
+        if where is None:
+            raise DataError(f"input {number}: {error}") from None
+        raise DataError(str(error), where, number) from None
+
+
+def _read(task: Task, given: Input, number: int) -> Raw:
+    wanted = columns(task)
+    record = _of_text(task, given, wanted) if isinstance(given, str) else dict(given)
+    answer = {name: _blank(task, name) for name in task.task_type.columns if name in ANSWERS}
+    example: Example = {"id": str(record.get("id", number)), "doc_id": None, **answer}
+    raw, words = "", None
+    if "tokens" in wanted:
+        if "tokens" not in record and isinstance(record.get("text"), str):
+            raw = record["text"]
+            words = [match.span() for match in SPLITTER.finditer(raw)]
+            record["tokens"] = [raw[start:end] for start, end in words]
+        example["tags"] = ["O"] * len(record.get("tokens", ()))
+    for name in wanted:
+        if name not in record:
+            raise DataError(f"'{name}' is missing; {task.name} needs {_needs(wanted)}.")
+        example[name] = _checked(name, task.task_type.columns[name], record[name], record)
+    return Raw(example, raw, words)
+
+
+def lines(path: Path) -> Iterator[tuple[int, Input]]:
+    """Line number and input of a file: `.jsonl` with an object a line, any other with text.
+
+    :raises DataError: (file, line) for what is no UTF-8 or no JSON object
+    """
+    try:
+        content = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}.", path) from None
+    except UnicodeDecodeError:
+        raise DataError("is not UTF-8; convert it.", path) from None
+    there = False
+    for number, line in enumerate(content.split("\n"), 1):
+        text = line.rstrip("\r")
+        if not text.strip():
+            continue
+        there = True
+        if path.suffix != ".jsonl":
+            yield number, text
+            continue
+        try:
+            record = json.loads(text)
+        except ValueError as error:
+            raise DataError(f"is no JSON: {error}.", path, number) from None
+        if not isinstance(record, dict):
+            raise DataError("must be a JSON object.", path, number)
+        yield number, record
+    if not there:
+        raise DataError("has no input.", path)
+
+
+def _of_text(task: Task, text: str, wanted: Sequence[str]) -> dict[str, Any]:
+    if not text.strip():
+        raise DataError("the text is empty.")
+    if wanted in (["tokens"], ["text"]):
+        return {"text": text}
+    kinds = {task.task_type.columns[name] for name in wanted}
+    parts = text.split("\t")
+    if kinds == {"text"} and len(wanted) == len(parts):
+        return dict(zip(wanted, parts, strict=True))
+    if kinds == {"text"}:
+        raise DataError(f"needs {' and '.join(wanted)}, separated by a tab (got {len(parts)} parts).")
+    raise DataError(f"text alone is not enough for {task.name}: give JSON with {_needs(wanted)}.")
+
+
+def _needs(wanted: Sequence[str]) -> str:
+    span = {"head": "head {start, end, type}", "tail": "tail {start, end, type}", "tokens": "tokens (or text)"}
+    return ", ".join(span.get(name, name) for name in wanted)
+
+
+def _blank(task: Task, column: str) -> Any:
+    """Stands for the answer, which nobody knows."""
+    return {"tags": [], "labels": [], "score": 0.0}.get(column, task.labels[0] if task.labels else "")
+
+
+def _checked(name: str, kind: str, value: Any, record: Mapping[str, Any]) -> Any:
+    """A value of its column's type; DataError if it is of another."""
+    if kind == "text":
+        if not isinstance(value, str) or not value.strip():
+            raise DataError(f"'{name}' must be text that is not empty.")
+        return value
+    if kind == "texts":
+        if not isinstance(value, list) or not value or not all(isinstance(word, str) and word for word in value):
+            raise DataError(f"'{name}' must be a list of words that are not empty.")
+        return value
+    text = record.get("text")
+    length = len(text) if isinstance(text, str) else 0
+    try:
+        start, end, kind = int(value["start"]), int(value["end"]), str(value["type"])
+    except (TypeError, KeyError, ValueError):
+        raise DataError(f"'{name}' must have start, end (exclusive) and type.") from None
+    if not 0 <= start < end <= length:
+        raise DataError(f"'{name}' is from {start} to {end}, but the text has {length} characters.")
+    return {"start": start, "end": end, "type": kind}

@@ -1,0 +1,196 @@
+"""Trained models on disk: the encoder as a checkpoint of transformers, the head beside it, and what both were made for.
+
+- `config.json`, `model.safetensors`: the trained encoder for `AutoModel`, or the whole model for
+  `AutoModelForTokenClassification` (of which `AutoModel` reads the encoder) where that gives the same scores
+- the files of the tokenizer, with the tokens that were added for the task
+- `head.safetensors`: pooling and head
+- `blurb.json`: task, settings, precision, maximum length, trial
+- `SEAL.json`: the SHA-256 of all others, written last
+
+No file is a pickle.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.errors import BlurbError, ModelError
+from blurb.files import file_hash, read_json, write_json
+from blurb.models.checkpoint import TOKENIZER_JSON
+
+if TYPE_CHECKING:
+    from blurb.models.encoder import EncoderLearner
+
+FOLDER = "model"
+"""In the folder of a trial."""
+ABOUT, SEAL, HEAD = "blurb.json", "SEAL.json", "head.safetensors"
+SCHEMA = 1
+TOKENIZER_FILES = (*TOKENIZER_JSON, "vocab.txt", "bpe.codes", "merges.txt", "spiece.model", "sentencepiece.bpe.model",
+                   "spm.model", "tokenizer.model")  # fmt: skip
+PLAIN, TAGGER = "AutoModel", "AutoModelForTokenClassification"
+CLOSE = 1e-4
+"""Maximum difference of logits that are the same."""
+
+
+def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> None:
+    """Writes a fitted model; a kill leaves a folder without a seal.
+
+    :param folder: is created
+    :param trial: hash, settings and precision of the trial, for `blurb.json`
+    """
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True)
+    network, task = learner.trainer.network, learner.formulation.task
+    encoder: Any = network.encoder
+    whole_embedding(encoder)
+    tagger = _tagger(learner)
+    (encoder if tagger is None else tagger).save_pretrained(folder)
+    _save_tokenizer(learner, folder)
+    if learner.source.remote_code:
+        for code in Path(learner.source.location).glob("*.py"):
+            shutil.copy(code, folder)
+    state = {name: value for name, value in network.state_dict().items() if not name.startswith("encoder.")}
+    save_file({name: value.detach().cpu().contiguous() for name, value in state.items()}, folder / HEAD)
+    write_json(
+        folder / ABOUT,
+        {
+            "schema": SCHEMA, "format": TAGGER if tagger is not None else PLAIN, "model": learner.source.name,
+            "casing": learner.source.casing, "remote_code": learner.source.remote_code, "max_length": learner.limit,
+            "use_pooler": network.use_pooler, "task": dataclasses.asdict(task), **trial,
+        },
+    )  # fmt: skip
+    write_json(folder / SEAL, {"sha256": _hashes(folder)})
+
+
+def damage(folder: Path) -> list[str]:
+    """Files that are missing, or that differ from the seal; `["SEAL.json"]` if that is missing."""
+    try:
+        sealed = read_json(folder / SEAL)["sha256"]
+        there = _hashes(folder)
+        return sorted(name for name in sealed if there.get(name) != sealed[name])
+    except (BlurbError, OSError, KeyError, TypeError):
+        return [SEAL]
+
+
+def is_kept(trial: Path) -> bool:
+    """Whether the folder of a trial has its model, undamaged."""
+    return (trial / FOLDER).is_dir() and not damage(trial / FOLDER)
+
+
+def load(folder: Path, device: str = "auto") -> tuple[EncoderLearner, dict[str, Any]]:
+    """A kept model, ready to predict, and its `blurb.json`.
+
+    :raises ModelError: if it is missing or damaged, or needs code of its checkpoint
+    """
+    from safetensors.torch import load_file
+
+    from blurb import formulations
+    from blurb.models.encoder import EncoderLearner
+    from blurb.models.loading import load_encoder
+    from blurb.models.source import of_folder
+    from blurb.tasks import Task
+
+    if not folder.is_dir():
+        raise ModelError(f"{folder}: no model here; run the trial again with --keep-model best.")
+    if lost := damage(folder):
+        raise ModelError(
+            f"{folder}: {', '.join(lost)} missing or damaged; remove the folder and run the trial again with "
+            "--keep-model best."
+        )
+    about = read_json(folder / ABOUT)
+    if about["schema"] != SCHEMA:
+        raise ModelError(f"{folder} has schema version {about['schema']}, but this version of blurb reads {SCHEMA}.")
+    task = Task(**{name: value for name, value in about["task"].items() if name in Task.__dataclass_fields__})
+    source = of_folder(folder, about["model"], casing=about["casing"], remote_code=about["remote_code"])
+    learner = EncoderLearner(source, formulations.bind(task, about["settings"]), device, about["precision"])
+    encoder, _ = load_encoder(str(folder), about["remote_code"])
+    state = {f"encoder.{name}": value for name, value in encoder.state_dict().items()}
+    learner.restore({**state, **load_file(folder / HEAD)}, about["max_length"], about["use_pooler"])
+    return learner, about
+
+
+def whole_embedding(encoder: Any) -> None:
+    """Puts back the rows of the embedding table that training left out (`blurb.training.embedding`)."""
+    from torch import nn
+
+    from blurb.training.embedding import UsedRows
+
+    table = encoder.get_input_embeddings()
+    if isinstance(table, UsedRows):
+        table.eval()  # writes the trained rows into the table
+        whole = nn.Embedding(table.full.shape[0], table.full.shape[1], _weight=table.full)
+        encoder.set_input_embeddings(whole)
+
+
+def _save_tokenizer(learner: EncoderLearner, folder: Path) -> None:
+    """Saves the tokenizer; ModelError if it would not come back as it is.
+
+    Some tokenizers without a fast version lose entries when transformers saves them, so that the checkpoint's own files
+    are copied.
+    """
+    from blurb.models.loading import load_tokenizer
+
+    def comes_back() -> bool:
+        load_tokenizer.cache_clear()
+        found = load_tokenizer(str(folder), learner.source.remote_code, learner.source.casing)
+        return found.hash == learner.tokenizer.hash
+
+    learner.tokenizer.inner.save_pretrained(folder)
+    if comes_back():
+        return
+    for name in TOKENIZER_FILES:
+        (folder / name).unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copy(Path(learner.source.location) / name, folder)
+    if not comes_back():
+        raise ModelError(
+            f"The tokenizer of {learner.source.name} cannot be saved as it is used in this trial, so its model is not "
+            "kept; run without --keep-model."
+        )
+
+
+def _tagger(learner: EncoderLearner) -> Any:
+    """The model as AutoModelForTokenClassification, if that gives the same scores; else None."""
+    import torch
+    from transformers import AutoModelForTokenClassification
+
+    from blurb.heads import heads
+
+    network = learner.trainer.network
+    if learner.formulation.kind != "tokens" or type(network.head) is not heads.get("linear"):
+        return None
+    encoder: Any = network.encoder
+    head: Any = network.head
+    labels = list(learner.formulation.labels)
+    config = copy.deepcopy(encoder.config)
+    config.id2label, config.label2id = dict(enumerate(labels)), {label: at for at, label in enumerate(labels)}
+    network.to("cpu").eval()
+    try:
+        with torch.random.fork_rng():
+            tagger = AutoModelForTokenClassification.from_config(config).eval()
+        tagger.base_model.load_state_dict(encoder.state_dict())
+        tagger.classifier.load_state_dict(head.linear.state_dict())
+        ids = torch.arange(2, 18).remainder(config.vocab_size).view(2, 8)
+        with torch.no_grad():  # the forward of the class is without accelerate's autocast
+            ours = head(type(encoder).forward(encoder, input_ids=ids).last_hidden_state)
+            same = torch.allclose(tagger(ids).logits, ours, atol=CLOSE)
+    except Exception:  # noqa: BLE001 - an architecture without such a class, or with other layers
+        return None
+    finally:
+        network.to(learner.device)
+    return tagger if same else None
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): file_hash(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != SEAL
+    }

@@ -1,0 +1,239 @@
+"""`keep_model="best"`: what is kept predicts what the trial stored, and is refused where it could not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import blurb
+from blurb.cli import cli
+from blurb.errors import BlurbError, DataError, ModelError, SettingsError
+from blurb.models import kept
+from blurb.runs import worker
+from blurb.runs.store import read_predictions
+from tests.checkpoints import KINDS
+
+FEW: dict[str, Any] = {
+    "suite": "demo", "protocol": "smoke", "leaderboard": None, "progress": False, "device": "cpu", "max_train": 40,
+    "precision": "fp32", "max_eval": 0,
+}  # fmt: skip
+TYPES = ("ncbi-disease", "ebm-pico", "chemprot", "biosses", "hoc", "pubmedqa")
+
+
+def fine_tuned(model: Any, tasks: str, folder: Path, **more: Any) -> blurb.Results:
+    results = blurb.run(model, tasks, output=folder, name="m", **{**FEW, "keep_model": "best", **more})
+    assert not results.failed, results.failed[0].message
+    return results
+
+
+def stored(trial: Path) -> list[tuple[str, Any, Any]]:
+    there = read_predictions(trial / "predictions.parquet", ("id", "prediction", "scores"), "test")
+    return list(zip(*there.values(), strict=True))
+
+
+def predicted(model: blurb.KeptModel) -> list[tuple[str, Any, Any]]:
+    examples = blurb.load_dataset(model.task.name, suite="demo", original=model.reads_originals)["test"].to_list()
+    return [(one["id"], one["prediction"], one["scores"]) for one in model.of_examples(examples)]
+
+
+@pytest.fixture(scope="module")
+def played(checkpoint: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> blurb.Results:
+    """A trial of every task type, with its model."""
+    return fine_tuned(checkpoint("bert_uncased"), ",".join(TYPES), tmp_path_factory.mktemp("kept"))
+
+
+@pytest.mark.parametrize("task", TYPES)
+def test_the_kept_model_predicts_what_the_trial_stored(played: blurb.Results, task: str, tmp_path: Path) -> None:
+    trial = played.trial("m", task)
+    assert predicted(blurb.load_model(trial)) == stored(trial)
+    moved = shutil.copytree(trial / "model", tmp_path / "elsewhere")
+    assert predicted(blurb.load_model(moved)) == stored(trial)
+    assert not [path for path in moved.rglob("*") if path.suffix in (".bin", ".pt", ".pkl", ".pickle")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_taggers_of_every_architecture(kind: str, checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    """Kept as AutoModelForTokenClassification, transformers gives our scores; else our own format does."""
+    import torch
+    from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+    results = fine_tuned(checkpoint(kind), "ncbi-disease", tmp_path)
+    trial = results.trial("m", "ncbi-disease")
+    model = blurb.load_model(trial)
+    assert predicted(model) == stored(trial)
+    assert model.about["format"] == (kept.PLAIN if kind == "modernbert" else kept.TAGGER)
+    if model.about["format"] == kept.PLAIN:
+        return
+    tagger = AutoModelForTokenClassification.from_pretrained(trial / "model").eval()
+    tokenizer = AutoTokenizer.from_pretrained(trial / "model")
+    assert list(tagger.config.id2label.values()) == list(model._learner.formulation.labels)
+    network = model._learner.trainer.network.eval()
+    ids = torch.tensor([tokenizer("a cat of cystic fibrosis")["input_ids"]])
+    with torch.no_grad():
+        ours = network.head(network.encoder(input_ids=ids).last_hidden_state)
+        assert torch.allclose(tagger(ids).logits, ours, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("task", "settings"),
+    [
+        ("ncbi-disease", {"head": "bilstm-crf,hidden=16", "tagging": "bioul"}),
+        ("ncbi-disease", {"head": "crf", "word_pooling": "mean"}),
+        ("chemprot", {"relation_input": "markers", "pooling": "mention"}),
+        ("gad", {"head": "bilstm,hidden=16"}),
+        ("hoc", {"document_unit": "abstract", "head_init": "linear"}),
+        ("biosses", {"reinit_layers": 1, "layer_decay": 0.9, "weight_decay": 0.01}),
+    ],
+)  # fmt: skip
+def test_heads_and_inputs(
+    task: str, settings: dict[str, Any], checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    trial = fine_tuned(checkpoint("bert_uncased"), task, tmp_path, **settings).trial("m", task)
+    assert predicted(blurb.load_model(trial)) == stored(trial)
+
+
+def test_rows_of_the_embedding_that_training_left_out_are_there(
+    played: blurb.Results, checkpoint: Callable[[str], Path]
+) -> None:
+    """Training changes the rows of the words it saw; the others are those of the checkpoint."""
+    from transformers import AutoModel
+
+    before = AutoModel.from_pretrained(checkpoint("bert_uncased")).get_input_embeddings().weight
+    after = AutoModel.from_pretrained(played.trial("m", "ncbi-disease") / "model").get_input_embeddings().weight
+    changed = (before != after).any(1)
+    assert before.shape == after.shape
+    assert 0 < int(changed.sum()) < len(before)
+
+
+def test_raw_text(played: blurb.Results, tmp_path: Path) -> None:
+    text = "Naïve α-patients   had cystic fibrosis, too."
+    (found,) = blurb.predict(played.trial("m", "ncbi-disease"), text)
+    assert found["spans"]
+    for span in found["spans"]:
+        assert span["text"] == text[span["start"] : span["end"]]
+        assert 0 < span["score"] <= 1
+    model = blurb.load_model(played.trial("m", "chemprot"))
+    (relation,) = model.predict([{
+        "text": "aspirin inhibits COX-1", "head": {"start": 0, "end": 7, "type": "CHEMICAL"},
+        "tail": {"start": 17, "end": 22, "type": "GENE"},
+    }])  # fmt: skip
+    assert list(relation["scores"]) == list(model.task.labels)
+    assert sum(relation["scores"].values()) == pytest.approx(1)
+    assert relation["prediction"] == max(relation["scores"], key=relation["scores"].__getitem__)
+    (similar,) = blurb.predict(played.trial("m", "biosses"), "one text\tanother text")
+    assert isinstance(similar["prediction"], float)
+    assert blurb.load_model(played.trial("m", "hoc")).predict([]) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "told"),
+    [
+        ("ncbi-disease", "  ", "input 1: the text is empty"),
+        ("ncbi-disease", {"tokens": ["a", ""]}, "list of words"),
+        ("ncbi-disease", {"words": ["a"]}, "'tokens' is missing"),
+        ("biosses", "one text alone", "separated by a tab"),
+        ("chemprot", "text alone", "JSON with text, head"),
+        ("chemprot", {"text": "ab", "head": {"start": 0, "end": 1, "type": "x"}, "tail": {"start": 1, "end": 9}},
+         "'tail' must have"),
+        ("chemprot", {"text": "ab", "head": {"start": 0, "end": 3, "type": "x"}}, "text has 2 characters"),
+        ("pubmedqa", {"question": "why?", "context": 3}, "'context' must be text"),
+    ],
+)  # fmt: skip
+def test_inputs_that_lack_something(played: blurb.Results, task: str, given: Any, told: str) -> None:
+    with pytest.raises(DataError, match=told):
+        blurb.predict(played.trial("m", task), [given])
+
+
+def test_the_command(played: blurb.Results, tmp_path: Path) -> None:
+    trial = played.trial("m", "ncbi-disease")
+    asked = CliRunner().invoke(cli, ["predict", str(trial), "--text", "cystic fibrosis"], catch_exceptions=False)
+    assert json.loads(asked.output) == blurb.predict(trial, "cystic fibrosis")[0]
+    (tmp_path / "texts.jsonl").write_text('{"id": "x", "tokens": ["cystic", "fibrosis"]}\n', encoding="utf-8")
+    (tmp_path / "texts.txt").write_text("a text\n\nanother text\n", encoding="utf-8")
+    row = ["predict", f"{played.path}:m", "--task", "ncbi-disease"]
+    assert CliRunner().invoke(cli, [*row, str(tmp_path / "texts.txt")], catch_exceptions=False).output.count("\n") == 2
+    out = tmp_path / "out.jsonl"
+    CliRunner().invoke(cli, [*row, str(tmp_path / "texts.jsonl"), "--out", str(out)], catch_exceptions=False)
+    assert json.loads(out.read_text())["id"] == "x"
+    (tmp_path / "bad.jsonl").write_text('{"tokens": ["a"]}\n{"tokens": []}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"bad\.jsonl:2: 'tokens' must be"):
+        CliRunner().invoke(cli, [*row, str(tmp_path / "bad.jsonl")], catch_exceptions=False)
+    with pytest.raises(SettingsError, match="either FILE"):
+        CliRunner().invoke(cli, row, catch_exceptions=False)
+
+
+def test_a_model_that_is_damaged_or_missing(played: blurb.Results, tmp_path: Path) -> None:
+    folder = shutil.copytree(played.trial("m", "biosses") / "model", tmp_path / "model")
+    with (folder / "head.safetensors").open("r+b") as file:
+        file.seek(-4, 2)
+        file.write(b"\xff\xff\xff\xff")
+    with pytest.raises(ModelError, match=r"head\.safetensors missing or damaged"):
+        blurb.load_model(folder)
+    (folder / "SEAL.json").unlink()
+    with pytest.raises(ModelError, match=r"SEAL\.json missing"):
+        blurb.load_model(folder)
+    with pytest.raises(ModelError, match="--keep-model"):
+        blurb.load_model(tmp_path)
+
+
+def test_a_finished_trial_gets_its_model_later(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = checkpoint("bert_uncased")
+    results = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none")
+    trial = results.trial("m", "biosses")
+    assert not (trial / "model").exists()
+    before = {path.name: path.read_bytes() for path in trial.iterdir()}
+    fine_tuned(folder, "biosses", tmp_path / "runs")
+    assert {path.name: path.read_bytes() for path in trial.iterdir() if path.is_file()} == before
+    assert predicted(blurb.load_model(trial)) == stored(trial)
+    made = (trial / "model" / "SEAL.json").stat().st_mtime_ns
+    fine_tuned(folder, "biosses", tmp_path / "runs")
+    assert (trial / "model" / "SEAL.json").stat().st_mtime_ns == made
+
+
+def test_in_another_environment_a_finished_trial_keeps_its_word(
+    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = checkpoint("bert_uncased")
+    trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial("m", "biosses")
+    before = (trial / "DONE.json").read_bytes()
+    real = worker.environment
+    monkeypatch.setattr(worker, "environment", lambda device: {**real(device), "torch": "1.0"})
+    options = {**FEW, "output": tmp_path / "runs", "name": "m"}
+    (failed,) = blurb.run(folder, "biosses", **options, keep_model="best").failed
+    assert "torch" in failed.message
+    assert "--keep-model replace" in failed.message
+    assert (trial / "DONE.json").read_bytes() == before
+    assert not (trial / "model").exists()
+    assert not blurb.run(folder, "biosses", **options, keep_model="replace").failed
+    assert kept.is_kept(trial)
+
+
+def test_other_predictions_do_not_replace_the_stored_ones(
+    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from blurb.runs import store
+
+    folder = checkpoint("bert_uncased")
+    trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial("m", "biosses")
+    columns = read_predictions(trial / "predictions.parquet")
+    store.write_predictions(trial / "predictions.parquet", {**columns, "prediction": [0.5] * len(columns["id"])})
+    store.Store(tmp_path / "runs").seal(trial)
+    options = {**FEW, "output": tmp_path / "runs", "name": "m"}
+    (failed,) = blurb.run(folder, "biosses", **options, keep_model="best").failed
+    assert "other predictions" in failed.message
+    assert stored(trial)[0][1] == 0.5
+    assert not blurb.run(folder, "biosses", **options, keep_model="replace").failed
+    assert stored(trial)[0][1] != 0.5
+    assert predicted(blurb.load_model(trial)) == stored(trial)
+
+
+def test_what_trains_no_encoder_keeps_none(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    assert not fine_tuned("baseline:majority", "biosses", tmp_path / "runs").failed
+    with pytest.raises(BlurbError, match="probe"):
+        fine_tuned(checkpoint("bert_uncased"), "biosses", tmp_path / "runs", protocol="probe")
