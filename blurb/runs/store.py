@@ -110,7 +110,8 @@ class Store:
                 f"{path} has schema version {done.get('schema')}, but this version of blurb uses {SCHEMA}. "
                 "Choose another --output folder, or use the version of blurb that wrote it."
             )
-        return [name for name in FILES if done["sha256"].get(name) != _sha256(path / name)]
+        # `or ""`: a file that is missing in both is missing.
+        return [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")]
 
     @contextmanager
     def writing(self, path: Path) -> Iterator[Path]:
