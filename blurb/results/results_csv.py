@@ -12,7 +12,7 @@ from blurb.results import csv_files, schema
 from blurb.results.dataset_scores import LIMITS, SETTINGS, DatasetScores, Figure, Run
 from blurb.results.row_scores import DATASETS, Origin, RowScores, labelled
 from blurb.results.schema import KEY, READ, Line, Numbered
-from blurb.tasks import Split
+from blurb.tasks import SCORED, Split
 
 COLUMNS = (
     "schema", *KEY, *SETTINGS, *LIMITS, "task", "type", "seed", "planned", "split", "metric", "value", "majority",
@@ -69,13 +69,15 @@ def check_alike(places: Iterable[Place], columns: Sequence[str]) -> None:
 
 
 def _check_runs(lines: Sequence[Numbered], path: Path) -> None:
-    """Raises a DataError if a line occurs twice or a number is invalid."""
+    """Raises a DataError if a line occurs twice, or a split or number is invalid."""
     seen: dict[tuple[str, ...], int] = {}
     for number, line in lines:
         cell = tuple(line[column] for column in RUN)
         if cell in seen:
             raise DataError(f"same model, task, seed, split and metric as line {seen[cell]}; remove one.", path, number)
         seen[cell] = number
+        if line["split"] not in SCORED:
+            raise DataError(f"split must be {' or '.join(SCORED)} (got {line['split'][:20]!r}).", path, number)
         schema.number(line["value"], "value", path, number)
         if line["majority"]:
             schema.number(line["majority"], "majority", path, number)

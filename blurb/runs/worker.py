@@ -35,7 +35,6 @@ from blurb.runs.store import Store, write_predictions
 from blurb.training import memory, tracking
 
 log = logging.getLogger("blurb")
-SCORED: tuple[tasks.Split, ...] = ("dev", "test")
 
 
 @dataclass(frozen=True)
@@ -195,7 +194,7 @@ def _predictions(
     columns: dict[str, list[Any]] = {
         name: [] for name in ("split", "id", "doc_id", "gold", "prediction", "majority", "scores")
     }
-    for split in SCORED:
+    for split in tasks.SCORED:
         rows = units[split].used
         predicted, scores = learner.predict(units[split])
         columns["split"] += [split] * len(rows)

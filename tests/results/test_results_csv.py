@@ -152,10 +152,11 @@ def test_a_missing_column_is_named(column: str, path: Path) -> None:
         ({"value": "nan"}, "value"), ({"value": ""}, "value"), ({"value": "1e999"}, "value"),
         ({"majority": "half"}, "majority"), ({"seed": "-1"}, "seed"), ({"seed": ""}, "seed"),
         ({"seed": "²"}, "seed"), ({"planned": "9" * 5_000}, "planned"),
+        ({"split": "Test"}, "split"), ({"split": "train"}, "split"), ({"split": ""}, "split"),
         ({"planned": "2.0"}, "planned"), ({"max_eval": "all"}, "max_eval"), ({"max_train": "-5"}, "max_train"),
     ],
 )  # fmt: skip
-def test_what_is_no_number_is_told_with_its_line_and_column(cells: dict[str, str], what: str, path: Path) -> None:
+def test_a_cell_that_cannot_be_is_told_with_its_line_and_column(cells: dict[str, str], what: str, path: Path) -> None:
     edited(path, 5, **cells)
     assert re.search(rf"^{re.escape(str(path))}:5: .*{what}", told(path))
 
