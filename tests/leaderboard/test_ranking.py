@@ -82,6 +82,13 @@ def test_without_some_units_the_score_is_that_of_the_rest(folder: Path) -> None:
     assert kept.values["relation"] != good.type_means()["relation"]
 
 
+def test_without_all_units_there_is_no_score(folder: Path) -> None:
+    good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
+    left = ranking.of_row(good, without={"gad": {f"test.{i}" for i in range(200)}, "a task of ours": {"test.1"}})
+    assert {"gad", "relation", "score"}.isdisjoint({*left.values, *left.intervals})
+    assert left.values["ddi"] == pytest.approx(good.means()["ddi"])
+
+
 @pytest.mark.real
 def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..., Result], folder: Path) -> None:
     arguments = ("show", "--output", str(folder / "runs"), "--model", "good", "--no-intervals", "--without", "leaks")
