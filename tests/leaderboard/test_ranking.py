@@ -98,7 +98,7 @@ def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..
     from blurb.data.audit import leaks
 
     task = tasks.get("gad")
-    found = leaks(task, {split: data.read_split(task, real_data, split) for split in ("train", "test")})
+    found = leaks({split: data.read_split(task, real_data, split) for split in ("train", "test")})
     assert len(found) == 8
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     assert ranking.of_row(good, False, {"gad": found}).values["gad"] != good.means()["gad"]
