@@ -240,6 +240,20 @@ def test_the_choice_of_test_units_counts_where_predictions_of_both_are_there(sto
     assert errors("bad", "table", True) == pytest.approx(plain, abs=1e-3)  # a table has no predictions
 
 
+def test_a_task_that_is_not_installed_here_is_compared_by_its_runs_alone(
+    stored: Mapping[str, RowScores], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plug-in that could score its predictions is gone; the figures of its runs are there."""
+    plain = compare_rows(stored["bad"], stored["good"], "test", with_units=False)
+    get, installed = tasks.get, [task for task in tasks.all() if task.name != "gad"]
+    monkeypatch.setattr(tasks, "get", lambda name: get("gone" if name == "gad" else name))
+    monkeypatch.setattr(tasks, "all", lambda: installed)
+    biosses, gad = compare_rows(stored["bad"], stored["good"], "test", with_units=True)
+    assert gad.comparison == plain[0].comparison
+    assert biosses.comparison != plain[1].comparison
+    assert comparison.flips(stored["good"], stored["bad"], "gad", "test") == ([], [])
+
+
 def test_two_single_runs_are_never_judged_and_get_a_hint_of_their_units(stored: Mapping[str, RowScores]) -> None:
     for with_units in (True, False):
         lines = compare_rows(stored["once"], stored["once"], "test", with_units)
