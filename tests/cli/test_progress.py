@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import os
 import re
 import sys
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from blurb.cli import _progress
 from blurb.cli._progress import Display, told
 from blurb.runs.events import News
 from blurb.runs.worker import TrialOutcome
@@ -83,10 +81,6 @@ def test_without_an_estimate_nothing_is_said_of_the_time_left(capsys: pytest.Cap
 )
 def test_how_far_a_trial_is(news: News, text: str) -> None:
     assert told(news) == text
-
-
-def test_the_example_is_right() -> None:
-    assert doctest.testmod(_progress).failed == 0
 
 
 def read(terminal: int, until: str) -> str:
