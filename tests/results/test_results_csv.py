@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from blurb import tasks
 from blurb.errors import DataError
 from blurb.results import from_store, results_csv, tables
 from blurb.results.row_scores import Origin, RowScores
@@ -99,6 +100,19 @@ def test_a_line_is_one_figure(path: Path) -> None:
     first = next(line for line in found if (line["task"], line["seed"]) == ("gad", "2"))
     assert first["value"] == f"{100 * (0.5 + 3 / 7):.4f}"
     assert (first["schema"], first["planned"], first["majority"]) == (str(SCHEMA), "3", "10.0000")
+
+
+def test_the_main_metric_of_a_task_file_is_known_whenever_it_was_loaded(path: Path) -> None:
+    declaration = path.with_name("mine.toml")
+    declaration.write_text(
+        'name = "mine"\ntype = "relation"\nlabels = ["0", "1"]\npositive = "1"\n[format]\nkind = "tsv"\n'
+        'dummies = ["@A$", "@B$"]\n[files]\ntrain = "a"\ndev = "b"\ntest = "c"\n'
+    )
+    head, *rest = path.read_text().replace(",gad,", ",mine,").splitlines(keepends=True)
+    path.write_text("".join([head, *sorted(rest)]))  # as a spreadsheet would: another metric comes first
+    assert results_csv.read(path)[0].datasets["mine"].metric == "accuracy_of_nothing"
+    tasks.get(str(declaration))
+    assert results_csv.read(path)[0].datasets["mine"].metric == "f1"
 
 
 def test_lines_of_one_seed_only_are_a_row_of_one_run(path: Path) -> None:
