@@ -49,7 +49,7 @@ def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collect
     for name in list(values) if resampled or without else ():
         dropped = (without or {}).get(name, ())
         clusters = predictions.load(row.records_of(name), drop=dropped)
-        if clusters is not None and clusters.names:
+        if clusters is not None:
             values[name] = float(clusters.scores.mean())
             if resampled:
                 spreads[name] = bootstrap.spread(clusters, name, RESAMPLES)
