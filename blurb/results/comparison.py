@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -240,8 +240,3 @@ def flips(
 def has_paired(lines: Iterable[ScoreComparison]) -> bool:
     """Whether any line has a paired test."""
     return any(line.comparison.paired for line in lines)
-
-
-def common(lines: Sequence[ScoreComparison]) -> list[ScoreComparison]:
-    """The datasets that both rows have."""
-    return [line for line in lines if line.before is not None and line.after is not None]
