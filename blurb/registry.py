@@ -44,7 +44,7 @@ def load_object(target: str, kind: str) -> Any:
         return getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError, ValueError, TypeError) as error:  # the last two: `:x`, `.x:y`
         hint = ""
-        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in module_name:
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{module_name}.".startswith(f"{error.name}."):
             hint = f" If it is not installed, use its file: ./{module_name.replace('.', '/')}.py:{attribute}"
         raise SettingsError(f"Cannot import the {kind} '{target}': {error}.{hint}") from error
 

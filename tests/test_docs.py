@@ -1,9 +1,13 @@
-"""What the project cites is in the project."""
+"""What the project cites is in the project, and the examples of its docstrings are right."""
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import re
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 FILES = sorted(
@@ -12,6 +16,9 @@ FILES = sorted(
     for path in ([ROOT / place] if (ROOT / place).is_file() else (ROOT / place).rglob("*"))
     if path.suffix in (".py", ".md", ".toml") and "golden" not in path.parts
 )
+EXAMPLES = [
+    path for path in FILES if path.is_relative_to(ROOT / "blurb") and ">>> " in path.read_text(encoding="utf-8")
+]
 ELSEWHERE = re.compile(r"\b(?:PROTOCOL|DESIGN|STYLE|house)\.md\b|\bshared/(?:data/README|review)")
 CITED = re.compile(r'docs/benchmark\.md, "([^"]+)"')
 PAGE = re.compile(r"\bdocs/[\w/-]+\.md\b")
@@ -58,3 +65,11 @@ def test_headings_that_are_cited_exist() -> None:
 
 def test_pages_that_are_cited_exist() -> None:
     assert [one for one in found(PAGE) if not (ROOT / one[1]).is_file()] == []
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_examples_of_the_docstrings(path: Path) -> None:
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    tried = doctest.testmod(importlib.import_module(name))
+    assert tried.attempted
+    assert tried.failed == 0

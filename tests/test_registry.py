@@ -64,6 +64,14 @@ def test_what_cannot_be_imported_is_an_error_that_names_it(plugins: Path, name: 
         _toys().get(name)
 
 
+def test_the_file_is_suggested_for_the_plugin_that_is_missing_and_not_for_what_it_imports(plugins: Path) -> None:
+    (plugins / "needy.py").write_text("import toy", encoding="utf-8")
+    for name, hint in (("toys.gone:X", True), ("no_such.module:X", True), ("toys.needy:X", False)):
+        with pytest.raises(SettingsError) as caught:
+            _toys().get(name)
+        assert ("use its file" in str(caught.value)) == hint
+
+
 def test_unknown_name_suggests_the_closest_and_lists_all(plugins: Path) -> None:
     with pytest.raises(UnknownName, match=r"no toy called 'red-bal'. Did you mean 'red-ball'\? Available: .*kite"):
         _toys().get("red-bal")

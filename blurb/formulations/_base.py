@@ -17,7 +17,7 @@ from blurb import metrics
 from blurb.data.schema import Example
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.metrics.counts import Counts, unit_counts
+from blurb.metrics import Counts
 from blurb.protocols.settings import Settings
 from blurb.tasks import Task
 
@@ -133,9 +133,10 @@ class Formulation(ABC):
     ) -> tuple[Counts, list[str | None]]:
         """The counts whose sums determine the score, (scored units, summands), and the document of each scored unit.
 
-        A document is None if the source does not name it. `metrics.score_of` computes the score from sums.
+        A document is None if the source does not name it. `Metric.score` computes the score from sums.
         """
-        return unit_counts(self.task.metric, gold, predicted, self.task.metric_options), list(documents)
+        counts = metrics.get(self.task.metric).counts(gold, predicted, **self.task.metric_options)
+        return np.asarray(counts, dtype=np.float64), list(documents)
 
     def main_metric(self, figures: Mapping[str, float]) -> float:
         """The score, among the metrics that `score` returned."""

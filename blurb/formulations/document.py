@@ -12,7 +12,7 @@ from blurb.formulations._base import Array, Formulation, Output
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_texts
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.metrics.counts import Counts
+from blurb.metrics import Counts
 
 
 class Document(Formulation):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from blurb.results import predictions
@@ -46,16 +46,16 @@ def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collect
     """
     spreads: dict[str, bootstrap.BootstrapMean] = {}
     values = row.blurb_means()
-    for name, records in row.records.items() if resampled or without else ():
+    for name in list(values) if resampled or without else ():
         dropped = (without or {}).get(name, ())
-        clusters = predictions.load(records, drop=dropped) if name in values else None
-        if clusters is None and dropped:  # seeds were scored on examples of their own: what is left is not known
-            del values[name]
-        elif clusters is not None and len(clusters.names):
+        clusters = predictions.load(row.records_of(name), drop=dropped)
+        if clusters is not None:
             values[name] = float(clusters.scores.mean())
             if resampled:
                 spreads[name] = bootstrap.spread(clusters, name, RESAMPLES)
-    intervals = {name: one.interval for name, one in spreads.items()}
+        elif dropped:  # nothing is left, or seeds were scored on examples of their own: what is left is not known
+            del values[name]
+    intervals = {name: spread.interval for name, spread in spreads.items()}
     for name, shares in {**type_weights(), SCORE: dataset_weights()}.items():
         if (whole := bootstrap.averaged(spreads, shares)) is not None:
             intervals[name] = whole.interval
@@ -99,16 +99,13 @@ def ranked(entries: Sequence[RankedRow], column: str) -> list[tuple[str, RankedR
     def bounds(entry: RankedRow) -> tuple[float, float]:
         return entry.intervals.get(column, (entry.values[column], entry.values[column]))
 
-    there = sorted((entry for entry in entries if column in entry.values and not entry.capped), key=_by(column))
-    found = []
+    there = [entry for entry in entries if column in entry.values and not entry.capped]
+    there.sort(key=lambda entry: (-entry.values[column], entry.name))
+    with_ranks = []
     for entry in there:
         low, high = bounds(entry)
         best = 1 + sum(bounds(other)[0] > high for other in there if other is not entry)
         worst = len(there) - sum(bounds(other)[1] < low for other in there if other is not entry)
         rank = str(best) if best == worst else f"{best}-{worst}"
-        found.append((f"probe {rank}" if probes else rank, entry))
-    return found + [("", entry) for entry in entries if entry not in there]
-
-
-def _by(column: str) -> Callable[[RankedRow], tuple[float, str]]:
-    return lambda entry: (-entry.values[column], entry.name)
+        with_ranks.append((f"probe {rank}" if probes else rank, entry))
+    return with_ranks + [("", entry) for entry in entries if entry not in there]

@@ -8,13 +8,15 @@ All values are fractions (tables multiply them by 100) and never NaN: undefined 
 the same functions as `evaluate.Metric`; it is not imported here because `evaluate` loads torch.
 
 A metric is one module in `functions/`, or an entry point in the group `blurb.metrics`, that declares a `Metric`: the
-function, its form as a function of sums (`blurb.metrics.counts`), and its names in tables, `evaluate` and the Hub.
+function, its form as a function of sums over examples, to score many resamples of a test set quickly (true positives,
+predictions and gold for F1, correct answers for accuracy, moments for Pearson's r), and its names in tables, `evaluate`
+and the Hub.
 """
 
 from __future__ import annotations
 
 from blurb.errors import SettingsError
-from blurb.metrics._metric import Metric
+from blurb.metrics._metric import Counts, Metric, Scores
 from blurb.metrics.functions.accuracy import accuracy
 from blurb.metrics.functions.binary_f1 import binary_f1
 from blurb.metrics.functions.entity_f1 import entity_counts, entity_f1
@@ -26,7 +28,9 @@ from blurb.registry import Registry
 
 __all__ = [
     "VERSION",
+    "Counts",
     "Metric",
+    "Scores",
     "accuracy",
     "binary_f1",
     "entity_counts",

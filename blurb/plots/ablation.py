@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import statistics
 import textwrap
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.analysis.ablations import Grid
-from blurb.errors import SettingsError
-from blurb.files import write_whole
+from blurb.plots import _style
+from blurb.plots._style import GRID, OURS, PAPER, QUIET, check
 from blurb.statistics.student import half_width
 
 if TYPE_CHECKING:
@@ -20,9 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = ["check", "draw", "write"]
+
 Scores = Sequence[Mapping[str, Sequence[float]]]
 """For each cell of a grid: dataset -> test score of each seed, times 100."""
-FORMATS = (".png", ".svg", ".pdf")
 ACROSS = 3
 """Maximum number of panels per row."""
 MEAN = "mean over seeds, 95 % t interval"
@@ -32,41 +31,15 @@ DEFAULT = "mean of the default (first row)"
 PUBLISHED = "PubMedBERT's published difference, from our default"
 BEYOND = "the same, beyond the axis"
 LEGEND = (MEAN, ONE, SEED, DEFAULT, PUBLISHED, BEYOND)
-OURS, PAPER, QUIET = "#0072B2", "#D55E00", "#767676"
-"""Blue and vermilion of Okabe and Ito, which colour-blind readers can distinguish; the shapes differ, too."""
 LANE = 0.28
 """Vertical offsets: seeds below their mean, the paper's value above it, so that nothing overlaps."""
 LEAST_SPAN = 1.0
 """Minimum range of an axis in points, so that tiny differences do not look large."""
-STYLE = {
-    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 8,
-    "axes.linewidth": 0.6, "xtick.major.width": 0.6, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.spines.left": False, "svg.hashsalt": "blurb", "pdf.fonttype": 42, "figure.dpi": 200,
-}  # fmt: skip
-"""Added to Matplotlib's own defaults, independent of the user's matplotlibrc; publishers require TrueType in a PDF."""
-UNDATED: dict[str, dict[str, None]] = {
-    ".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None},
-}  # fmt: skip
-"""Metadata to omit, so that equal scores give identical files."""
-
-
-def check(path: Path) -> None:
-    """Raises a SettingsError if no plot could be written there; writes nothing."""
-    if path.suffix not in FORMATS:
-        raise SettingsError(f"--plot must end in {', '.join(FORMATS)} (got '{path.name}').")
-    if find_spec("matplotlib") is None:
-        raise SettingsError("--plot needs Matplotlib: pip install 'blurb-bench[plots]'.")
 
 
 def write(grid: Grid, scores: Scores, datasets: Sequence[str], path: Path, title: str) -> None:
     """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
-    import matplotlib.style
-
-    content = io.BytesIO()
-    with matplotlib.style.context(["default", STYLE]):
-        figure = draw(grid, scores, datasets, title)
-        figure.savefig(content, format=path.suffix[1:], metadata=UNDATED[path.suffix])
-    write_whole(path, content.getvalue())
+    _style.write(path, lambda: draw(grid, scores, datasets, title))
 
 
 def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Figure:
@@ -112,7 +85,7 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
     axes.set_ylim(len(values) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-    axes.grid(axis="y", color="#E6E6E6", linewidth=0.6)
+    axes.grid(axis="y", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     means = {row: statistics.fmean(seeds) for row, seeds in enumerate(values) if seeds}
     if not means:

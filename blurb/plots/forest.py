@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.files import write_whole
-from blurb.plots.ablation import OURS, PAPER, QUIET, STYLE, UNDATED, check
+from blurb.plots import _style
+from blurb.plots._style import GRID, OURS, PAPER, QUIET, check
 from blurb.results.comparison import ScoreComparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["check", "write"]
 
@@ -21,24 +21,24 @@ WIDTH = 3.6
 """Width of a panel in print, in inches."""
 
 
-def write(first: str, found: Mapping[str, Sequence[ScoreComparison]], path: Path, level: float) -> None:
+def write(first: str, compared: Mapping[str, Sequence[ScoreComparison]], path: Path, level: float) -> None:
     """Writes the plot, with one panel for each row compared with the first.
 
-    :param found: row -> its lines
+    :param compared: row -> its lines
     """
-    import matplotlib.style
+    _style.write(path, lambda: _draw(first, compared, level))
+
+
+def _draw(first: str, compared: Mapping[str, Sequence[ScoreComparison]], level: float) -> Figure:
     from matplotlib.figure import Figure
 
-    content = io.BytesIO()
-    with matplotlib.style.context(["default", STYLE]):
-        shown = [[line for line in lines if line.difference is not None] for lines in found.values()]
-        rows = max(1, *map(len, shown)) if shown else 1
-        figure = Figure(figsize=(WIDTH * len(found), 1.1 + 0.21 * rows), layout="constrained")
-        panels = figure.subplots(1, len(found), squeeze=False)[0]
-        for axes, name, lines in zip(panels, found, shown, strict=True):
-            _panel(axes, first, name, lines, level)
-        figure.savefig(content, format=path.suffix[1:], metadata=UNDATED[path.suffix])
-    write_whole(path, content.getvalue())
+    shown = [[line for line in lines if line.difference is not None] for lines in compared.values()]
+    rows = max([1, *map(len, shown)])
+    figure = Figure(figsize=(WIDTH * len(compared), 1.1 + 0.21 * rows), layout="constrained")
+    panels = figure.subplots(1, len(compared), squeeze=False)[0]
+    for axes, name, lines in zip(panels, compared, shown, strict=True):
+        _panel(axes, first, name, lines, level)
+    return figure
 
 
 def _panel(axes: Axes, first: str, name: str, lines: Sequence[ScoreComparison], level: float) -> None:
@@ -61,7 +61,7 @@ def _panel(axes: Axes, first: str, name: str, lines: Sequence[ScoreComparison], 
     axes.set_yticks(range(len(lines)), [line.name for line in lines], parse_math=False)
     axes.set_ylim(max(len(lines), 1) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", color="#E6E6E6", linewidth=0.6)
+    axes.grid(axis="y", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.set_xlabel(
         "difference in points, 95 % interval\nfilled: different, hollow: none shown, ×: cannot judge", fontsize=7

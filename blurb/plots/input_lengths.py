@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.data.stats import TABLE_8, Lengths, Statistics
-from blurb.files import write_whole
-from blurb.plots.ablation import PAPER, QUIET, STYLE, UNDATED, check
+from blurb.plots import _style
+from blurb.plots._style import GRID, PAPER, QUIET, check
 from blurb.tasks import SPLITS
 
 if TYPE_CHECKING:
@@ -27,12 +26,7 @@ PUBLISHED = ("Table 8, Wiki + Books vocabulary", "Table 8, PubMed vocabulary")
 
 def write(found: Sequence[Statistics], path: Path) -> None:
     """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
-    import matplotlib.style
-
-    content = io.BytesIO()
-    with matplotlib.style.context(["default", STYLE]):
-        draw(found).savefig(content, format=path.suffix[1:], metadata=UNDATED[path.suffix])
-    write_whole(path, content.getvalue())
+    _style.write(path, lambda: draw(found))
 
 
 def draw(found: Sequence[Statistics]) -> Figure:
@@ -63,8 +57,8 @@ def draw(found: Sequence[Statistics]) -> Figure:
     axes.set_ylim(len(names) - 0.45, -0.65)
     axes.tick_params(axis="y", length=0)
     for row in range(1, len(names)):
-        axes.axhline(row - 0.53, color="#E6E6E6", linewidth=0.6, zorder=0)
-    axes.grid(axis="x", color="#E6E6E6", linewidth=0.6)
+        axes.axhline(row - 0.53, color=GRID, linewidth=0.6, zorder=0)
+    axes.grid(axis="x", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())

@@ -10,7 +10,7 @@ from typing import Any
 
 from blurb import tasks, toml
 from blurb.errors import BlurbError, SettingsError, UnknownName
-from blurb.tasks import Split
+from blurb.tasks import SCORED, Split
 
 NAME = "blurb-check.toml"
 OVERALL = "overall"
@@ -76,10 +76,10 @@ def load(path: Path) -> Rules:
     for key in content:
         if key not in known:
             raise UnknownName(f"key (in {where})", key, known)
-    split: Split = content.get("split", "dev")
-    if split not in ("dev", "test"):
-        raise SettingsError(f"{where}: split must be dev or test (got {split!r}).")
-    level = _number(content.get("level", 0.05), "level", where)
+    split: Split = content.get("split", Rules.split)
+    if split not in SCORED:
+        raise SettingsError(f"{where}: split must be {' or '.join(SCORED)} (got {split!r}).")
+    level = _number(content.get("level", Rules.level), "level", where)
     if not 0 <= level < 1:
         raise SettingsError(f"{where}: level must be at least 0 and below 1 (got {level:g}).")
     datasets = _table(content.get("datasets", {}), "datasets", where)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -28,6 +28,8 @@ PAIRED = (
     "bootstrap. Both are about these two checkpoints and do not tell which will be better after fine-tuning."
 )
 """Note below every comparison of two probes."""
+FLIP = 0.5
+"""Least change in mistakes per run of an example that counts as changed."""
 
 
 class Incomparable(Enum):
@@ -103,13 +105,13 @@ def compare_rows(
 
 def _dataset(name: str, first: RowScores, other: RowScores, split: Split, with_units: bool) -> ScoreComparison:
     before, after = _shown(first, name, split), _shown(other, name, split)
-    sides = other.values(name, split), first.values(name, split)
-    runs = (len(sides[1]), len(sides[0]))
+    sides = first.values(name, split), other.values(name, split)
+    runs = (len(sides[0]), len(sides[1]))
     if before is None or after is None:
         return ScoreComparison(name, before, after, runs, Comparison(None), reason="missing in one row")
     plain = ScoreComparison(name, before, after, runs, Comparison(after - before))
-    if found := differing(name, first, other, split):
-        return replace(plain, incomparable=found[0], reason=found[1])
+    if difference := differing(name, first, other, split):
+        return replace(plain, incomparable=difference[0], reason=difference[1])
     if first.probe or other.probe:
         return _paired(plain, first, other, split)
     if 0 in runs:
@@ -117,7 +119,7 @@ def _dataset(name: str, first: RowScores, other: RowScores, split: Split, with_u
     if runs == (1, 1):
         return replace(plain, reason=_hint(name, first, other, split) if with_units else "one run each")
     variance, clusters = _unit_variance(name, first, other, split) if with_units else (0.0, 0)
-    result = compare(*sides, variance, clusters)
+    result = compare(sides[1], sides[0], variance, clusters)
     reason = "" if result.standard_error else "no variance between runs"
     return replace(plain, comparison=result, reason=reason)
 
@@ -201,14 +203,14 @@ def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, ScoreCompa
     if any(part is None or part.before is None or part.after is None for part in parts):
         return None
     whole = [(shares[part.name], part) for part in parts if part is not None]
-    found = combined([(share, part.comparison) for share, part in whole])
+    mean = combined([(share, part.comparison) for share, part in whole])
     return ScoreComparison(
         name,
         sum(share * (part.before or 0.0) for share, part in whole),
         sum(share * (part.after or 0.0) for share, part in whole),
         (min(part.runs[0] for _, part in whole), min(part.runs[1] for _, part in whole)),
-        found,
-        found.p,
+        mean,
+        mean.p,
         next(
             (f"{part.name}: {part.reason}" for _, part in whole if part.reason and not part.comparison.standard_error),
             "",
@@ -221,26 +223,20 @@ def flips(
 ) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
     """Examples that became worse, and better, with the change in mistakes per run; the largest changes first.
 
-    An example counts if it changed by at least half a mistake per run (similarity: a tenth of the scale, in points).
+    An example counts if it changed by at least `FLIP` mistakes per run; the mistake of a similarity is its distance.
     """
     records = first.records_of(name), other.records_of(name)
     if not records[0] or not records[1]:
         return [], []
     before, after = predictions.mistakes(records[0], split), predictions.mistakes(records[1], split)
     changes = [(unit, after[unit] - before[unit]) for unit in before if unit in after]
-    threshold = 0.5
     order = sorted(changes, key=lambda change: (-abs(change[1]), change[0]))
     return (
-        [change for change in order if change[1] >= threshold],
-        [change for change in order if change[1] <= -threshold],
+        [change for change in order if change[1] >= FLIP],
+        [change for change in order if change[1] <= -FLIP],
     )
 
 
 def has_paired(lines: Iterable[ScoreComparison]) -> bool:
     """Whether any line has a paired test."""
     return any(line.comparison.paired for line in lines)
-
-
-def common(lines: Sequence[ScoreComparison]) -> list[ScoreComparison]:
-    """The datasets that both rows have."""
-    return [line for line in lines if line.before is not None and line.after is not None]

@@ -56,13 +56,16 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def neutral(cell: str) -> str:
-    """A cell that no spreadsheet executes: text that looks like a formula gets an apostrophe, numbers do not."""
-    return f"'{cell}" if cell.startswith(FORMULA) and not _is_number(cell) else cell
+    """A cell that no spreadsheet executes: text that looks like a formula gets an apostrophe, numbers do not.
+
+    One more, if it has some already, so that `original` gives back what was there.
+    """
+    return f"'{cell}" if cell.lstrip("'").startswith(FORMULA) and not _is_number(cell) else cell
 
 
 def original(cell: str) -> str:
     """Undoes `neutral`."""
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA) else cell
 
 
 def _is_number(cell: str) -> bool:

@@ -12,9 +12,7 @@ from blurb.runs import rows as row_files
 from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import kind_of
 from blurb.runs.store import Record, Store, left_out
-from blurb.tasks import Split, Task
-
-SCORED: tuple[Split, ...] = ("dev", "test")
+from blurb.tasks import SCORED, Split, Task
 
 
 def read(store: Store, tell: Tell = tell_damage) -> list[RowScores]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from blurb.errors import DataError
@@ -38,14 +40,21 @@ def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
             raise DataError(f"duplicate of line {seen[key]}; remove one.", path, number)
         seen[key] = number
         values = {column: schema.number(line[column], column, path, number) for column in NUMBERS if line[column]}
-        rows.append(RowScores(
+        row = RowScores(
             **{column: line[column] for column in MODEL},  # type: ignore[arg-type]
             datasets={name: DatasetScores(name, means={"test": values[name]}) for name in DATASETS if name in values},
             origin=Origin.LEADERBOARD,
             configuration=schema.configuration(line),
-            source=line["source"],
-        ))  # fmt: skip
+        )
+        rows.append(_of_others(row, line, values.get("score")) if line["source"] else row)
     return labelled(rows)
+
+
+def _of_others(row: RowScores, line: Line, score: float | None) -> RowScores:
+    """The row of a line with numbers of `external.csv`, with the source, score and remarks that it has there."""
+    source, version = re.fullmatch(r"(.*?)(?: \((.*)\))?", line["source"], re.DOTALL).groups("")  # type: ignore[union-attr]
+    remarks = (line["note"],) if line["note"] else ()
+    return replace(row, origin=Origin.PUBLISHED, source=source, version=version, printed=score, remarks=remarks)
 
 
 def write(path: Path, rows: Iterable[RowScores]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from blurb.errors import DataError
-from blurb.results import leaderboard_csv, results_csv, tables
+from blurb.results import leaderboard_csv, results_csv, table_owners, tables
 from blurb.results.results_csv import ALIKE, COLUMNS, RUN, Place, check_alike
 from blurb.results.schema import KEY, READ
 
@@ -18,7 +18,8 @@ NEW_KEY = tuple(column for column in KEY if column in READ["3"])
 def merge(paths: Sequence[Path], folder: Path) -> int:
     """Writes `results.csv` and `leaderboard.csv` into `folder`; returns the number of lines.
 
-    Identical lines of several files are merged.
+    Identical lines of several files are merged. The tables then belong to no store, and numbers in an `external.csv` of
+    the folder stay in its leaderboard.
 
     :raises DataError: naming both files and lines, if lines contradict, or seeds of one row cannot be averaged
     """
@@ -36,13 +37,17 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
             )  # fmt: skip
     check_alike(merged.values(), ALIKE)
     folder.mkdir(parents=True, exist_ok=True)
+    results, leaderboard = folder / "results.csv", folder / tables.DEFAULT
     with tables.lock(folder):
-        target = folder / "results.csv"
-        _check_target(target, merged)
+        tables.check_schema(results, results_csv.COLUMNS, "--out folder")
+        tables.check_schema(leaderboard, leaderboard_csv.COLUMNS, "--out folder")
+        _check_nothing_lost(results, merged)
+        external = tables.external(leaderboard)
         # Of all places: a machine may have been asked for fewer seeds than another.
         rows = results_csv.of_lines(line for _, _, line in _asked_most(places, merged))
-        results_csv.write(target, rows)
-        leaderboard_csv.write(folder / tables.DEFAULT, rows)
+        table_owners.forget(leaderboard)  # first: the store that wrote them before must not write over the merged ones
+        results_csv.write(results, rows)
+        leaderboard_csv.write(leaderboard, [*rows, *external])
     return len(merged)
 
 
@@ -51,7 +56,7 @@ def _asked_most(places: Sequence[Place], merged: Mapping[tuple[str, ...], Place]
     most: dict[tuple[str, ...], int] = {}
     for _, _, line in places:
         dataset = tuple(line[column] for column in (*KEY, "task"))
-        most[dataset] = max(most.get(dataset, 0), int(line["planned"] or 0))
+        most[dataset] = max(most.get(dataset, 0), int(line["planned"]))
     return [
         (path, number, {**line, "planned": str(most[tuple(line[column] for column in (*KEY, "task"))])})
         for path, number, line in merged.values()
@@ -68,7 +73,7 @@ def _completed(places: Sequence[Place]) -> list[Place]:
     rows: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for line in today:
         rows.setdefault(tuple(line[key] for key in OLD_KEY), set()).add(tuple(line[key] for key in NEW_KEY))
-    found = []
+    completed = []
     for path, number, line in places:
         if line["schema"] == "3":
             choices = rows.get(tuple(line[key] for key in OLD_KEY), set())
@@ -82,16 +87,15 @@ def _completed(places: Sequence[Place]) -> list[Place]:
                     "that name and a table of schema 3 does not tell them apart; run blurb rescore to update it.",
                     path, number,
                 )  # fmt: skip
-        found.append((path, number, line))
-    return found
+        completed.append((path, number, line))
+    return completed
 
 
-def _check_target(target: Path, found: Mapping[tuple[str, ...], Place]) -> None:
+def _check_nothing_lost(target: Path, merged: Mapping[tuple[str, ...], Place]) -> None:
     """Raises a DataError if the existing table has lines that the merged one would not have."""
-    tables.check_schema(target, COLUMNS)
     if not target.exists():
         return
-    there = {(line["model"], line["task"], line["trial"]) for _, _, line in found.values()}
+    there = {(line["model"], line["task"], line["trial"]) for _, _, line in merged.values()}
     for number, line in results_csv.read_lines(target):
         if (line["model"], line["task"], line["trial"]) not in there:
             raise DataError(

@@ -1,15 +1,16 @@
-"""The predicted examples of several runs of one task, as the sums that a metric needs (`blurb.metrics.counts`)."""
+"""The predicted examples of several runs of one task, as the sums that a metric needs (`blurb.metrics.Metric`)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blurb import formulations, metrics
-from blurb.runs.store import Record, read_predictions
+from blurb.errors import BlurbError
+from blurb.metrics import Counts
+from blurb.runs.store import Record
 from blurb.statistics.clusters import Clusters
 from blurb.tasks import Split
 
@@ -18,56 +19,74 @@ def load(records: Mapping[int, Record], split: Split = "test", drop: Collection[
     """The examples of the runs of one task, one run per seed; None if the runs scored different examples.
 
     That is the case if `max_eval` sampled other examples for every seed; then the effect of their choice is unknown.
+    None also without runs or examples, and if the plug-in that scores the task is not installed.
 
     :param drop: ids of examples to leave out
     """
-    found: list[NDArray[np.float64]] = []
+    runs: list[Counts] = []
     names: list[str] = []
     kind = metric = ""
     for _, record in sorted(records.items()):
-        task = record.task
-        counts, clusters, named = _of_run(record, split, drop)
-        if found and (clusters != names or counts.shape != found[0].shape):
+        formulation, columns = _formulation(record), record.predictions(split)
+        kept = [place for place, name in enumerate(columns["id"]) if name not in drop]
+        if formulation is None or not kept:
             return None
-        found.append(counts)
+        columns = {name: [values[place] for place in kept] for name, values in columns.items()}
+        counts, clusters, named = _of_run(formulation, columns)
+        if runs and (clusters != names or counts.shape != runs[0].shape):
+            return None
+        runs.append(counts)
+        task = formulation.task
         names, metric = clusters, task.metric
         kind = "documents" if named else task.task_type.examples or task.unit
-    return Clusters(metrics.get(metric), np.stack(found), tuple(names), kind) if found else None
+    return Clusters(metrics.get(metric), np.stack(runs), tuple(names), kind) if runs else None
 
 
 def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:
-    """Mistakes in each example by id, as a mean over runs (`mistakes` of the metric)."""
-    found: dict[str, float] = {}
+    """Mistakes in each scored unit by name, as a mean over runs (`mistakes` of the metric).
+
+    None are known if the plug-in that scores the task is not installed.
+    """
+    mean: dict[str, float] = {}
     for record in records.values():
-        columns, formulation = _columns(record, split), _formulation(record)
-        counts, documents = formulation.counts(columns["gold"], columns["prediction"], columns["doc_id"])
-        # What is scored by document has one row a document, everything else one a unit.
-        whole = len(counts) == len(columns["id"])
-        names = columns["id"] if whole else documents
+        formulation = _formulation(record)
+        if formulation is None:
+            return {}
+        counts, names, _ = _scored(formulation, record.predictions(split))
         for name, wrong in zip(names, metrics.get(formulation.task.metric).mistakes(counts), strict=True):
-            found[str(name)] = found.get(str(name), 0.0) + float(wrong) / len(records)
-    return found
+            mean[name] = mean.get(name, 0.0) + float(wrong) / len(records)
+    return mean
 
 
-def _formulation(record: Record) -> formulations.Formulation:
-    return formulations.bind(record.task, record.trial.settings)
+def _formulation(record: Record) -> formulations.Formulation | None:
+    """How the trial put its task to the model; None if its task, type or metric is a plug-in that is not installed."""
+    try:
+        formulation = formulations.bind(record.task, record.trial.settings)
+        metrics.get(formulation.task.metric)
+    except BlurbError:
+        return None
+    return formulation
 
 
-def _of_run(record: Record, split: Split, drop: Collection[str]) -> tuple[NDArray[np.float64], list[str], bool]:
+def _scored(
+    formulation: formulations.Formulation, columns: Mapping[str, Sequence[Any]]
+) -> tuple[Counts, list[str], list[str | None]]:
+    """Sums, name and document of every scored unit: an example, or a document of examples."""
+    counts, documents = formulation.counts(columns["gold"], columns["prediction"], columns["doc_id"])
+    if len(counts) == len(columns["id"]):
+        return counts, [str(name) for name in columns["id"]], documents
+    # By document; an example without one is a document of its own.
+    return counts, [name or f"without document {number}" for number, name in enumerate(documents, 1)], documents
+
+
+def _of_run(
+    formulation: formulations.Formulation, columns: Mapping[str, Sequence[Any]]
+) -> tuple[Counts, list[str], bool]:
     """Sums of each cluster, their names, and whether they are documents."""
-    columns = _columns(record, split)
-    if drop:
-        kept = [place for place, name in enumerate(columns["id"]) if name not in drop]
-        columns = {name: [values[place] for place in kept] for name, values in columns.items()}
-    counts, documents = _formulation(record).counts(columns["gold"], columns["prediction"], columns["doc_id"])
-    named = bool(documents) and None not in documents
-    if not named:
-        return counts, [str(name) for name in columns["id"]], False
+    counts, names, documents = _scored(formulation, columns)
+    if None in documents:
+        return counts, names, False
     place = {name: number for number, name in enumerate(dict.fromkeys(documents))}
     sums = np.zeros((len(place), counts.shape[1]))
     np.add.at(sums, [place[name] for name in documents], counts)
     return sums, [str(name) for name in place], True
-
-
-def _columns(record: Record, split: Split) -> dict[str, list[Any]]:
-    return read_predictions(record.path / "predictions.parquet", ("id", "doc_id", "gold", "prediction"), split)

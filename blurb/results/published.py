@@ -106,6 +106,9 @@ def _parse(columns: Sequence[str], lines: csv_files.Lines, path: Path) -> list[P
     for number, line in lines:
         if None in line:  # a decimal comma makes one cell two
             raise DataError(f"expected {len(COLUMNS)} cells.", path, number)
+        for column in ("source", "model"):
+            if not (line[column] or "").strip():
+                raise DataError(f"{column} is empty; a row without it would pass for one of a store.", path, number)
         key = line["source"], line["version"], line["model"]
         if (first := seen.setdefault((*key, line["dataset"]), number)) != number:
             raise DataError(f"the same model and dataset as line {first}.", path, number)

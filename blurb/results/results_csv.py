@@ -12,7 +12,7 @@ from blurb.results import csv_files, schema
 from blurb.results.dataset_scores import LIMITS, SETTINGS, DatasetScores, Figure, Run
 from blurb.results.row_scores import DATASETS, Origin, RowScores, labelled
 from blurb.results.schema import KEY, READ, Line, Numbered
-from blurb.tasks import Split
+from blurb.tasks import SCORED, Split
 
 COLUMNS = (
     "schema", *KEY, *SETTINGS, *LIMITS, "task", "type", "seed", "planned", "split", "metric", "value", "majority",
@@ -24,8 +24,6 @@ ALIKE = (*SETTINGS, *LIMITS, "family", "data_hash", "metrics_version")
 """The columns that must be equal for seeds of a dataset to be averaged."""
 MADE = ALIKE[:-2]
 """Those of them that must be equal even in merged tables."""
-MAIN = {task.name: metrics.get(task.metric).main for task in tasks.all() if task.metric in metrics.names()}
-"""The main metric, by task."""
 WHOLE = re.compile("[0-9]{1,18}")
 """A seed, or a number of runs or examples. `str.isdigit` takes superscripts, and `int` no thousands of digits."""
 Place = tuple[Path, int, Line]
@@ -69,13 +67,15 @@ def check_alike(places: Iterable[Place], columns: Sequence[str]) -> None:
 
 
 def _check_runs(lines: Sequence[Numbered], path: Path) -> None:
-    """Raises a DataError if a line occurs twice or a number is invalid."""
+    """Raises a DataError if a line occurs twice, or a split or number is invalid."""
     seen: dict[tuple[str, ...], int] = {}
     for number, line in lines:
         cell = tuple(line[column] for column in RUN)
         if cell in seen:
             raise DataError(f"same model, task, seed, split and metric as line {seen[cell]}; remove one.", path, number)
         seen[cell] = number
+        if line["split"] not in SCORED:
+            raise DataError(f"split must be {' or '.join(SCORED)} (got {line['split'][:20]!r}).", path, number)
         schema.number(line["value"], "value", path, number)
         if line["majority"]:
             schema.number(line["majority"], "majority", path, number)
@@ -110,10 +110,16 @@ def _dataset(lines: Sequence[Line]) -> DatasetScores:
     return DatasetScores(
         task,
         type=lines[0]["type"],
-        metric=MAIN.get(task, lines[0]["metric"]),  # a task that is not installed here: its first, as it was written
+        metric=_main_metric(lines),
         runs={seed: _run(of_seed) for seed, of_seed in seeds.items()},
         planned=max(int(line["planned"]) for line in lines),
     )
+
+
+def _main_metric(lines: Sequence[Line]) -> str:
+    """The main metric of a dataset; the first in the table if its task or metric is not installed here."""
+    declared = next((task.metric for task in tasks.all() if task.name == lines[0]["task"]), "")
+    return metrics.get(declared).main if declared in metrics.names() else lines[0]["metric"]
 
 
 def _run(lines: Sequence[Line]) -> Run:

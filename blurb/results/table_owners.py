@@ -45,6 +45,16 @@ def note(store: Store, leaderboard: Path) -> None:
         write_json(leaderboard.parent / NOTE, {**noted, leaderboard.name: place})
 
 
+def forget(leaderboard: Path) -> None:
+    """Removes the record of the tables, which then belong to a store only if it has all their rows and trials.
+
+    The caller holds the lock of the tables.
+    """
+    noted = _noted(leaderboard.parent)
+    if noted.pop(leaderboard.name, None) is not None:
+        write_json(leaderboard.parent / NOTE, noted)
+
+
 def _noted(folder: Path) -> dict[str, str]:
     try:
         return {str(name): str(place) for name, place in read_json(folder / NOTE).items()}

@@ -59,12 +59,20 @@ def check(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> tuple[li
     check_schema(leaderboard, leaderboard_csv.COLUMNS)
     check_schema(results, results_csv.COLUMNS)
     table_owners.check(store, leaderboard, results)
-    external = leaderboard.with_name("external.csv")
-    return from_store.read(store, tell), published.read(external) if external.exists() else []
+    return from_store.read(store, tell), external(leaderboard)
 
 
-def check_schema(path: Path, columns: Sequence[str]) -> None:
-    """Raises a StoreError if the file exists but has another schema version, or is the other of the two tables."""
+def external(leaderboard: Path) -> list[RowScores]:
+    """The rows of `external.csv` in the folder of a leaderboard; DataError (file, line) if it is invalid."""
+    path = leaderboard.with_name("external.csv")
+    return published.read(path) if path.exists() else []
+
+
+def check_schema(path: Path, columns: Sequence[str], option: str = "--leaderboard") -> None:
+    """Raises a StoreError if the file exists but has another schema version, or is the other of the two tables.
+
+    :param option: option to choose another place, for the message
+    """
     if not path.exists():
         return
     try:
@@ -75,8 +83,8 @@ def check_schema(path: Path, columns: Sequence[str]) -> None:
     if version not in READ:
         raise StoreError(
             f"{path} has schema version {version or 'none'}, but this version of blurb writes {SCHEMA}. "
-            "It was not changed; choose another --leaderboard, or move it away."
+            f"It was not changed; choose another {option}, or move it away."
         )
     if ("metric" in there) != ("metric" in columns):
         kind = "a table of runs" if "metric" in there else "a leaderboard"
-        raise StoreError(f"{path} is {kind} and was not changed; choose another --leaderboard.")
+        raise StoreError(f"{path} is {kind} and was not changed; choose another {option}.")

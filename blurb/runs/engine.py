@@ -121,8 +121,6 @@ class LocalEngine(Engine):
 
 
 ENGINES: dict[str, type[LocalEngine]] = {"local": LocalEngine}
-
-
 LISTEN = 0.1
 """Seconds between two checks for news of a worker."""
 GRACE = 5.0
@@ -191,12 +189,12 @@ def _start_worker(threads: int, parent: int, folder: Path | None, told: Connecti
     _told[:] = [] if told is None else [told]
     signal.signal(signal.SIGTERM, _leave)  # not before: whoever is told to end while it imports has nothing to remove
 
-    def on_finished() -> None:
+    def end_with_parent() -> None:
         while os.getppid() == parent:
             time.sleep(1)
         os._exit(1)  # a worker must not outlive a killed command: it would hold the lock of its trial
 
-    threading.Thread(target=on_finished, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def _leave(number: int, frame: object) -> None:

@@ -15,7 +15,7 @@ from blurb.files import read_json, write_json
 from blurb.formulations._base import Formulation
 from blurb.runs import provenance
 from blurb.runs.store import Store, left_out, read_predictions
-from blurb.tasks import SPLITS
+from blurb.tasks import SCORED, SPLITS
 
 ROUNDING = 1e-12
 """No figure that is nearer than this to another is another one; tables show a millionth of a fraction."""
@@ -24,7 +24,7 @@ ROUNDING = 1e-12
 def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """The content of `metrics.json`: all scores on dev and test as fractions, and those of the majority answer."""
     content: dict[str, Any] = {"metrics_version": metrics.VERSION, "majority": {}}
-    for split in ("dev", "test"):
+    for split in SCORED:
         rows = [i for i, name in enumerate(columns["split"]) if name == split]
         gold, documents = ([columns[name][i] for i in rows] for name in ("gold", "doc_id"))
         for name, target in (("prediction", content), ("majority", content["majority"])):

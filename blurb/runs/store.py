@@ -21,7 +21,7 @@ from blurb.files import file_hash, read_json, write_json
 from blurb.runs import provenance
 from blurb.runs.provenance import Provenance
 from blurb.runs.spec import Trial
-from blurb.tasks import Task
+from blurb.tasks import Split, Task
 
 SCHEMA = 1
 """Schema version of the files; a store of another version is rejected, never rewritten."""
@@ -44,6 +44,10 @@ class Record:
     def task(self) -> Task:
         """Its task, of a task file as it was declared then; UnknownName for that of a plug-in that is gone."""
         return self.provenance.task(self.trial.task)
+
+    def predictions(self, split: Split) -> dict[str, list[Any]]:
+        """`id`, `doc_id`, `gold` and `prediction` of the examples of a split, in stored order."""
+        return read_predictions(self.path / "predictions.parquet", ("id", "doc_id", "gold", "prediction"), split)
 
     def score(self, split: str, baseline: bool = False) -> float:
         """The main metric as a fraction; with `baseline` that of the majority answer."""
@@ -111,7 +115,8 @@ class Store:
                 f"{path} has schema version {done.get('schema')}, but this version of blurb uses {SCHEMA}. "
                 "Choose another --output folder, or use the version of blurb that wrote it."
             )
-        return [name for name in FILES if done["sha256"].get(name) != _sha256(path / name)]
+        # `or ""`: a file that is missing in both is missing.
+        return [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")]
 
     @contextmanager
     def writing(self, path: Path) -> Iterator[Path]:

@@ -36,7 +36,6 @@ from blurb.runs.store import PREDICTIONS, Store, read_predictions, write_predict
 from blurb.training import memory, tracking
 
 log = logging.getLogger("blurb")
-SCORED: tuple[tasks.Split, ...] = ("dev", "test")
 Keep = Literal["none", "best", "replace"]
 """Whether the trained model is kept; `replace` also trains a finished trial again if it gives other predictions now."""
 
@@ -237,7 +236,7 @@ def _predictions(
     columns: dict[str, list[Any]] = {
         name: [] for name in ("split", "id", "doc_id", "gold", "prediction", "majority", "scores")
     }
-    for split in SCORED:
+    for split in tasks.SCORED:
         rows = units[split].used
         predicted, scores = learner.predict(units[split])
         columns["split"] += [split] * len(rows)

@@ -15,7 +15,7 @@ CHUNK = 2_000_000
 
 
 class SummedMetric(Protocol):
-    """A metric as a function of sums over examples (`blurb.metrics.counts`)."""
+    """A metric as a function of sums over examples (`blurb.metrics.Metric`)."""
 
     def score(self, sums: Floats, /) -> Floats:
         """Sums (..., summands) to scores (...), fractions."""

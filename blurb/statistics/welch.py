@@ -80,20 +80,15 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """`significant`, `not significant` or `cannot judge`."""
-        return verdict(self.p)
+        """`significant`, `not significant` or `cannot judge`; not corrected."""
+        if self.p is None:
+            return "cannot judge"
+        return "significant" if self.p < LEVEL else "not significant"
 
 
 def _share(as_far: npt.NDArray[np.bool_]) -> float:
     """Fraction of draws; the observed difference counts as one of them."""
     return (int(as_far.sum()) + 1) / (len(as_far) + 1)
-
-
-def verdict(p: float | None) -> str:
-    """The verdict for a p-value, corrected or not."""
-    if p is None:
-        return "cannot judge"
-    return "significant" if p < LEVEL else "not significant"
 
 
 def compare(

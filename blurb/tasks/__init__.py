@@ -9,10 +9,11 @@ from pathlib import Path
 from blurb.errors import SettingsError, UnknownName
 from blurb.registry import Registry
 from blurb.tasks import types
-from blurb.tasks._task import SPLITS, Download, Source, Split, Task, tsv_files
+from blurb.tasks._task import SCORED, SPLITS, Download, Source, Split, Task, tsv_files
 from blurb.tasks.types import TYPES, TaskType
 
 __all__ = [
+    "SCORED",
     "SPLITS",
     "TYPES",
     "Download",

@@ -11,6 +11,8 @@ from blurb.tasks.types import TaskType
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+SCORED: tuple[Split, ...] = ("dev", "test")
+"""The splits that are predicted and scored."""
 
 
 @dataclass(frozen=True)

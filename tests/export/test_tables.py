@@ -126,6 +126,14 @@ def test_what_to_know_of_a_row_stands_below(tmp_path: Path) -> None:
     assert "BioLinkBERT-base (linkbert2022): ACL 2022, Table 7." in text
 
 
+def test_a_row_without_the_datasets_says_so(tmp_path: Path) -> None:
+    fill(tmp_path, "has", ["gad"])
+    fill(tmp_path, "lacks", ["biosses"])
+    text = export("markdown", "--tasks", "gad", folder=tmp_path)[1]
+    notes = [line for line in text.splitlines() if line.startswith("- ")]
+    assert ["3 seeds" in notes[0], "none of these datasets" in notes[1], "seed" in notes[1]] == [True, True, False]
+
+
 def test_rows_that_differ_in_their_weights_or_suite_alone_are_told_apart(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     finish(store, "m", trial("gad"), 0.5)

@@ -82,6 +82,14 @@ def test_without_some_units_the_score_is_that_of_the_rest(folder: Path) -> None:
     assert kept.values["relation"] != good.type_means()["relation"]
 
 
+def test_without_all_units_there_is_no_score(folder: Path) -> None:
+    good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
+    every = {f"test.{i}" for i in range(200)}
+    left = ranking.of_row(good, without={"gad": every, "biosses": every, "a task of ours": {"test.1"}})
+    assert {"gad", "relation", "biosses", "similarity", "score"}.isdisjoint({*left.values, *left.intervals})
+    assert left.values["ddi"] == pytest.approx(good.means()["ddi"])
+
+
 @pytest.mark.real
 def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..., Result], folder: Path) -> None:
     arguments = ("show", "--output", str(folder / "runs"), "--model", "good", "--no-intervals", "--without", "leaks")
@@ -91,7 +99,7 @@ def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..
     from blurb.data.audit import leaks
 
     task = tasks.get("gad")
-    found = leaks(task, {split: data.read_split(task, real_data, split) for split in ("train", "test")})
+    found = leaks({split: data.read_split(task, real_data, split) for split in ("train", "test")})
     assert len(found) == 8
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     assert ranking.of_row(good, False, {"gad": found}).values["gad"] != good.means()["gad"]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from blurb import metrics
-from blurb.metrics.counts import score_of, unit_counts
 
 TAGS = ("O", "O", "B-X", "I-X", "B-Y", "I-Y")
 LABELS = ("PAR", "INT", "OUT")
@@ -46,23 +45,23 @@ def cases(rng: random.Random, size: int) -> dict[str, tuple[list[Any], list[Any]
 def test_every_resample_has_the_score_that_scoring_it_gives(metric: str, seed: int) -> None:
     rng = random.Random(seed)
     gold, predicted, options = cases(rng, rng.randint(3, 40))[metric]
-    counts = unit_counts(metric, gold, predicted, options)
+    counts = np.asarray(metrics.get(metric).counts(gold, predicted, **options), dtype=np.float64)
     score: Callable[..., dict[str, float]] = metrics.get(metric)
     for drawn in [list(range(len(gold))), *(rng.choices(range(len(gold)), k=len(gold)) for _ in range(20))]:
         expected = next(iter(score([gold[i] for i in drawn], [predicted[i] for i in drawn], **options).values()))
-        assert score_of(metric, counts[drawn].sum(0)) == pytest.approx(expected, abs=1e-9)
+        assert metrics.get(metric).score(counts[drawn].sum(0)) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("metric", metrics.names())
 def test_nothing_is_worth_nothing(metric: str) -> None:
     rng = random.Random(0)
     gold, predicted, options = cases(rng, 5)[metric]
-    counts = unit_counts(metric, gold, predicted, options)
-    assert score_of(metric, np.zeros((4, counts.shape[1]))).tolist() == [0.0] * 4
+    counts = np.asarray(metrics.get(metric).counts(gold, predicted, **options), dtype=np.float64)
+    assert metrics.get(metric).score(np.zeros((4, counts.shape[1]))).tolist() == [0.0] * 4
 
 
 def test_a_constant_side_has_no_correlation() -> None:
-    counts = unit_counts("pearson", [1.0, 2.0, 3.3], [5.0, 6.0, 7.0], {"low": 0.0, "high": 4.0})
-    assert score_of("pearson", counts.sum(0)) == 0
-    counts = unit_counts("pearson", [1.1] * 3, [0.3, 0.2, 0.1], {"low": 0.0, "high": 4.0})
-    assert score_of("pearson", counts.sum(0)) == 0
+    counts = metrics.get("pearson").counts([1.0, 2.0, 3.3], [5.0, 6.0, 7.0])
+    assert metrics.get("pearson").score(counts.sum(0)) == 0
+    counts = metrics.get("pearson").counts([1.1] * 3, [0.3, 0.2, 0.1])
+    assert metrics.get("pearson").score(counts.sum(0)) == 0

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
-import pkgutil
 import subprocess
 import sys
 
@@ -12,16 +9,6 @@ import pytest
 
 from blurb import metrics
 from blurb.errors import UnknownName
-
-MODULES = [
-    "blurb.metrics",
-    *(name for _, name, _ in pkgutil.walk_packages(metrics.__path__, "blurb.metrics.") if name != "blurb.metrics.hf"),
-]
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_worked_examples(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(module)).failed == 0
 
 
 @pytest.mark.parametrize("name", metrics.names())

@@ -13,7 +13,7 @@ from scipy import stats
 
 from blurb.analysis import ablations
 from blurb.errors import SettingsError
-from blurb.plots import ablation
+from blurb.plots import _style, ablation
 
 TAGGING = ablations.grid("tagging")
 RELATION = ablations.grid("relation")
@@ -89,7 +89,7 @@ def test_panels_are_wrapped_at_three_and_nothing_runs_off_the_page(count: int, g
     assert width < (3.5 if count == 1 else 7)
 
 
-@pytest.mark.parametrize("ending", ablation.FORMATS)
+@pytest.mark.parametrize("ending", _style.FORMATS)
 def test_equal_scores_give_equal_files_whatever_the_user_has_set(ending: str, tmp_path: Path) -> None:
     first, second = tmp_path / f"first{ending}", tmp_path / "folder" / f"second{ending}"
     ablation.write(TAGGING, SEEDS, ["jnlpba"], first, "model")
@@ -105,6 +105,6 @@ def test_without_matplotlib_or_with_another_ending_it_is_refused(monkeypatch: py
     ablation.check(Path("figure.pdf"))
     with pytest.raises(SettingsError, match=r"\.png, \.svg, \.pdf \(got 'figure\.jpg'"):
         ablation.check(Path("figure.jpg"))
-    monkeypatch.setattr(ablation, "find_spec", lambda name: None)
+    monkeypatch.setattr(_style, "find_spec", lambda name: None)
     with pytest.raises(SettingsError, match=r"pip install 'blurb-bench\[plots\]'"):
         ablation.check(Path("figure.png"))

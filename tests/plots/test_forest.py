@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from blurb.errors import SettingsError
 from blurb.plots import forest
-from blurb.plots.ablation import OURS, PAPER, QUIET
+from blurb.plots._style import OURS, PAPER, QUIET
 from blurb.results.comparison import ScoreComparison
 from blurb.statistics.welch import Comparison
 

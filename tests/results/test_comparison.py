@@ -122,7 +122,6 @@ def test_what_one_side_lacks_has_no_difference() -> None:
     assert [line.difference for line in lines.values()] == [None, None]
     assert (lines["gad"].after, lines["ddi"].before) == (None, None)
     assert (lines["gad"].runs, lines["ddi"].runs) == ((3, 0), (0, 3))
-    assert comparison.common(list(lines.values())) == []
 
 
 def test_p_is_that_of_welch_corrected_over_the_datasets() -> None:
@@ -238,6 +237,20 @@ def test_the_choice_of_test_units_counts_where_predictions_of_both_are_there(sto
     plain, wide = errors("bad", "good", False), errors("bad", "good", True)
     assert all(one < two for one, two in zip(plain, wide, strict=True))
     assert errors("bad", "table", True) == pytest.approx(plain, abs=1e-3)  # a table has no predictions
+
+
+def test_a_task_that_is_not_installed_here_is_compared_by_its_runs_alone(
+    stored: Mapping[str, RowScores], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plug-in that could score its predictions is gone; the figures of its runs are there."""
+    plain = compare_rows(stored["bad"], stored["good"], "test", with_units=False)
+    get, installed = tasks.get, [task for task in tasks.all() if task.name != "gad"]
+    monkeypatch.setattr(tasks, "get", lambda name: get("gone" if name == "gad" else name))
+    monkeypatch.setattr(tasks, "all", lambda: installed)
+    biosses, gad = compare_rows(stored["bad"], stored["good"], "test", with_units=True)
+    assert gad.comparison == plain[0].comparison
+    assert biosses.comparison != plain[1].comparison
+    assert comparison.flips(stored["good"], stored["bad"], "gad", "test") == ([], [])
 
 
 def test_two_single_runs_are_never_judged_and_get_a_hint_of_their_units(stored: Mapping[str, RowScores]) -> None:

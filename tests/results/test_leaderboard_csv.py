@@ -14,7 +14,7 @@ import pytest
 from blurb import tasks
 from blurb.errors import DataError
 from blurb.results import leaderboard_csv, published
-from blurb.results.references import of_file
+from blurb.results.references import of_file, resolve
 from blurb.results.row_scores import Origin, RowScores
 from blurb.results.schema import READ, SCHEMA
 from tests.results import invented, tampered
@@ -73,12 +73,28 @@ def test_a_line_has_the_means_the_score_and_its_spread(path: Path) -> None:
 
 def test_what_was_written_is_read_back_without_its_runs(path: Path) -> None:
     whole, part, other = of_file(path, alone=True)
-    assert {row.origin for row in (whole, part, other)} == {Origin.LEADERBOARD}
+    assert [row.origin for row in (whole, part, other)] == [Origin.LEADERBOARD] * 2 + [Origin.PUBLISHED]
     assert whole.means() == pytest.approx({name: statistics.fmean(values) for name, values in WHOLE.items()}, abs=0.005)
     assert (whole.means("dev"), whole.run_counts, whole.spread) == ({}, [], None)
     assert whole.identity == replace(invented.row("whole"), weights="w" * 64).identity
     assert part.means() == {"gad": 80.0, "ddi": 70.5}
-    assert (other.model, other.source) == ("Theirs", "us2026 (v1)")
+    assert (other.model, other.source, other.version, other.score) == ("Theirs", "us2026", "v1", 77.0)
+    again = path.with_name("again.csv")
+    leaderboard_csv.write(again, [other])
+    assert again.read_text().splitlines()[1] == path.read_text().splitlines()[3]
+
+
+def test_numbers_of_two_papers_on_one_model_are_two_rows(tmp_path: Path) -> None:
+    papers = [
+        published.Printed(source, version, "Theirs", {"gad": 80.0}).row
+        for source, version in (("us2026", "v1"), ("us2026", "v2"), ("them (2025)", ""), ("you2024", ""))
+    ]
+    path = tmp_path / "leaderboard.csv"
+    leaderboard_csv.write(path, papers)
+    names = [row.name for row in of_file(path, alone=True)]
+    assert len(set(names)) == 4
+    assert names[0] == "Theirs (us2026) v1"
+    assert resolve(f"{path}:{names[3]}", tmp_path / "runs").source == "you2024"
 
 
 def test_one_seed_has_no_spread(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.errors import DataError, StoreError
-from blurb.results import leaderboard_csv, merge, results_csv, table_owners, tables
+from blurb.results import leaderboard_csv, merge, published, results_csv, table_owners, tables
 from blurb.results.references import of_file
 from blurb.results.results_csv import read_lines
 from blurb.runs import rows
@@ -63,6 +63,37 @@ def test_metrics_of_two_versions_are_refused_by_merge_and_by_validate(tmp_path: 
     result = CliRunner().invoke(cli, ["leaderboard", "validate", str(both)])
     assert isinstance(result.exception, DataError)
     assert "metrics_version" in str(result.exception)
+
+
+def test_tables_merged_into_the_folder_of_a_store_are_not_its_own_any_more(tmp_path: Path) -> None:
+    first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2))
+    merge.merge([first, second], tmp_path / "a")
+    merged = first.read_bytes()
+    with pytest.raises(StoreError, match=r"m on gad, seed 2, which is not in .*a/runs"):
+        tables.rebuild(Store(tmp_path / "a" / "runs"), tmp_path / "a" / "leaderboard.csv")
+    assert first.read_bytes() == merged
+    merge.merge([first], tmp_path / "c")
+    tables.rebuild(Store(tmp_path / "b" / "runs"), tmp_path / "b" / "leaderboard.csv")  # its own still are
+
+
+def test_merging_keeps_the_numbers_of_others(tmp_path: Path) -> None:
+    first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2))
+    published.add(tmp_path / "a" / "external.csv", published.Printed("us2026", "", "OurBERT", {"gad": 81.5}))
+    merge.merge([first, second], tmp_path / "a")
+    lines = [line for _, line in leaderboard_csv.read_lines(tmp_path / "a" / "leaderboard.csv")]
+    assert [(line["model"], line["source"], line["gad"]) for line in lines] == [
+        ("m", "", "50.00"), ("OurBERT", "us2026", "81.50"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["results.csv", "leaderboard.csv"])
+def test_merging_leaves_tables_of_another_schema_alone_and_says_which_option(name: str, tmp_path: Path) -> None:
+    content = "schema,model\n99,x\n"
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).write_text(content)
+    with pytest.raises(StoreError, match=rf"{name} has schema version 99.* another --out folder"):
+        merge.merge([table(tmp_path / "a", trial())], tmp_path / "out")
+    assert (tmp_path / "out" / name).read_text() == content
 
 
 def test_rows_of_two_tokenizers_stay_two(tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ def test_a_row_is_as_sure_as_its_least_sure_number(words: tuple[str, str], tmp_p
     [
         ("s,v,m,gda,80,1,printed", "'gda'"), ("s,v,m,GAD,80,1,printed", "'GAD'"), ("s,v,m,gad,8o,1,printed", "'8o'"),
         ("s,v,m,gad,nan,1,printed", "'nan'"), ("s,v,m,gad,,1,printed", "score"), ("s,v,m,gad", "score"),
+        (",v,m,gad,80,1,printed", "source"), ("s,v, ,gad,80,1,printed", "model"),
         ("s,v,m,gad,80,many,printed", "'many'"), ("s,v,m,ner,80,1,printed", "'ner'"),
     ],
 )  # fmt: skip

@@ -96,7 +96,7 @@ def test_a_leaderboard_alone_has_means_and_no_runs() -> None:
 def test_numbers_of_others_in_a_leaderboard_are_rows_without_runs() -> None:
     for reference in ("leaderboard.csv:Theirs", "alone/leaderboard.csv:Theirs"):
         row = named(reference)
-        assert (row.source, row.means(), row.run_counts) == ("us2026 (v1)", {"gad": 81.5}, [])
+        assert (row.source, row.version, row.means(), row.run_counts) == ("us2026", "v1", {"gad": 81.5}, [])
     assert [row.model for row in of_file(Path("leaderboard.csv"))] == ["a", "org/b", "org/b", "Theirs"]
 
 

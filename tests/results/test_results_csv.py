@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from blurb import tasks
 from blurb.errors import DataError
 from blurb.results import from_store, results_csv, tables
 from blurb.results.row_scores import Origin, RowScores
@@ -101,6 +102,19 @@ def test_a_line_is_one_figure(path: Path) -> None:
     assert (first["schema"], first["planned"], first["majority"]) == (str(SCHEMA), "3", "10.0000")
 
 
+def test_the_main_metric_of_a_task_file_is_known_whenever_it_was_loaded(path: Path) -> None:
+    declaration = path.with_name("mine.toml")
+    declaration.write_text(
+        'name = "mine"\ntype = "relation"\nlabels = ["0", "1"]\npositive = "1"\n[format]\nkind = "tsv"\n'
+        'dummies = ["@A$", "@B$"]\n[files]\ntrain = "a"\ndev = "b"\ntest = "c"\n'
+    )
+    head, *rest = path.read_text().replace(",gad,", ",mine,").splitlines(keepends=True)
+    path.write_text("".join([head, *sorted(rest)]))  # as a spreadsheet would: another metric comes first
+    assert results_csv.read(path)[0].datasets["mine"].metric == "accuracy_of_nothing"
+    tasks.get(str(declaration))
+    assert results_csv.read(path)[0].datasets["mine"].metric == "f1"
+
+
 def test_lines_of_one_seed_only_are_a_row_of_one_run(path: Path) -> None:
     head, *rest = path.read_text().splitlines(keepends=True)
     seed = results_csv.COLUMNS.index("seed") - len(results_csv.COLUMNS)
@@ -152,10 +166,11 @@ def test_a_missing_column_is_named(column: str, path: Path) -> None:
         ({"value": "nan"}, "value"), ({"value": ""}, "value"), ({"value": "1e999"}, "value"),
         ({"majority": "half"}, "majority"), ({"seed": "-1"}, "seed"), ({"seed": ""}, "seed"),
         ({"seed": "²"}, "seed"), ({"planned": "9" * 5_000}, "planned"),
+        ({"split": "Test"}, "split"), ({"split": "train"}, "split"), ({"split": ""}, "split"),
         ({"planned": "2.0"}, "planned"), ({"max_eval": "all"}, "max_eval"), ({"max_train": "-5"}, "max_train"),
     ],
 )  # fmt: skip
-def test_what_is_no_number_is_told_with_its_line_and_column(cells: dict[str, str], what: str, path: Path) -> None:
+def test_a_cell_that_cannot_be_is_told_with_its_line_and_column(cells: dict[str, str], what: str, path: Path) -> None:
     edited(path, 5, **cells)
     assert re.search(rf"^{re.escape(str(path))}:5: .*{what}", told(path))
 

@@ -10,7 +10,6 @@ import pytest
 
 from blurb import formulations, metrics, tasks
 from blurb.leaderboard import ranking
-from blurb.metrics.counts import score_of, unit_counts
 from blurb.results import from_store, predictions
 from blurb.runs import rows
 from blurb.runs.store import Store
@@ -73,11 +72,11 @@ def test_runs_of_other_means_are_mixed_as_they_are() -> None:
     rng = random.Random(0)
     gold = [rng.uniform(0, 4) for _ in range(30)]
     first, second = ([rng.gauss(mean, 0.1) for _ in gold] for mean in (1.0, 3.0))
-    counts = [unit_counts("pearson", gold, predicted, {}) for predicted in (first, second)]
+    counts = [metrics.get("pearson").counts(gold, predicted) for predicted in (first, second)]
     swapped = [bool(rng.getrandbits(1)) for _ in gold]
     mixed = [two if swap else one for one, two, swap in zip(first, second, swapped, strict=True)]
     moved = metrics.get("pearson").aligned(*counts)
     sums = sum(two if swap else one for one, two, swap in zip(counts[0], moved, swapped, strict=True))
-    assert score_of("pearson", sums) == pytest.approx(metrics.pearson(gold, mixed)["pearson"], abs=1e-12)
+    assert metrics.get("pearson").score(sums) == pytest.approx(metrics.pearson(gold, mixed)["pearson"], abs=1e-12)
     distances = [abs(right - answer) for right, answer in zip(gold, first, strict=True)]
     assert metrics.get("pearson").mistakes(counts[0]).tolist() == pytest.approx(distances)

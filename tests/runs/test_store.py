@@ -38,6 +38,17 @@ def test_a_changed_or_missing_file_makes_a_trial_undone(tmp_path: Path, name: st
     assert not store.is_done(path)
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_neither_there_nor_listed_is_damage(tmp_path: Path, name: str) -> None:
+    store = Store(tmp_path)
+    path = finish(store, "m", trial(), 0.5)
+    done = json.loads((path / "DONE.json").read_text())
+    del done["sha256"][name]
+    (path / "DONE.json").write_text(json.dumps(done))
+    (path / name).unlink()
+    assert store.damage(path) == [name]
+
+
 def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path)
     path = store.path("m", "gad", "abc")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import os
 import re
 import sys
@@ -14,7 +13,6 @@ import pytest
 
 from blurb.runs.events import News
 from blurb.runs.worker import TrialOutcome
-from blurb.terminal import progress
 from blurb.terminal.progress import Display, told
 from tests.runs.cost.settings import estimate
 
@@ -83,10 +81,6 @@ def test_without_an_estimate_nothing_is_said_of_the_time_left(capsys: pytest.Cap
 )
 def test_how_far_a_trial_is(news: News, text: str) -> None:
     assert told(news) == text
-
-
-def test_the_example_is_right() -> None:
-    assert doctest.testmod(progress).failed == 0
 
 
 def read(terminal: int, until: str) -> str:

@@ -9,7 +9,7 @@ from blurb import formulations
 from blurb.analysis.errors._base import Mistake, Report, Table
 from blurb.errors import SettingsError
 from blurb.registry import load_object
-from blurb.runs.store import Record, read_predictions
+from blurb.runs.store import Record
 from blurb.tasks import Split
 
 __all__ = ["Mistake", "Report", "Table", "analyse"]
@@ -24,8 +24,6 @@ def analyse(
     :param rows: id -> example of that split, from the user's data; without it everything that needs text is omitted
     :param train: examples of the train split, to separate seen from unseen entities
     """
-    names = ("id", "doc_id", "gold", "prediction")
-    columns = read_predictions(record.path / "predictions.parquet", names, split)
     task = record.task
     if not task.task_type.errors:
         raise SettingsError(f"{task.name}: there is no error analysis for tasks of type {task.type}.")
@@ -33,4 +31,4 @@ def analyse(
     formulation = formulations.bind(task, record.trial.settings)
     units = formulation.units(list(rows.values())) if rows is not None else []
     by_id = {str(unit["id"]): unit for unit in units}
-    return analysis(task, columns, by_id, train)
+    return analysis(task, record.predictions(split), by_id, train)

@@ -64,7 +64,7 @@ def command(
     if column not in shown:
         shown = (*shown, column)
     lines = [
-        (rank, entry.name, *(_cell(entry, name, form) for name in shown), "/".join(map(str, sorted(entry.runs))))
+        (rank, entry.name, *(_cell(entry, name) for name in shown), "/".join(map(str, sorted(entry.runs))))
         for rank, entry in ranking.ranked(entries, column)
     ]
     show(("rank", "row", *shown, "runs"), lines, form, numbers=("rank", *shown, "runs"))
@@ -78,7 +78,7 @@ def command(
         click.echo(f"Test examples left out because their input occurs in train: {counts or 'none'}.")
 
 
-def _cell(entry: RankedRow, name: str, form: str) -> str:
+def _cell(entry: RankedRow, name: str) -> str:
     if name not in entry.values:
         return ""
     text = f"{entry.values[name]:.2f}"
@@ -98,15 +98,13 @@ def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:
         raise SettingsError("--without leaks compares the texts of the data; add --data.")
     found: dict[str, set[str]] = {}
     names = {task for row in rows for task in row.records}
-    for task in (task for task in tasks.all() if task.name in names):
+    for task in (task for task in tasks.all() if task.name in names and task.paper_order):
         splits = {split: data.read_split(task, folder, split) for split in LEAKING}
         trials = [record.trial for row in rows for record in row.records_of(task.name).values()]
         ways = {tuple(sorted(formulations.bind(task, trial.settings).options.items())): trial for trial in trials}
         for trial in ways.values():  # HoC by sentence and by abstract have units of other names
             cut = formulations.bind(task, trial.settings)
-            found.setdefault(task.name, set()).update(
-                leaks(task, {split: cut.units(part) for split, part in splits.items()})
-            )
+            found.setdefault(task.name, set()).update(leaks({split: cut.units(part) for split, part in splits.items()}))
     return found
 
 

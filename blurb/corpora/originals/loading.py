@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from blurb.corpora.originals import rows as prepared
 from blurb.data.loading import TaskData, identified
-from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.inputs.relations import dummified
+from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
 
 
@@ -24,16 +23,11 @@ def load_original(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) ->
     """
     if not folder.is_dir():
         raise DataError("the folder of the original releases does not exist; check the path given with --raw.", folder)
-    read = prepared.read if prepared.are_there(folder, task) else _function(task.original)
+    is_prepared = prepared.are_there(folder, task)
+    read = prepared.read if is_prepared else load_object(task.original, f"reader of the originals of {task.name}")
     rows = {split: list(read(folder, task, split)) for split in splits}
     for split, examples in rows.items():
         if not examples:
             raise DataError(f"the originals of {task.name} have no examples for {split}.", folder)
     published = {split: [dummified(row) for row in examples] for split, examples in rows.items()}
     return replace(identified(task, rows), verdict=identified(task, published).verdict)
-
-
-def _function(name: str) -> Callable[[Path, Task, Split], Iterable[Example]]:
-    module, _, function = name.partition(":")
-    read: Callable[[Path, Task, Split], Iterable[Example]] = getattr(importlib.import_module(module), function)
-    return read

@@ -5,17 +5,14 @@ To add a check, add a function of a `Corpus` to `CHECKS`, or a function of all c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from blurb.data.audit import duplicates
 from blurb.data.audit._base import LONG, Corpus, Finding
 from blurb.data.audit.alignment import entities, windows
 from blurb.data.audit.characters import characters
-from blurb.data.audit.duplicates import between, conflicts, documents, repeated
+from blurb.data.audit.duplicates import between, conflicts, documents, leaks, repeated
 from blurb.data.audit.shared import shared
 from blurb.data.audit.tags import illegal
-from blurb.data.schema import Example
-from blurb.tasks import Split, Task
 
 __all__ = ["ACROSS", "CHECKS", "LONG", "Corpus", "Finding", "audit", "leaks"]
 
@@ -31,18 +28,3 @@ def audit(corpora: Sequence[Corpus]) -> list[Finding]:
     """All findings, ordered by check, then by task."""
     findings = [finding for check in CHECKS for corpus in corpora for finding in check(corpus)]
     return findings + [finding for across in ACROSS for finding in across(corpora)]
-
-
-def leaks(task: Task, splits: Mapping[Split, Iterable[Example]]) -> set[str]:
-    """Ids of the test examples whose exact input, however short, also occurs in train.
-
-    :param splits: train and test, as lists of examples or as datasets (`blurb.data.loading`)
-
-    >>> train = [{"id": "train.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]}]
-    >>> test = [{"id": "test.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]},
-    ...         {"id": "test.1", "tokens": ["kalo"], "tags": ["O"]}]
-    >>> from blurb import tasks
-    >>> leaks(tasks.get("bc2gm"), {"train": train, "test": test})
-    {'test.0'}
-    """
-    return duplicates.leaks(splits)

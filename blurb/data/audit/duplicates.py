@@ -47,7 +47,16 @@ def between(corpus: Corpus) -> Iterator[Finding]:
 
 
 def leaks(splits: Mapping[Split, Iterable[Example]]) -> set[str]:
-    """Ids of the test examples whose input, however short, also occurs in train."""
+    """Ids of the test examples whose exact input, however short, also occurs in train.
+
+    :param splits: train and test, as lists of examples or as datasets (`blurb.data.loading`)
+
+    >>> train = [{"id": "train.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]}]
+    >>> test = [{"id": "test.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]},
+    ...         {"id": "test.1", "tokens": ["kalo"], "tags": ["O"]}]
+    >>> leaks({"train": train, "test": test})
+    {'test.0'}
+    """
     known = group(splits.get("train", ())).keys()
     return {str(row["id"]) for key, rows in group(splits.get("test", ())).items() if key in known for row in rows}
 

@@ -19,14 +19,8 @@ FORMS = {
 """The dummies of the two entities, and the one that replaces both if they overlap."""
 
 
-def read_chemprot(path: Path, task: Task, split: Split) -> Iterator[Example]:
-    """`pmid.Ta.Tb TAB sentence TAB label`; an overlapping pair is one `@CHEM-GENE$`."""
-    for number, (pair, text, label) in table(path, 3):
-        yield row_of(task, pair, text, label, path, number)
-
-
-def read_ddi(path: Path, task: Task, split: Split) -> Iterator[Example]:
-    """`pair id TAB sentence TAB label`; both entities are `@DRUG$`, an overlapping pair is one `@DRUG-DRUG$`."""
+def read_pairs(path: Path, task: Task, split: Split) -> Iterator[Example]:
+    """ChemProt and DDI: `pair TAB sentence TAB label`; a pair is `pmid.Ta.Tb`, or an id of DDI."""
     for number, (pair, text, label) in table(path, 3):
         yield row_of(task, pair, text, label, path, number)
 

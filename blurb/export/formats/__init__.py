@@ -35,7 +35,6 @@ def write(files: Files, out: Path, alone: bool) -> list[Path]:
     if "" in files:
         if out.is_dir():
             raise SettingsError(f"--out must be a file, but {out} is a folder.")
-        out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, files[""])
         return [out]
     if out.exists() and (not out.is_dir() or (alone and any(out.iterdir()))):
@@ -46,9 +45,7 @@ def write(files: Files, out: Path, alone: bool) -> list[Path]:
     for name, content in files.items():
         write_whole(place / name, content)
     if alone:
-        if (
-            whole.exists()
-        ):  # Move the files in rather than replacing the folder: it may be the user's working directory.
+        if whole.exists():  # not replaced, as it may be the user's working directory: the files are moved into it
             for path in place.iterdir():
                 path.rename(whole / path.name)
             place.rmdir()

@@ -126,7 +126,7 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
     name = f"{row.model} ({setting})" if alike else row.model
     counts = sorted({len(row.seeds(name)) for name in figures if name != SCORE})
     seeds = "/".join(map(str, counts)) + (" seed" if counts == [1] else " seeds")
-    facts = [*([] if alike else [setting]), seeds]
+    facts = [*([] if alike else [setting]), seeds if counts else "none of these datasets"]
     if row.data == "synthetic":
         facts.append("synthetic data")
     elif row.data != "verified":
@@ -138,9 +138,11 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
 def _published(asked: Sequence[str]) -> list[RowScores]:
     """Published rows by source (`gu2021`), or by source and model (`gu2021/PubMedBERT`)."""
     every = published.shipped()
-    found = [row for name in asked for row in every if name in (row.source, f"{row.source}/{row.model}")]
+    choices = [choice for row in every for choice in (row.source, f"{row.source}/{row.model}")]
+    chosen: list[RowScores] = []
     for name in asked:
-        choices = [choice for row in every for choice in (row.source, f"{row.source}/{row.model}")]
         if name not in choices:
             raise UnknownName("published row", name, dict.fromkeys(choices))
-    return [row for index, row in enumerate(found) if row not in found[:index]]
+        named = [row for row in every if name in (row.source, f"{row.source}/{row.model}")]
+        chosen += [row for row in named if row not in chosen]
+    return chosen

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import yaml  # type: ignore[import-untyped]
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from blurb import metrics
 from blurb.errors import DataError
 from blurb.export.formats._base import Files, Format, Wanted
-from blurb.export.formats._hub import figures
+from blurb.export.formats._hub import Figure, figures
 from blurb.results.row_scores import RowScores
 
 
 def _render(wanted: Wanted) -> Files:
-    row, _ = figures(wanted)
-    results = _results(wanted)
+    row, found = figures(wanted)
+    results = _results(row, found, wanted)
     if wanted.out is None or not wanted.out.exists():
         data = ModelCardData(model_name=row.model, eval_results=results)
         return {"": f"---\n{data.to_yaml()}\n---\n".encode()}
@@ -34,8 +36,7 @@ def _identity(result: EvalResult) -> tuple[object, ...]:
     return (result.unique_identifier, result.metric_type, result.metric_name)
 
 
-def _results(wanted: Wanted) -> list[EvalResult]:
-    row, found = figures(wanted)
+def _results(row: RowScores, found: Sequence[Figure], wanted: Wanted) -> list[EvalResult]:
     results = [
         EvalResult(
             task_type=figure.task.task_type.hub,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from blurb.errors import StoreError
 from blurb.export.submission.values import Unit, predictions
 from blurb.results.row_scores import RowScores
-from blurb.runs.store import Record, read_predictions
+from blurb.runs.store import Record
 from blurb.tasks import Task
 
 if TYPE_CHECKING:
@@ -84,9 +84,8 @@ def accepted(task: Task) -> tuple[str, ...]:
 
 def test_units(record: Record) -> list[Unit]:
     """Stored predictions on the test set, in stored order."""
-    columns = read_predictions(record.path / "predictions.parquet")
-    rows = zip(*(columns[name] for name in ("split", "id", "doc_id", "gold", "prediction")), strict=True)
-    return [Unit(*row) for split, *row in rows if split == "test"]
+    columns = record.predictions("test")
+    return [Unit(*row) for row in zip(*(columns[name] for name in Unit._fields), strict=True)]
 
 
 def schema_of(task: Task) -> Document:

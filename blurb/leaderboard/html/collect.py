@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from blurb import tasks
+from blurb.errors import DataError
 from blurb.leaderboard.html import intervals
 from blurb.leaderboard.html.ablations import read as read_ablations
 from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, PageRow, Value
@@ -31,13 +32,20 @@ def collect(
     :param store: folder of the trials; may be missing
     :param results: files in the format of `results.csv`
     :param ablations: folder with tables of `blurb ablate`, also in subfolders
-    :raises DataError: if a file is invalid
+    :raises DataError: if a file is invalid, or two files have different runs of one row
     """
     rows = {row.identity: row for row in (from_store.read(Store(store)) if store.is_dir() else [])}
     for path in results:
         for row in results_csv.read(path):
-            if row.means() and not any(_same(row.identity, key) for key in rows):
+            known = next((known for key, known in rows.items() if _same(row.identity, key)), None)
+            if known is None and row.means():
                 rows[row.identity] = row
+            elif known is not None and known.origin is Origin.RESULTS and _has_more(row, known):
+                raise DataError(
+                    f"has runs of {row.name} that another of the files with that row does not have; merge the files "
+                    "first, with blurb leaderboard merge.",
+                    path,
+                )
     # Published numbers are of the real data: beside synthetic rows alone they mean nothing.
     if with_published and not (rows and all(row.suite == DEMO for row in rows.values())):
         rows |= {row.identity: row for row in published.shipped()}
@@ -55,6 +63,10 @@ def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
     present = {task for entry in ordered for task in entry.datasets}
     names = (*DATASETS, *sorted(present - set(DATASETS)))
     return Leaderboard(suite, names, ordered, comparisons(ordered, names), all(entry.row.probe for entry in ordered))
+
+
+def _has_more(row: RowScores, known: RowScores) -> bool:
+    return any(set(row.seeds(task)) - set(known.seeds(task)) for task in row.datasets)
 
 
 def _same(key: tuple[str, ...], other: tuple[str, ...]) -> bool:

@@ -141,8 +141,8 @@ def afford(
 def duration(seconds: float) -> str:
     """A time in readable units.
 
-    >>> duration(0.2), duration(89.6), duration(600), duration(5_000), duration(400_000)
-    ('1 s', '90 s', '10 min', '1 h 23 min', '111 h')
+    >>> duration(0.2), duration(89.6), duration(600), duration(5_000), duration(6_000), duration(400_000)
+    ('1 s', '90 s', '10 min', '83 min', '1 h 40 min', '111 h')
     """
     if seconds < 99.5:
         return f"{max(1, round(seconds))} s"

@@ -14,7 +14,7 @@ from blurb import tasks
 from blurb.protocols.settings import Settings
 from blurb.runs.cost import passes
 from blurb.runs.cost.inputs import used
-from blurb.runs.cost.passes import Batches, Lengths
+from blurb.runs.cost.passes import Batches, Ints, Lengths
 from blurb.runs.cost.rates import Rates
 
 UNIT = 6e-5
@@ -95,7 +95,7 @@ def encoder(ask: Ask) -> Cost:
     batches = passes.training(rows["train"], settings.batch_size, ask.seed)
     epochs, share = passes.epochs(len(batches.sizes), settings.epochs, settings.max_updates)
     train = share * float(ask.rates.step(batches.sizes, batches.lengths).sum())
-    dev, test = (_predicted(ask, split, len(rows[split])) for split in ("dev", "test"))
+    dev, test = (_predicted(ask, split, rows[split]) for split in tasks.SCORED)
     choosing = dev if not settings.dev_sample else dev * min(1.0, settings.dev_sample / _units(ask, "dev"))
     start = 0.0
     if settings.head_init == "linear":
@@ -108,7 +108,7 @@ def encoder(ask: Ask) -> Cost:
 
 def baseline(ask: Ask) -> Cost:
     """A constant answer: only reading and writing."""
-    seconds = sum(UNIT * _units(ask, split) + WORD * _words(ask, split) for split in ("dev", "test"))
+    seconds = sum(UNIT * _units(ask, split) + WORD * _words(ask, split) for split in tasks.SCORED)
     return Cost(UNIT * _units(ask, "train"), seconds, 0.0, _stored(ask))
 
 
@@ -120,7 +120,7 @@ def probe(ask: Ask) -> Cost:
     items = _words(ask, "train") or _units(ask, "train")
     fits = LAYERS * STRENGTHS * (1 + FOLDS * (_units(ask, "dev") < FEW))
     fit = ask.rates.load + SETUP + _tokenising(ask) + sum(once.values()) + _fit(ask, items, fits)
-    written = sum(UNIT * _units(ask, split) + WORD * _words(ask, split) for split in ("dev", "test"))
+    written = sum(UNIT * _units(ask, split) + WORD * _words(ask, split) for split in tasks.SCORED)
     vector = 2.0 * LAYERS * ask.rates.shape.hidden  # half precision
     features = sum(vector * (_words(ask, split) or PARTS * _units(ask, split)) for split in tasks.SPLITS)
     size = 4.0 * PARTS * ask.rates.shape.hidden
@@ -137,10 +137,9 @@ def _forward(ask: Ask, batches: Batches) -> float:
     return float(ask.rates.forward(batches.sizes, batches.lengths).sum())
 
 
-def _predicted(ask: Ask, split: tasks.Split, rows: int) -> float:
-    """Seconds to predict a split and to score it."""
-    batches = passes.prediction(used(ask.lengths, ask.settings, ask.seed)[split], ask.device)
-    return _forward(ask, batches) + UNIT * _units(ask, split) + WORD * _words(ask, split)
+def _predicted(ask: Ask, split: tasks.Split, rows: Ints) -> float:
+    """Seconds to predict the given rows of a split and to score it."""
+    return _forward(ask, passes.prediction(rows, ask.device)) + UNIT * _units(ask, split) + WORD * _words(ask, split)
 
 
 def _units(ask: Ask, split: tasks.Split) -> float:
@@ -165,9 +164,7 @@ def _fit(ask: Ask, items: float, fits: int) -> float:
 
 
 def _stored(ask: Ask) -> float:
-    return STORED + sum(
-        STORED_UNIT * _units(ask, split) + STORED_WORD * _words(ask, split) for split in ("dev", "test")
-    )
+    return STORED + sum(STORED_UNIT * _units(ask, split) + STORED_WORD * _words(ask, split) for split in tasks.SCORED)
 
 
 def _cached(ask: Ask) -> float:

@@ -16,6 +16,7 @@ from blurb.runs.cost.schedule import wall
 if TYPE_CHECKING:
     from blurb.runs.cost.inputs import Inputs
     from blurb.runs.cost.rates import Rates
+    from blurb.runs.data_sources import DataSource
     from blurb.runs.plan import Planned
     from blurb.runs.worker import Job
 
@@ -141,21 +142,21 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
 def _states(plan: Planned) -> list[tuple[Job, bool]]:
     """The trials of a plan and whether they are done; a search includes the winner's trial with the first seed."""
     searched = {(job.source.name, job.trial.task, job.trial.seed) for job in plan.searched}
-    found = [(job, _is_there(job.path)) for job in plan.searched]
+    states = [(job, _is_there(job.path)) for job in plan.searched]
     for job in plan.final:
         place = (job.source.name, job.trial.task, job.trial.seed)
-        found.append((job, place in searched or _is_there(job.path)))
-    return found
+        states.append((job, place in searched or _is_there(job.path)))
+    return states
 
 
 def _without_twins(states: Sequence[tuple[Job, bool]]) -> list[tuple[Job, bool]]:
     """Marks repeated trials as done, except the first: cells of an ablation may share trials."""
     seen: set[Path] = set()
-    found = []
+    marked = []
     for job, done in states:
-        found.append((job, done or job.path in seen))
+        marked.append((job, done or job.path in seen))
         seen.add(job.path)
-    return found
+    return marked
 
 
 def _is_there(path: Path) -> bool:
@@ -171,21 +172,20 @@ def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[tup
     from blurb.runs.cost.calibration import rates_of
     from blurb.runs.cost.rates import needed
 
-    encoders = {(job.source.location, job.trial.precision): job for job in jobs if job.source.tokenizer}
-    found = {}
-    for key, first in encoders.items():
+    encoders: dict[tuple[str, str], dict[DataSource, Job]] = {}
+    for job in jobs:
+        if job.source.tokenizer:
+            encoders.setdefault((job.source.location, job.trial.precision), {})[job.data] = job
+    rates = {}
+    for key, by_data in encoders.items():
+        first = next(iter(by_data.values()))
         shape = of_source(first.source)
-        rows = [
-            split.rows
-            for job in {(one.data, one.source.location): one for one in jobs}.values()
-            if (job.source.location, job.trial.precision) == key
-            for split in inputs.of(job, shape).values()
-        ]
+        rows = [split.rows for job in by_data.values() for split in inputs.of(job, shape).values()]
         lengths = np.sort(np.concatenate(rows))
         within = np.searchsorted(np.cumsum(lengths), [0.05 * lengths.sum(), 0.95 * lengths.sum()])
         around = needed(int(lengths[place]) for place in within)
-        found[key] = rates_of(first.source, first.device, first.trial.precision, threads, around)
-    return found
+        rates[key] = rates_of(first.source, first.device, first.trial.precision, threads, around)
+    return rates
 
 
 def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tuple[str, Cost]:
@@ -216,9 +216,9 @@ def predicted(planned: Sequence[Planned], found: Estimate) -> list[Planned]:
 
     The times are uncorrected, so that the next correction starts from the calibration and not from the last correction.
     """
-    seconds = {trial.job.path: (trial.type, trial.cost.seconds) for trial in found.trials}
+    seconds = {trial.job.path: trial.cost.seconds for trial in found.trials}
 
     def told(jobs: Sequence[Job]) -> list[Job]:
-        return [dataclasses.replace(job, predicted=seconds[job.path][1]) for job in jobs]
+        return [dataclasses.replace(job, predicted=seconds[job.path]) for job in jobs]
 
     return [dataclasses.replace(plan, searched=told(plan.searched), final=told(plan.final)) for plan in planned]

@@ -139,7 +139,7 @@ def test_two_rows_side_by_side(tab: Any) -> None:
     longer = next(place for place, text in enumerate(options) if text.startswith("org/an-"))
     tab.select_option("select.first", str(longer))
     tab.select_option("select.other", str(better))
-    table = tab.locator("table.duel")
+    table = tab.locator("table.comparison")
     last = table.locator("tbody tr").last
     assert last.locator("th").text_content() == "BLURB score"
     difference = float(last.locator("td").nth(2).text_content())
@@ -198,6 +198,7 @@ def test_the_page_can_be_read_without_its_script(chromium: Any, file: Path) -> N
     page = context.new_page()
     page.goto(file.as_uri())
     assert page.locator("table.main tbody tr").count() == 3 + len(published.shipped())
-    assert page.locator("table.duel").is_hidden()
+    assert page.locator("table.comparison").count() == 1
+    assert page.locator("table.comparison").is_hidden()
     assert page.locator("noscript").count() == 1
     context.close()

@@ -115,6 +115,19 @@ def test_a_row_of_store_and_file_is_shown_once_from_the_store(folder: Path) -> N
     assert [entry.kind for entry in board.entries] == ["store"] * 3
 
 
+def test_two_files_with_other_runs_of_one_row_are_merged_first(tmp_path: Path) -> None:
+    files = []
+    for name, seeds in (("a", (1, 2)), ("b", (3,)), ("part", (2,))):
+        store = Store(tmp_path / name / "runs")
+        play(store, "m", {"gad": 0.8}, seeds)
+        tables.rebuild(store, tmp_path / name / "leaderboard.csv")
+        files.append(tmp_path / name / "results.csv")
+    with pytest.raises(DataError, match=r"b/results\.csv: has runs of m quick that .*blurb leaderboard merge"):
+        collect(tmp_path / "none", files, with_published=False)
+    (board,) = collect(tmp_path / "none", [files[0], files[2]], with_published=False).boards
+    assert [list(entry.datasets["gad"].seeds) for entry in board.entries] == [[1, 2]]
+
+
 def test_published_rows_stand_beside_real_ones_only(folder: Path, tmp_path: Path) -> None:
     (board,) = collect(folder / "runs").boards
     shown = [entry for entry in board.entries if entry.kind == "published"]

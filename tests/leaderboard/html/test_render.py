@@ -150,7 +150,7 @@ def test_a_page_without_rows_or_with_one() -> None:
     assert "No rows yet" in render(Page("Empty", []))
     alone = reading.Page(render(synthetic(1)))
     assert not alone.all("script", type="application/json")
-    assert not [one for one in alone.all("a") if one.attributes["href"] == "#b0-duels"]
+    assert not [one for one in alone.all("a") if one.attributes["href"] == "#b0-comparisons"]
 
 
 def test_two_suites_are_two_boards() -> None:

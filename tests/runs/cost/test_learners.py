@@ -87,6 +87,17 @@ def test_steps_and_padded_pieces_are_those_of_the_trial(
     assert passes.seconds == pytest.approx(seen["pass"], rel=0.05 if sampled else 1e-9)
 
 
+def test_one_encoder_in_two_precisions_has_two_rates(
+    source: models.Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = request(source, "biosses", tmp_path, max_updates=3)
+    steps = {"fp32": 2.0, "bf16": 1.0}
+    monkeypatch.setattr(calibration, "rates_of", lambda source, device, precision, *more: rates(step=steps[precision]))
+    planned = [plan.prepare(dataclasses.replace(asked, precision=precision)) for precision in steps]
+    fp32, bf16 = (trial.cost.fit for trial in cost.estimate(planned, 1).trials)
+    assert fp32 - bf16 == pytest.approx(3)
+
+
 def test_fitting_takes_the_epochs_and_predicting_dev_and_test(counted: None) -> None:
     found = encoder(ask({"epochs": 3, "batch_size": 10}, rates(step=1.0, pass_piece=0.1)))
     assert found.fit == pytest.approx(3 * 10 + 3 * 20)  # 20 units of 10 sub-tokens at a tenth of a second

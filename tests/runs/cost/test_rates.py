@@ -1,4 +1,4 @@
-"""Rates: interpolation, the cache, and that a calibration is made once for a machine and a kind of encoder."""
+"""Rates: interpolation between measured lengths, and the cache."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
-from blurb import models
-from blurb.models.shape import Shape, of_source
-from blurb.runs.cost import calibration, rates
+from blurb.models.shape import Shape
+from blurb.runs.cost import rates
 from blurb.runs.cost.rates import Rates
 
 SHAPE = Shape(body=50, table=0, vocabulary=1, layers=1, hidden=4, most=512)
@@ -64,51 +62,3 @@ def test_a_measurement_is_for_one_machine_and_kind_of_encoder(checkpoint: Callab
         rates.key(str(checkpoint("roberta")), SHAPE, "cpu", "fp32", 1),
     ]
     assert len({rates.key(*common), *others}) == 6
-
-
-def test_it_is_measured_once_and_what_is_missing_is_added(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BLURB_HOME", str(tmp_path))
-    source = models.resolve(str(checkpoint("bert_uncased")))
-    threads = torch.get_num_threads()
-    measured: list[int] = []
-    train = calibration.Bench.train
-
-    def counting(self: calibration.Bench, inputs: int, length: int) -> float:
-        measured.append(length)
-        return train(self, inputs, length)
-
-    monkeypatch.setattr(calibration.Bench, "train", counting)
-    first = calibration.rates_of(source, "cpu", "fp32", None, (32, 128))
-    assert set(first.train) == set(first.predict) == set(first.kept) == {32, 128}
-    assert min(*first.train.values(), *first.predict.values(), first.load) > 0
-    assert first.shape == of_source(source)
-    before = len(measured)
-    assert calibration.rates_of(source, "cpu", "fp32", None, (32, 128)) == first
-    assert len(measured) == before
-    more = calibration.rates_of(source, "cpu", "fp32", None, (128, 512))
-    assert measured[before:] == [512]
-    assert {at: rate for at, rate in more.train.items() if at < 512} == first.train
-    assert torch.get_num_threads() == threads
-
-
-@pytest.mark.parametrize("kind", ["roberta", "modernbert", "deberta", "t5", "bertweet"])
-def test_any_architecture_can_be_measured(
-    kind: str, checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BLURB_HOME", str(tmp_path))
-    source = models.resolve(str(checkpoint(kind)))
-    found = calibration.rates_of(source, "cpu", "fp32", None, (32, 512))
-    lengths = {32, min(512, of_source(source).most or 512)}
-    assert set(found.train) == lengths
-    assert found.kept[max(lengths)] > found.kept[32] > 0
-
-
-def test_the_bytes_of_a_backward_pass_are_those_of_its_tensors(checkpoint: Callable[[str], Path]) -> None:
-    """The oracle: every linear layer keeps its input, so there are at least those of the layers of this encoder."""
-    bench = calibration.Bench(models.resolve(str(checkpoint("bert_uncased"))), "cpu", "fp32")
-    hidden, inner, layers, length = 32, 64, 2, 40
-    least = 4 * length * layers * (2 * hidden + inner)  # what the attention's and the two dense layers read
-    assert least < bench.kept(length) < 12 * least
-    assert bench.kept(2 * length) > 2 * bench.kept(length)  # attention grows with the square

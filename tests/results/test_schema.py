@@ -1,0 +1,127 @@
+"""What both tables share. Oracle: the csv module, and the cells as they were typed."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blurb.errors import DataError
+from blurb.results import published, schema
+from blurb.runs.spec import Configuration
+from tests.results import invented
+
+COLUMNS = ("schema", *schema.KEY, "value")
+CELLS = {"suite": "blurb", "model": "m", "weights": "w", "precision": "fp32", "protocol": "quick", "value": "1"}
+
+
+def written(
+    path: Path, *lines: dict[str, str], version: str = str(schema.SCHEMA), without: tuple[str, ...] = ()
+) -> Path:
+    """A table of these lines in a schema, which lacks some columns."""
+    columns = [column for column in COLUMNS if column not in without]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, restval="", extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({"schema": version, **CELLS, **line} for line in lines)
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "table.csv"
+
+
+def told(path: Path) -> str:
+    with pytest.raises(DataError) as caught:
+        schema.read_lines(path, COLUMNS)
+    return str(caught.value).removeprefix(str(path))
+
+
+def test_lines_come_with_their_numbers_in_the_file(path: Path) -> None:
+    written(path, {"value": "1"}, {"value": "2"})
+    head, first, second = path.read_text().splitlines()
+    path.write_text("\n".join([head, "", first, "", "", second]) + "\n")
+    assert [(number, line["value"]) for number, line in schema.read_lines(path, COLUMNS)] == [(3, "1"), (6, "2")]
+
+
+@pytest.mark.parametrize("version", ["3", "4"])
+def test_what_an_older_schema_lacks_is_empty_and_its_learner_follows_from_the_weights(version: str, path: Path) -> None:
+    without = (*schema.READ[version], "learner")
+    written(path, {}, {"weights": "baseline:majority"}, version=version, without=without)
+    lines = [line for _, line in schema.read_lines(path, COLUMNS)]
+    assert [line["learner"] for line in lines] == ["encoder", "baseline"]
+    assert {line[column] for line in lines for column in schema.READ[version] if column in COLUMNS} <= {""}
+    assert [line["protocol"] for line in lines] == ["quick", "quick"]
+
+
+def test_what_today_s_schema_has_may_not_be_missing(path: Path) -> None:
+    written(path, {}, without=("learner", "recipe"))
+    assert told(path) == ":1: missing columns: learner, recipe."
+
+
+def test_only_tables_of_schema_3_may_repeat_a_line(path: Path) -> None:
+    """A row was there twice if the note of its protocol was reworded."""
+    written(path, {}, {}, {"value": "2"}, version="3")
+    assert [number for number, _ in schema.read_lines(path, COLUMNS)] == [2, 4]
+    written(path, {}, {})
+    assert [number for number, _ in schema.read_lines(path, COLUMNS)] == [2, 3]
+
+
+@pytest.mark.parametrize(("version", "what"), [("6", ":2: schema version 6"), ("", ":2: schema version none")])
+def test_another_version_is_refused_with_its_line(version: str, what: str, path: Path) -> None:
+    written(path, {}, version=version)
+    assert told(path).startswith(what)
+    assert all(known in told(path) for known in schema.READ)
+
+
+def test_a_table_of_a_head_alone_has_no_rows(path: Path) -> None:
+    assert told(written(path)) == ": the table has no rows."
+
+
+@pytest.mark.parametrize("text", ["1.5", "-2", "1e3", " 7 "])
+def test_a_number_is_what_float_reads(text: str, path: Path) -> None:
+    assert schema.number(text, "value", path, 7) == float(text)
+
+
+@pytest.mark.parametrize("text", ["", "nan", "inf", "1e999", "1,5", "x" * 50])
+def test_anything_else_is_told_with_place_column_and_cell(text: str, path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        schema.number(text, "value", path, 7)
+    assert str(caught.value) == f"{path}:7: value must be a number (got {text[:20]!r})."
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {}, {"lr": "0.001"}, {"head": "bilstm, layers = 2", "lr": "1e-5"}, {"head": "mine.py:Head,a=1, b=2"},
+        {"pooling": "", "tagging": "io"},
+    ],
+)  # fmt: skip
+def test_overrides_come_back_from_their_cell(overrides: dict[str, str]) -> None:
+    made = Configuration("quick", "0" * 12, overrides, "bf16", "demo")
+    row = replace(invented.row("m", {"gad": [1.0]}), configuration=made, weights="w" * 64)
+    cells = schema.identity_columns(row)
+    assert tuple(cells) == schema.KEY
+    assert schema.configuration(cells) == made
+    assert cells["weights"] == "w" * 12
+
+
+def test_a_published_row_has_neither_configuration_nor_learner() -> None:
+    row = published.Printed("us2026", "", "Theirs", {"gad": 80.0}).row
+    assert schema.identity_columns(row) == {"suite": "blurb", "model": "Theirs"}
+
+
+def test_a_name_that_a_spreadsheet_would_run_is_written_as_text_and_read_as_it_was(path: Path) -> None:
+    names = ["=1+1", "@x", "-m", "'=x", "plain"]
+    schema.write(
+        path, COLUMNS, [{"schema": str(schema.SCHEMA), **CELLS, "model": name, "value": "-1"} for name in names]
+    )
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["model"][0] for line in lines] == ["'", "'", "'", "'", "p"]
+    assert {line["value"] for line in lines} == {"-1"}  # a number stays one
+    assert {line["tokenizer"] for line in lines} == {""}
+    assert [line["model"] for _, line in schema.read_lines(path, COLUMNS)] == names
