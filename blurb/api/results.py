@@ -60,8 +60,9 @@ class Results:
 
         from blurb.results import leaderboard_csv
 
-        frame = DataFrame([leaderboard_csv.line_of(row) for row in self.rows], columns=leaderboard_csv.COLUMNS)
-        numbers = list(leaderboard_csv.NUMBERS)
+        columns = leaderboard_csv.columns_of(self.rows)
+        frame = DataFrame([leaderboard_csv.line_of(row) for row in self.rows], columns=columns)
+        numbers = [*leaderboard_csv.NUMBERS, *(name for name in columns if name not in leaderboard_csv.COLUMNS)]
         return frame.astype(dict.fromkeys(numbers, "string")).replace({"": None}).astype(dict.fromkeys(numbers, float))
 
     def predictions(self, model: str, task: str, seed: int | None = None) -> DataFrame:

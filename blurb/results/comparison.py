@@ -164,6 +164,9 @@ def differing(name: str, first: RowScores, other: RowScores, split: Split) -> tu
     if most[0] != most[1] and any(most):  # a limit on one side: of a number without runs none is known
         limits = ["unknown" if count is None else f"at most {count:,}" if count else "all" for count in most]
         return _because(Incomparable.EXAMPLES, f"{limits[0]} in one row, {limits[1]} in the other")
+    seeds = [one.limit("eval_seed") for one in both]
+    if any(most) and None not in seeds and seeds[0] != seeds[1]:
+        return _because(Incomparable.EXAMPLES, "they were sampled with different seeds (eval_seed)")
     return None
 
 

@@ -12,8 +12,9 @@ from blurb.tasks import Split
 
 SETTINGS = ("head", "pooling", "word_pooling", "tagging", "relation_input")
 """Settings that change the network; empty if they do not apply to a trial."""
-LIMITS = ("max_train", "max_eval")
-"""Maximum number of examples of a split; empty if there is no limit."""
+LIMITS = ("max_train", "max_eval", "eval_seed")
+"""Maximum number of examples of a split, empty if there is no limit; and the seed that samples those of dev and test,
+empty if it is that of the run."""
 
 
 class Figure(NamedTuple):
@@ -86,7 +87,7 @@ class DatasetScores:
         return statistics.fmean(known) if known else None
 
     def limit(self, setting: str) -> int | None:
-        """`max_train` or `max_eval` of its runs, 0 for no limit; None if unknown."""
+        """One of `LIMITS` of its runs, 0 for none; None if unknown."""
         known = [run.settings[setting] for run in self.runs.values() if setting in run.settings]
         return int(known[0] or 0) if known else None
 

@@ -15,11 +15,13 @@ from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
 from blurb.statistics.student import NORMAL
 from blurb.tasks import TYPES
 
+TWELVE = "blurb-12"
 COLUMNS = (
     "schema", "suite", "model", "source", *ASKED, *MODEL[1:],
-    "score", "score_sd", "score_low", "score_high", *TYPES, *DATASETS, "seeds", "complete", "data", "note",
+    "score", "score_sd", "score_low", "score_high", TWELVE, *TYPES, *DATASETS, "seeds", "complete", "data", "note",
 )  # fmt: skip
-NUMBERS = (*DATASETS, *TYPES, "score", "score_sd", "score_low", "score_high")
+"""The fixed columns; those of one's own tasks follow."""
+NUMBERS = (*DATASETS, *TYPES, TWELVE, "score", "score_sd", "score_low", "score_high")
 
 
 def read_lines(path: Path) -> list[Numbered]:
@@ -39,10 +41,15 @@ def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
         if key in seen:
             raise DataError(f"duplicate of line {seen[key]}; remove one.", path, number)
         seen[key] = number
-        values = {column: schema.number(line[column], column, path, number) for column in NUMBERS if line[column]}
+        own = [column for column in line if column not in COLUMNS] if line["schema"] == str(schema.SCHEMA) else []
+        values = {
+            column: schema.number(line[column], column, path, number) for column in (*NUMBERS, *own) if line[column]
+        }
         row = RowScores(
             **{column: line[column] for column in MODEL},  # type: ignore[arg-type]
-            datasets={name: DatasetScores(name, means={"test": values[name]}) for name in DATASETS if name in values},
+            datasets={
+                name: DatasetScores(name, means={"test": values[name]}) for name in (*DATASETS, *own) if name in values
+            },
             origin=Origin.LEADERBOARD,
             configuration=schema.configuration(line),
         )
@@ -59,12 +66,21 @@ def _of_others(row: RowScores, line: Line, score: float | None) -> RowScores:
 
 def write(path: Path, rows: Iterable[RowScores]) -> None:
     """Writes the table of rows in the given order."""
-    schema.write(path, COLUMNS, [line_of(row) for row in rows])
+    rows = list(rows)
+    schema.write(path, columns_of(rows), [line_of(row) for row in rows])
+
+
+def columns_of(rows: Iterable[RowScores]) -> tuple[str, ...]:
+    """The columns for these rows: the fixed ones, then their own tasks by name."""
+    return (*COLUMNS, *sorted({name for row in rows for name in row.own_tasks if name not in COLUMNS}))
 
 
 def line_of(row: RowScores) -> Line:
     """The line of a row, by column."""
-    figures: dict[str, float] = {**row.blurb_means(), **row.type_means()}
+    own = {name: mean for name, mean in row.means().items() if name not in COLUMNS}
+    figures: dict[str, float] = {**row.blurb_means(), **row.type_means(), **own}
+    if row.blurb_12 is not None:
+        figures[TWELVE] = row.blurb_12
     if row.score is not None:
         figures["score"] = row.score
     line = {
@@ -89,4 +105,6 @@ def _seeds(row: RowScores) -> str:
     counts = {name: len(one.runs) for name, one in row.datasets.items() if one.runs}
     if len(set(counts.values())) <= 1:
         return str(next(iter(counts.values()), ""))
-    return " ".join(f"{name}:{counts[name]}" for name in DATASETS if name in counts)
+    order = {name: place for place, name in enumerate(DATASETS)}
+    names = sorted(counts, key=lambda name: (order.get(name, len(order)), name))
+    return " ".join(f"{name}:{counts[name]}" for name in names)

@@ -78,7 +78,7 @@ def _completed(places: Sequence[Place]) -> list[Place]:
         if line["schema"] == "3":
             choices = rows.get(tuple(line[key] for key in OLD_KEY), set())
             if line["trial"] in trials:
-                line = {**line, **{column: trials[line["trial"]][column] for column in READ["3"]}}
+                line = {**line, **{column: trials[line["trial"]][column] for column in READ["3"] if column in line}}
             elif len(choices) == 1:
                 line = {**line, **dict(zip(NEW_KEY, next(iter(choices)), strict=True))}
             elif choices:

@@ -13,7 +13,7 @@ from enum import Enum
 from blurb import tasks
 from blurb.results import notes
 from blurb.results.dataset_scores import DatasetScores
-from blurb.results.score import blurb_score, spread, type_means
+from blurb.results.score import blurb_12, blurb_score, spread, type_means
 from blurb.runs.spec import PROBE, Configuration
 from blurb.runs.store import Record
 from blurb.tasks import Split
@@ -131,6 +131,16 @@ class RowScores:
     def score(self) -> float | None:
         """The BLURB score, as published or computed from the thirteen datasets; None if any is missing."""
         return blurb_score(self.blurb_means()) if self.printed is None else self.printed
+
+    @property
+    def blurb_12(self) -> float | None:
+        """The mean of the task-type means without BioASQ; None if any of the twelve is missing."""
+        return blurb_12(self.blurb_means())
+
+    @property
+    def own_tasks(self) -> list[str]:
+        """Its datasets outside BLURB: of task files and plug-ins."""
+        return sorted(name for name in self.datasets if name not in DATASETS)
 
     @property
     def spread(self) -> tuple[float, float] | None:

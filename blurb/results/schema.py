@@ -17,10 +17,16 @@ from blurb.results import csv_files
 from blurb.results.row_scores import RowScores
 from blurb.runs.spec import Configuration, kind_of
 
-SCHEMA = 5
-READ = {"3": ("tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family"), "4": (), "5": ()}
-"""The readable schemas and the columns that each lacks, whose values are then unknown. `learner` came with 5, but is
-known for all: before, there were only baselines and fine-tuned encoders."""
+SCHEMA = 6
+_LATER = ("blurb-12", "eval_seed")
+READ = {
+    "3": ("tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family", *_LATER),
+    "4": _LATER,
+    "5": _LATER,
+    "6": (),
+}
+"""The readable schemas and the columns that each lacks in either table, whose values are then unknown. `learner` came
+with 5, but is known for all: before, there were only baselines and fine-tuned encoders."""
 MODEL = ("model", "weights", "tokenizer", "learner", "recipe")
 ASKED = ("protocol", "protocol_hash", "overrides", "precision")
 KEY = ("suite", *MODEL, *ASKED)
@@ -41,8 +47,8 @@ def read_lines(path: Path, columns: Sequence[str]) -> list[Numbered]:
         raise DataError(
             f"schema version {version}; this version of blurb reads {' and '.join(READ)}.", path, lines[0][0]
         )
-    unknown = dict.fromkeys(READ[version], "")
-    if version != str(SCHEMA):
+    unknown = {column: "" for column in READ[version] if column in columns}
+    if version in ("3", "4"):
         unknown["learner"] = ""
     missing = [column for column in columns if column not in (*there, *unknown)]
     if missing:

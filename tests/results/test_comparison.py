@@ -66,6 +66,8 @@ CASES: list[tuple[str, Incomparable, RowScores, RowScores, str]] = [
     ("a part of the units", Incomparable.EXAMPLES, row(GAD), row(GAD, settings={"max_eval": "64"}), "test"),
     ("other parts of the units", Incomparable.EXAMPLES, row(GAD, settings={"max_eval": "32"}),
      row(GAD, settings={"max_eval": "64"}), "test"),
+    ("parts drawn with other seeds", Incomparable.EXAMPLES, row(GAD, settings={"max_eval": "64", "eval_seed": "1"}),
+     row(GAD, settings={"max_eval": "64", "eval_seed": "2"}), "test"),
     ("a part, and nobody knows", Incomparable.EXAMPLES, row(GAD, settings={}), row(GAD, settings={"max_eval": "64"}),
      "test"),
     ("a part, and a printed number", Incomparable.EXAMPLES, printed({"gad": 80.0}),
@@ -100,6 +102,8 @@ def test_what_says_nothing_of_each_other_is_shown_and_never_judged(
         (row(GAD, version=""), row(GAD, version="2"), True),
         (row(GAD, settings={}), row(GAD), True),
         (row(GAD, settings={"max_eval": "64"}), row(GAD, settings={"max_eval": "64"}), True),
+        (row(GAD, settings={"max_eval": "64"}), row(GAD, settings={"max_eval": "64", "eval_seed": "2"}), True),
+        (row(GAD, settings={"max_eval": "", "eval_seed": "1"}), row(GAD), True),  # no part, no matter how it is drawn
         (row(GAD, settings={"max_train": "9", "max_eval": ""}), row(GAD), True),  # other training is what is compared
         (row(GAD, learner="baseline"), row(GAD), True),
         (row(GAD, learner="probe"), row(GAD, learner="probe"), False),  # without predictions

@@ -13,12 +13,15 @@ import pytest
 
 from blurb import tasks
 from blurb.errors import DataError
-from blurb.results import leaderboard_csv, published
+from blurb.results import from_store, leaderboard_csv, published
 from blurb.results.references import of_file, resolve
 from blurb.results.row_scores import Origin, RowScores
 from blurb.results.schema import READ, SCHEMA
+from blurb.runs import rows
+from blurb.runs.store import Store
 from tests.results import invented, tampered
 from tests.results.tampered import edited
+from tests.runs.fakes import finish, row, trial
 
 NAMES = tuple(task.name for task in tasks.all() if task.paper_order)
 WHOLE = {name: [50.0 + place, 52.0 + place, 51.5 + place] for place, name in enumerate(NAMES)}
@@ -195,3 +198,23 @@ def test_whatever_comes_back_is_read_or_told(path: Path) -> None:
             refused.append(str(error))
     assert {text.startswith(str(path)) for text in refused} == {True}
     assert 100 < len(refused) < 300
+
+
+def test_tasks_of_ones_own_have_columns_behind_the_fixed_ones(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    planned = [trial(seed=seed) for seed in (1, 2)]
+    for each in planned:
+        finish(store, "m", each, 0.5)
+    rows.write(store, row("m", *planned))
+    (mine,) = from_store.read(store)
+    own = replace(mine.datasets["gad"], task="my-task")
+    wide = replace(mine, datasets={**mine.datasets, "my-task": own, "score": own})
+    path = tmp_path / "leaderboard.csv"
+    leaderboard_csv.write(path, [wide])
+    header = path.read_text().split("\n")[0].split(",")
+    assert header == [*leaderboard_csv.COLUMNS, "my-task"]  # a task of the name of a column has no other
+    (back,) = leaderboard_csv.of_lines(leaderboard_csv.read_lines(path), path)
+    assert back.means() == {"gad": 50.0, "my-task": 50.0}
+    path.write_text(path.read_text().replace(",50.00\n", ",fifty\n"))
+    with pytest.raises(DataError, match=r":2: my-task must be a number"):
+        leaderboard_csv.of_lines(leaderboard_csv.read_lines(path), path)

@@ -17,7 +17,7 @@ from blurb.leaderboard.html.collect import entry_of
 from blurb.leaderboard.terminal import comparison
 from blurb.results import published
 from blurb.results.row_scores import Origin, RowScores
-from blurb.results.score import blurb_score, dataset_weights, datasets_by_type, spread, type_means
+from blurb.results.score import blurb_12, blurb_score, dataset_weights, datasets_by_type, spread, type_means
 from blurb.runs.spec import Configuration
 
 NAMES = [task.name for task in tasks.all() if task.paper_order]
@@ -135,3 +135,21 @@ def test_a_row_has_one_score_everywhere() -> None:
 def test_gad_of_pubmedbert_is_that_of_its_source() -> None:
     assert ROWS["gu2021", "PubMedBERT"].means()["gad"] == 83.96
     assert ROWS["linkbert2022", "PubMedBERT"].means()["gad"] == 82.34
+
+
+def test_the_mean_of_twelve_is_that_of_the_six_means_without_bioasq() -> None:
+    """Oracle: PubMedBERT's figures of Table 6, written out."""
+    row = next(row for row in published.shipped() if (row.model, row.source) == ("PubMedBERT", "gu2021"))
+    of = row.means()
+    ner = ("bc5-chem", "bc5-disease", "ncbi-disease", "bc2gm", "jnlpba")
+    six = [
+        sum(of[name] for name in ner) / 5, of["ebm-pico"], (of["chemprot"] + of["ddi"] + of["gad"]) / 3,
+        of["biosses"], of["hoc"], of["pubmedqa"],
+    ]  # fmt: skip
+    assert row.blurb_12 == pytest.approx(sum(six) / 6)
+    assert row.score is not None
+    assert row.score - row.blurb_12 > 2  # BioASQ is the easier of the two
+    without = {name: value for name, value in of.items() if name != "bioasq"}
+    assert blurb_12(without) == row.blurb_12
+    assert blurb_score(without) is None
+    assert blurb_12({name: value for name, value in without.items() if name != "gad"}) is None
