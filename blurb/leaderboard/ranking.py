@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from blurb.results import predictions
-from blurb.results.row_scores import RowScores
-from blurb.results.score import blurb_score, dataset_weights, type_means, type_weights
+from blurb.results.leaderboard_csv import TWELVE
+from blurb.results.row_scores import DATASETS, DEMO, RowScores
+from blurb.results.score import blurb_12, blurb_score, dataset_weights, type_means, type_weights, weights_of_12
 from blurb.statistics import bootstrap
 
 SCORE = "score"
@@ -27,6 +28,8 @@ class RankedRow:
     :param note: what to know before comparing it
     :param capped: only some of the examples were scored: shown but never ranked
     :param probe: a frozen encoder, ranked among probes only
+    :param published: numbers of a paper
+    :param synthetic: of the demo suite
     """
 
     name: str
@@ -36,6 +39,8 @@ class RankedRow:
     note: str = ""
     capped: bool = False
     probe: bool = False
+    published: bool = False
+    synthetic: bool = False
 
 
 def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> RankedRow:
@@ -45,7 +50,7 @@ def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collect
     :param without: dataset -> ids of test examples to leave out of the scores
     """
     spreads: dict[str, bootstrap.BootstrapMean] = {}
-    values = row.blurb_means()
+    values = row.means()
     for name in list(values) if resampled or without else ():
         dropped = (without or {}).get(name, ())
         clusters = predictions.load(row.records_of(name), drop=dropped)
@@ -56,14 +61,17 @@ def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collect
         elif dropped:  # nothing is left, or seeds were scored on examples of their own: what is left is not known
             del values[name]
     intervals = {name: spread.interval for name, spread in spreads.items()}
-    for name, shares in {**type_weights(), SCORE: dataset_weights()}.items():
+    for name, shares in {**type_weights(), SCORE: dataset_weights(), TWELVE: weights_of_12()}.items():
         if (whole := bootstrap.averaged(spreads, shares)) is not None:
             intervals[name] = whole.interval
-    means = {**values, **type_means(values)}
-    score = blurb_score(values) if row.printed is None else row.printed
-    if score is not None:
-        means[SCORE] = score
-    return RankedRow(row.name, means, intervals, frozenset(row.run_counts), row.note, row.capped, row.probe)
+    of_blurb = {name: value for name, value in values.items() if name in DATASETS}
+    score = blurb_score(of_blurb) if row.printed is None else row.printed
+    means = {**values, **type_means(of_blurb)}
+    means |= {name: mean for name, mean in ((SCORE, score), (TWELVE, blurb_12(of_blurb))) if mean is not None}
+    return RankedRow(
+        row.name, means, intervals, frozenset(row.run_counts), row.note, row.capped, row.probe, row.published,
+        row.suite == DEMO,
+    )  # fmt: skip
 
 
 def select(rows: Sequence[RowScores], model: str = "*", protocol: str = "*", head: str = "*") -> list[RowScores]:

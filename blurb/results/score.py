@@ -51,14 +51,10 @@ def blurb_12(scores: Mapping[str, float]) -> float | None:
 
     For those without a registration for BioASQ. It is not the BLURB score, and not comparable with it.
     """
-    groups = datasets_by_type()
-    means = []
-    for group in groups.values():
-        names = [task.name for task in group if task.name != UNREGISTERED]
-        if any(name not in scores for name in names):
-            return None
-        means.append(sum(scores[name] for name in names) / len(names))
-    return sum(means) / len(means)
+    shares = weights_of_12()
+    if any(name not in scores for name in shares):
+        return None
+    return sum(share * scores[name] for name, share in shares.items())
 
 
 def type_weights() -> dict[str, dict[str, float]]:
@@ -69,6 +65,14 @@ def type_weights() -> dict[str, dict[str, float]]:
 def dataset_weights() -> dict[str, float]:
     """The weight of each dataset in the score; the weights sum to 1."""
     return {task.name: 1 / len(TYPES) / len(group) for group in datasets_by_type().values() for task in group}
+
+
+def weights_of_12() -> dict[str, float]:
+    """The weight of each of the twelve datasets in `blurb_12`."""
+    groups = {
+        kind: [task.name for task in group if task.name != UNREGISTERED] for kind, group in datasets_by_type().items()
+    }
+    return {name: 1 / len(TYPES) / len(names) for names in groups.values() for name in names}
 
 
 def spread(deviations: Mapping[str, tuple[float, int]]) -> tuple[float, float] | None:

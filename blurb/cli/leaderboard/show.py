@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 @click.command(name="show")
 @click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
 @click.option(
-    "--sort", "column", default="score", show_default=True, help="Column to sort by: a dataset, a task type, or score."
+    "--sort",
+    "column",
+    help="Column to sort by: a dataset, a task type, score or blurb-12.  [default: score, or blurb-12 "
+    "if no row of the store has a score]",
 )
 @click.option("--model", default="*", help="Show only models that match a pattern, such as 'bert*'.")
 @click.option("--protocol", default="*", help="Show only protocols that match a pattern.")
@@ -26,66 +30,93 @@ if TYPE_CHECKING:
 @click.option(
     "--suite", type=click.Choice(["blurb", "demo"]), help="Real or synthetic data.  [default: blurb, if it has rows]"
 )
-@click.option("--datasets", is_flag=True, help="Show the thirteen datasets instead of the six means.")
+@click.option(
+    "--datasets", is_flag=True, help="Show the datasets, too, with the skill of each row; in csv and json only them."
+)
 @click.option("--no-published", is_flag=True, help="Leave out the published rows.")
 @click.option("--no-intervals", is_flag=True, help="Leave out the intervals (faster).")
 @click.option("--without", type=click.Choice(["leaks"]), help="Score without the test examples that occur in train.")
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder, for --without.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def command(
-    output: Path, column: str, model: str, protocol: str, head: str, suite: str | None, datasets: bool,
+    output: Path, column: str | None, model: str, protocol: str, head: str, suite: str | None, datasets: bool,
     no_published: bool, no_intervals: bool, without: str | None, data: Path | None, form: str,
 ) -> None:  # fmt: skip
     """Show the rows of the store, best first, with 95 % intervals over runs and test examples.
 
     A rank such as 2-4 means that the intervals do not separate the row from its neighbours. Published rows have no
-    predictions and therefore no intervals.
+    predictions and therefore no intervals. blurb-12 is the mean of the six means without BioASQ, which needs a
+    registration; it is not the BLURB score. Skill is the way from the best constant answer (0 %) to the best published
+    figure (100 %).
     """
     from blurb import tasks
     from blurb.errors import SettingsError, UnknownName
     from blurb.leaderboard import ranking
+    from blurb.leaderboard.ranking import SCORE
     from blurb.results import from_store, published
+    from blurb.results.leaderboard_csv import TWELVE
     from blurb.results.row_scores import DATASETS
     from blurb.runs.store import Store
 
-    if column not in (*DATASETS, *tasks.TYPES, ranking.SCORE):
-        raise UnknownName("column", column, [*DATASETS, *tasks.TYPES, ranking.SCORE])
     rows = ranking.select(from_store.read(Store(output)), model, protocol, head)
     suites = {row.suite for row in rows}
     suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
     rows = [row for row in rows if row.suite == suite]
+    own = sorted({name for row in rows for name in row.own_tasks})
+    known = [*DATASETS, *own, *tasks.TYPES, SCORE, TWELVE]
+    if column is not None and column not in known:
+        raise UnknownName("column", column, known)
     if not rows:
         raise SettingsError(f"{output}: no finished row matches the options.")
     left_out = _leaks(rows, data) if without else None
     entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]
+    if column is None:
+        column = SCORE if any(SCORE in entry.values for entry in entries) else TWELVE
     if not no_published and not left_out and suite == "blurb":
         entries += [ranking.of_row(row) for row in published.shipped()]
-    shown = DATASETS if datasets else (*tasks.TYPES, ranking.SCORE)
-    if column not in shown:
-        shown = (*shown, column)
-    lines = [
-        (rank, entry.name, *(_cell(entry, name) for name in shown), "/".join(map(str, sorted(entry.runs))))
-        for rank, entry in ranking.ranked(entries, column)
-    ]
-    show(("rank", "row", *shown, "runs"), lines, form, numbers=("rank", *shown, "runs"))
-    for entry in entries if form == "table" else ():
+    ranks = ranking.ranked(entries, column)
+    if form == "table":
+        _print(ranks, column, datasets, left_out)
+        return
+    shown = [*DATASETS, *own] if datasets else [SCORE, TWELVE, *tasks.TYPES]
+    shown += [] if column in shown else [column]
+    columns = ("rank", "row", *(f"{name}{end}" for name in shown for end in ("", "_low", "_high")), "runs")
+    show(columns, [_line(rank, entry, shown, form) for rank, entry in ranks], form)
+
+
+def _print(
+    ranks: Sequence[tuple[str, RankedRow]], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None
+) -> None:
+    from blurb.leaderboard import overview
+    from blurb.terminal.output import console
+
+    out = console(width=120)
+    out.print(overview.overview(ranks, column))
+    if with_datasets:
+        for table in overview.datasets([entry for _, entry in ranks if not entry.published], out.width):
+            out.print(table)
+    for _, entry in ranks:
         if entry.capped:
             click.echo(f"{entry.name}: not ranked, as only some of the examples were scored ({entry.note}).")
         elif entry.note:
             click.echo(f"{entry.name}: {entry.note}.")
-    if left_out and form == "table":
+    if left_out:
         counts = ", ".join(f"{name} {len(ids)}" for name, ids in left_out.items() if ids)
         click.echo(f"Test examples left out because their input occurs in train: {counts or 'none'}.")
 
 
-def _cell(entry: RankedRow, name: str) -> str:
-    if name not in entry.values:
-        return ""
-    text = f"{entry.values[name]:.2f}"
-    if name not in entry.intervals:
-        return text
-    low, high = entry.intervals[name]
-    return f"{text} [{low:.1f}, {high:.1f}]"
+def _line(rank: str, entry: RankedRow, names: Sequence[str], form: str) -> tuple[object, ...]:
+    """A record: numbers as numbers in json, with two decimals in csv; empty where there is none."""
+
+    def number(value: float | None) -> object:
+        if form == "json":
+            return None if value is None else round(value, 4)
+        return "" if value is None else f"{value:.2f}"
+
+    cells = [
+        number(value) for name in names for value in (entry.values.get(name), *entry.intervals.get(name, (None, None)))
+    ]
+    return rank, entry.name, *cells, "/".join(map(str, sorted(entry.runs)))
 
 
 def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:

@@ -1,0 +1,86 @@
+"""Rows in a terminal: the means of each, best first; and the datasets, a line each, with the skill of every row.
+
+Numbers are whole at 80 columns; names give way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from blurb import tasks
+from blurb.leaderboard.ranking import SCORE, RankedRow
+from blurb.leaderboard.terminal import SHORT
+from blurb.results.leaderboard_csv import TWELVE
+from blurb.results.row_scores import DATASETS
+from blurb.results.skill import skill
+from blurb.tasks import TYPES
+
+MEANS = (SCORE, TWELVE, *TYPES)
+ROOM = 15
+"""Columns of a row in the table of datasets."""
+
+
+def overview(ranks: Sequence[tuple[str, RankedRow]], sorted_by: str = SCORE) -> Table:
+    """Rank, score with half of its 95 % interval, and the six means; columns that nobody has are left out."""
+    shown = [name for name in (*MEANS, *([] if sorted_by in MEANS else [sorted_by]))
+             if name == sorted_by or any(name in row.values for _, row in ranks)]  # fmt: skip
+    table = _table()
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("row", overflow="fold", min_width=12)
+    for name in shown:
+        table.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
+    for rank, row in ranks:
+        cells = [_with_interval(row, name) if name == sorted_by else _number(row, name) for name in shown]
+        table.add_row(rank, Text(row.name), *cells, style="dim" if row.published else "")
+    return table
+
+
+def datasets(rows: Sequence[RankedRow], width: int) -> list[Table]:
+    """A line a dataset, and for each row its score and skill; as many tables as the rows need at this width."""
+    names = [name for name in (*DATASETS, *_own(rows)) if any(name in row.values for row in rows)]
+    room = max(1, (width - ROOM) // ROOM)
+    return [_of_datasets(names, rows[start : start + room]) for start in range(0, len(rows), room)]
+
+
+def _of_datasets(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
+    table = _table()
+    table.add_column("dataset", no_wrap=True)
+    for row in rows:
+        table.add_column(Text(row.name), justify="right", overflow="fold", max_width=ROOM)
+    titles = {task.name: task.title for task in tasks.all()}
+    for name in names:
+        table.add_row(titles.get(name, name), *(_with_skill(row, name) for row in rows))
+    return table
+
+
+def _with_skill(row: RankedRow, name: str) -> str:
+    """`76.31   88 %`."""
+    if name not in row.values:
+        return ""
+    part = None if row.synthetic or row.capped else skill(name, row.values[name])
+    return f"{row.values[name]:.2f}" + ("" if part is None else f"{part:5.0f} %")
+
+
+def _with_interval(row: RankedRow, name: str) -> str:
+    """`76.31 ±1.2`."""
+    if name not in row.intervals or name not in row.values:
+        return _number(row, name)
+    low, high = row.intervals[name]
+    return f"{row.values[name]:.2f} ±{(high - low) / 2:.1f}"
+
+
+def _number(row: RankedRow, name: str) -> str:
+    return f"{row.values[name]:.2f}" if name in row.values else ""
+
+
+def _own(rows: Sequence[RankedRow]) -> list[str]:
+    """The datasets outside BLURB."""
+    return sorted({name for row in rows for name in row.values} - {*DATASETS, *MEANS})
+
+
+def _table() -> Table:
+    return Table(box=SIMPLE_HEAD, header_style="bold", padding=0, pad_edge=False, collapse_padding=True)

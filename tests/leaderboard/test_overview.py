@@ -1,0 +1,58 @@
+"""The tables of `blurb leaderboard show` at the widths of real terminals."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from blurb.leaderboard.overview import datasets, overview
+from blurb.leaderboard.ranking import RankedRow, of_row, ranked
+from blurb.results import published
+from blurb.tasks import TYPES
+
+MINE = RankedRow(
+    "biomedical-encoder-large-step-120000 quick@2 head=crf",
+    {"score": 78.1234, "blurb-12": 75.5, **dict.fromkeys(TYPES, 88.888), "gad": 77.0, "my-task": 12.5},
+    {"score": (77.1, 79.1), "blurb-12": (74.5, 76.5)},
+)
+
+
+def printed(*tables: object, width: int) -> str:
+    text = StringIO()
+    console = Console(file=text, width=width)
+    for table in tables:
+        console.print(table)
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_numbers_are_whole_at_every_width(width: int) -> None:
+    entries = [MINE, *(of_row(row) for row in published.shipped())]
+    text = printed(overview(ranked(entries, "score")), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "78.12 ±1.0" in text
+    assert text.count("88.89") == 6
+    assert "…" not in text
+    for heading in ("score", "blurb-12", "NER", "PICO", "RE", "STS", "Doc", "QA"):
+        assert heading in text
+
+
+def test_columns_that_nobody_has_are_left_out() -> None:
+    row = RankedRow("m", {"blurb-12": 60.0, "gad": 77.0}, {"gad": (76.0, 78.0)})
+    text = printed(overview(ranked([row], "gad"), "gad"), width=80)
+    assert "score" not in text
+    assert "77.00 ±1.0" in text
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_datasets_have_scores_and_skill(width: int) -> None:
+    rows = [MINE, RankedRow("capped", {"gad": 77.0}, capped=True), *[MINE] * 6]
+    tables = datasets(rows, width)
+    text = printed(*tables, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert len(tables) == 2
+    assert text.count("77.00   49 %") == 7  # (77.00 - 68.96) / (85.44 - 68.96)
+    assert text.count("77.00") == 8
+    assert "my-task" in text

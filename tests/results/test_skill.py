@@ -1,0 +1,38 @@
+"""Skill: the ends are what they say they are."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from blurb import tasks
+from blurb.results import published
+from blurb.results.skill import ends, skill
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_the_floors_are_the_best_constant_answers_on_the_real_test_sets() -> None:
+    """Oracle: the committed row of `baseline:constant`, which scored every test set in full."""
+    with (ROOT / "docs" / "results" / "minilm" / "quick" / "leaderboard.csv").open(encoding="utf-8") as file:
+        (row,) = (line for line in csv.DictReader(file) if line["model"] == "baseline:constant")
+    for name, (floor, _) in ends().items():
+        assert floor == pytest.approx(float(row[name]), abs=0.006), name
+    assert set(ends()) == {task.name for task in tasks.all() if task.paper_order} - {"bioasq"}
+
+
+def test_the_ceilings_are_the_best_published_figures() -> None:
+    for name, (floor, ceiling) in ends().items():
+        assert ceiling == max(row.means()[name] for row in published.shipped() if name in row.means()), name
+        assert floor < ceiling
+
+
+def test_the_scale() -> None:
+    floor, ceiling = ends()["gad"]
+    assert skill("gad", floor) == pytest.approx(0)
+    assert skill("gad", ceiling) == pytest.approx(100)
+    assert skill("gad", (floor + ceiling) / 2) == pytest.approx(50)
+    assert (skill("gad", 0) or 0) < 0
+    assert skill("bioasq", 90) is None
