@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from blurb.results.comparison import ScoreComparison
 
 COLUMNS = ("dataset", "first", "other", "difference", "low", "high", "p", "could see", "runs", "verdict")
-TITLES = tuple("detectable" if column == "could see" else column for column in COLUMNS)
+TITLES = tuple({"could see": "detectable", "difference": "change"}.get(column, column) for column in COLUMNS)
 """Headings in the terminal; CSV and JSON keep their column names."""
 
 
@@ -63,7 +63,7 @@ def command(
     if form == "table":
         for name in found:
             click.echo(f"{name} minus {first.name}, {split}")
-            show(TITLES, [row[2:] for row in table if row[1] == name], form, numbers=TITLES[1:9])
+            _print([row[2:] for row in table if row[1] == name])
             if comparison.has_paired(found[name]):
                 click.echo(comparison.PAIRED)
     else:
@@ -71,6 +71,18 @@ def command(
     if plot is not None:
         forest.write(first.name, found, plot, level)
         click.echo(f"Plot: {plot}", err=True)
+
+
+def _print(lines: Sequence[tuple[str, ...]]) -> None:
+    """The comparison of two rows; numbers of runs only in a sentence if they are the same everywhere."""
+    place = COLUMNS.index("runs")
+    counts = {line[place] for line in lines}
+    if len(counts) > 1:
+        show(TITLES, lines, "table", numbers=TITLES[1:9])
+        return
+    titles, *rest = ((*line[:place], *line[place + 1 :]) for line in (TITLES, *lines))
+    show(titles, rest, "table", numbers=titles[1:8])
+    click.echo(f"Runs: {counts.pop()} on each.")
 
 
 def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple[str, ...]:

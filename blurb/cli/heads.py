@@ -32,4 +32,15 @@ def command(form: str) -> None:
             except SettingsError as error:  # a broken plug-in must not hide the others
                 rows.append((registry.kind, name, "", {} if form == "json" else "", str(error)))
     rows += [("word pooling", name, "tokens", {} if form == "json" else "", words.__file__) for name in words.POOLINGS]
+    if form == "table":
+        rows = [(*row[:4], _short(str(row[4]))) for row in rows]
     show(("kind", "name", "serves", "options", "origin"), rows, form)
+
+
+def _short(origin: str) -> str:
+    """The file and line in the installed package, without its folder; other origins as they are."""
+    from pathlib import Path
+
+    import blurb
+
+    return origin.removeprefix(f"{Path(blurb.__file__).parent.parent}/")

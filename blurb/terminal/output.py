@@ -14,6 +14,8 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+LEAST = 8
+"""Characters that a column of texts keeps on the narrowest terminal."""
 FORMATS = click.Choice(["table", "csv", "json"])
 
 
@@ -48,14 +50,20 @@ def show(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
-    for index, column in enumerate(columns):
-        # Names and numbers are never broken; only texts give way on a narrow terminal.
-        whole = column in numbers or index < min(2, len(columns) - 1)
-        table.add_column(column, justify="right" if column in numbers else "left", no_wrap=whole)
-    for row in rows:
-        table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
-    console(stderr=stderr).print(table)
+    out = console(stderr=stderr)
+    cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
+    widths = [max(len(line) for row in (columns, *cells) for line in row[at].split("\n")) for at in range(len(columns))]
+    narrow = sum(widths) + 2 * len(widths) > out.width
+    table = Table(box=SIMPLE_HEAD, header_style="bold", padding=0 if narrow else (0, 1, 0, 0), pad_edge=False)
+    for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
+        if column in numbers or (index == 0 and len(columns) > 2):
+            # Numbers, and the names in front, are never broken; texts give way on a narrow terminal.
+            table.add_column(column, justify="right" if column in numbers else "left", no_wrap=True, min_width=width)
+        else:
+            table.add_column(column, overflow="fold", min_width=min(width, LEAST))
+    for row in cells:
+        table.add_row(*map(Text, row))
+    out.print(table)
 
 
 def render(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rich.console import Console
 
 from blurb.cli import compare
 from blurb.regression import DatasetDecision, Outcome, table
@@ -44,3 +45,18 @@ def test_one_of_a_thing_is_singular_and_p_has_three_digits() -> None:
         ScoreComparison("gad", 1, 0, (3, 3), Comparison(-1)), Outcome.REGRESSION, worse=[("test.1", 1.0)]
     )
     assert table.flipped(finding).startswith("1 example with more mistakes than before, 0 with fewer")
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_numbers_and_names_are_whole_and_texts_fold(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("blurb.terminal.output.console", lambda *given, **more: Console(width=width))
+    columns = ("dataset", *(f"number {place}" for place in range(5)), "why")
+    rows = [("ncbi-disease", *["123456.78"] * 5, "a reason of several words that no terminal has the room for " * 2)]
+    show(columns, rows, "table", numbers=columns[1:6])
+    text = capsys.readouterr().out
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    assert text.count("123456.78") == 5
+    assert "".join(text.split()).count("noterminal") >= 1
