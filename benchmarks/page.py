@@ -38,7 +38,7 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
     names = [task.name for task in tasks.all() if task.paper_order]
     scores = {task: {seed: rng.gauss(level, 0.6) for seed in seeds} for task in names}
     known = {task: of_runs(task, list(values.values())) for task, values in scores.items()}
-    types, score = averages(known)
+    types, score, _ = averages(known)
     datasets = {
         task: Dataset(
             known[task].value, scores[task], len(seeds), level, 20.0, "f1", "identical",

@@ -77,16 +77,20 @@ def _same(key: tuple[str, ...], other: tuple[str, ...]) -> bool:
     )
 
 
-def _rank(entry: PageRow) -> tuple[bool, float, int, float, str]:
+def _rank(entry: PageRow) -> tuple[bool, bool, float, int, float, str]:
+    """One's own rows first: they are what the page is made for, and would be lost below the published ones."""
     means = [value.mean for value in entry.types.values()]
-    score = entry.score.mean if entry.score else 0.0
-    return entry.capped or entry.score is None, -score, -len(means), -math.fsum(means), entry.label
+    first = entry.score or entry.twelve
+    return (
+        entry.kind == "published", entry.capped or entry.score is None, -(first.mean if first else 0.0), -len(means),
+        -math.fsum(means), entry.label,
+    )  # fmt: skip
 
 
 def entry_of(row: RowScores) -> PageRow:
     """The entry of a row on the page."""
     known = intervals.of_row(row)
-    types, score = intervals.averages({task: one for task, one in known.items() if task in DATASETS})
+    types, score, twelve = intervals.averages({task: one for task, one in known.items() if task in DATASETS})
     if row.printed is not None:
         score = Value(row.printed)
     return PageRow(
@@ -95,6 +99,7 @@ def entry_of(row: RowScores) -> PageRow:
         datasets={task: _dataset(row, row.datasets[task], one.value) for task, one in known.items()},
         types=types,
         score=score,
+        twelve=twelve,
         provenance=of_row(row) if row.origin is Origin.STORE else None,
     )
 

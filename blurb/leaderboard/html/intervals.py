@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from blurb.leaderboard.html.model import Value
 from blurb.results import predictions
 from blurb.results.row_scores import RowScores
-from blurb.results.score import dataset_weights, type_weights
+from blurb.results.score import dataset_weights, type_weights, weights_of_12
 from blurb.statistics import bootstrap
 from blurb.statistics.bootstrap import RESAMPLES, BootstrapMean
 from blurb.statistics.clusters import generator
@@ -54,13 +54,13 @@ def of_runs(task: str, values: list[float]) -> Known:
     return Known(Value(mean, mean - half, mean + half, "seeds"), spread)
 
 
-def averages(known: Mapping[str, Known]) -> tuple[dict[str, Value], Value | None]:
-    """The complete task-type means, and the score if all thirteen datasets are present."""
+def averages(known: Mapping[str, Known]) -> tuple[dict[str, Value], Value | None, Value | None]:
+    """The complete task-type means; the score, and the mean without BioASQ, if all their datasets are present."""
     types = {}
     for kind, shares in type_weights().items():
         if (value := _average(known, shares)) is not None:
             types[str(kind)] = value
-    return types, _average(known, dataset_weights())
+    return types, _average(known, dataset_weights()), _average(known, weights_of_12())
 
 
 def _average(known: Mapping[str, Known], shares: Mapping[str, float]) -> Value | None:

@@ -87,6 +87,7 @@ class PageRow:
     """One row of the page.
 
     :param detail: configuration, or the source of a published row, without private paths
+    :param twelve: `blurb-12`, the mean of the task-type means without BioASQ
     :param provenance: provenance, for rows of the store
     """
 
@@ -96,6 +97,7 @@ class PageRow:
     types: Mapping[str, Value]
     score: Value | None
     provenance: RowProvenance | None = None
+    twelve: Value | None = None
 
     @property
     def kind(self) -> str:

@@ -17,6 +17,7 @@ from blurb.leaderboard.html.model import BASES, Leaderboard, Page, PageRow, Valu
 from blurb.leaderboard.html.pairwise import MOST, MOST_PROBES
 from blurb.leaderboard.terminal import SHORT
 from blurb.results.comparison import PAIRED
+from blurb.results.leaderboard_csv import TWELVE
 from blurb.tasks import TYPES
 from blurb.wording import probability
 
@@ -36,7 +37,7 @@ def render(page: Page) -> str:
     )  # fmt: skip
     environment.globals.update(
         svg=svg, title_of=title_of, types=TYPES, short=list(SHORT.values()), marks=MARKS,
-        best=best, columns=columns, focus=focus, data=data, bases=bases, own=own, printed=printed,
+        best=best, columns=columns, value_of=value_of, focus=focus, data=data, bases=bases, own=own, printed=printed,
         breakable=breakable, most_pairs=MOST, most_probes=MOST_PROBES, paired=PAIRED, probability=probability,
     )  # fmt: skip
     style, script = (_source(environment, name) for name in ("style.css", "script.js"))
@@ -59,6 +60,7 @@ def columns(board: Leaderboard) -> list[tuple[str, str, str]]:
     """Key, title and group of the numeric columns."""
     return [
         ("score", "Score", "score"),
+        (TWELVE, TWELVE, "score"),
         *((kind, SHORT[kind], "type") for kind in TYPES),
         *((task, title_of(task), "dataset") for task in board.tasks),
     ]
@@ -68,6 +70,8 @@ def value_of(entry: PageRow, key: str) -> Value | None:
     """The number of a row in a column."""
     if key == "score":
         return entry.score
+    if key == TWELVE:
+        return entry.twelve
     if key in entry.types:
         return entry.types[key]
     return entry.datasets[key].test if key in entry.datasets else None

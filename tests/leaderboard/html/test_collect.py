@@ -180,7 +180,7 @@ def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace("\n5,", "\n1,"), "schema version 1"),
+        (lambda text: text.replace("\n6,", "\n1,"), "schema version 1"),
         (lambda text: text + text.splitlines()[1] + "\n", "same model, task, seed, split and metric as line 2"),
         (lambda text: text.replace(",data_hash,", ",hash,", 1), "data_hash"),
         (lambda text: text.splitlines()[0] + "\n", "no rows"),
@@ -326,10 +326,10 @@ def test_no_folder_of_anybody_gets_onto_the_page(text: str, shown: str) -> None:
 
 def test_a_weak_part_names_the_whole() -> None:
     known = {name: intervals.of_runs(name, [80.0, 81.0]) for name in NAMES}
-    types, score = intervals.averages(known)
+    types, score, _ = intervals.averages(known)
     assert {value.basis for value in types.values()} == {"seeds"}
     known["gad"] = intervals.of_runs("gad", [80.0])
-    types, score = intervals.averages(known)
+    types, score, _ = intervals.averages(known)
     assert (types["relation"].low, types["relation"].basis) == (None, "")
     assert score is not None
     assert score.low is None
