@@ -1,4 +1,4 @@
-"""Options shared by the commands that train; each is a field of `blurb.api.options` by its name."""
+"""Options shared by commands; those of the commands that train are fields of `blurb.api.options` by their names."""
 
 from __future__ import annotations
 
@@ -24,6 +24,13 @@ def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     return found
 
 
+STORE = click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default="runs",
+    show_default=True,
+    help="Store: the folder of the trials.",
+)
 DATA = (
     click.option(
         "--data", type=click.Path(path_type=Path), help="Data folder in BLURB's layout (not with --suite demo)."
@@ -49,11 +56,18 @@ DATA = (
         multiple=True,
         metavar="KEY=VALUE",
         callback=pairs,
-        help="Override a setting of the protocol; repeatable.",
+        help="Override a setting of the protocol, such as warmup=0 (keys are listed below); repeatable.",
     ),
+    click.option("--lr", type=float, help="Peak learning rate; short for --set lr=..."),
+    click.option("--batch-size", type=int, help="Inputs per step; short for --set batch_size=..."),
+    click.option("--epochs", type=int, help="Epochs; short for --set epochs=..."),
     click.option(
-        "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder for the trials."
+        "--limit",
+        type=click.IntRange(min=1),
+        help="Use at most this many examples of train, dev and test each, for a try: such a row has no rank. Short for "
+        "--set max_train=N --set max_eval=N.",
     ),
+    STORE,
 )
 CASING = click.option(
     "--casing",
@@ -80,6 +94,17 @@ MACHINE = (
         "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of trials to run in parallel."
     ),
 )
+
+
+class WithSettings(click.Command):
+    """A command whose help lists the keys of `--set`."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        from blurb.protocols.keys import GROUPS
+
+        super().format_options(context, formatter)
+        with formatter.section("Keys of --set (their values: blurb protocols show)"):
+            formatter.write_dl([(subject, ", ".join(keys)) for subject, keys in GROUPS.items()])
 
 
 def data_options(command: F) -> F:

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from blurb.cli._exit import PARTLY, goes_on
-from blurb.cli._options import data_options, machine_options
+from blurb.cli._options import WithSettings, data_options, machine_options
 
 
-@click.command(name="ablate")
+@click.command(name="ablate", cls=WithSettings)
 @click.argument("model")
 @click.option(
     "--axis",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blurb.cli._exit import gate
+from blurb.cli._options import STORE
 from blurb.terminal.output import show
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     "--split", type=click.Choice(["dev", "test"]), help="Split to compare, overrides the rules.  [default: dev]"
 )
 @click.option("--max-drop", type=click.FloatRange(min=0), help="Points that a dataset may drop, overrides the rules.")
-@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@STORE
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the result as JUnit XML.")
 @click.option(
     "--summary", type=click.Path(path_type=Path), help="Append the result as Markdown.  [default: $GITHUB_STEP_SUMMARY]"

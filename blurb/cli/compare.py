@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli._options import STORE
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ TITLES = tuple("detectable" if column == "could see" else column for column in C
 @click.option(
     "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Split to compare."
 )
-@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@STORE
 @click.option("--level", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Significance level.")
 @click.option("--runs-only", is_flag=True, help="Ignore the variance from the choice of test examples.")
 @click.option(

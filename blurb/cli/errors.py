@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from blurb.cli._options import STORE
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ TABLE_LIMIT = 10
 @click.option(
     "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Split to analyse."
 )
-@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@STORE
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder, to show the text of mistakes.")
 @click.option(
     "--raw", type=click.Path(path_type=Path), help="Folder of the original releases, for trials that used them."

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
-from blurb.cli._options import data_options, machine_options
+from blurb.cli._options import WithSettings, data_options, machine_options
 
 if TYPE_CHECKING:
     from blurb.api import Results
     from blurb.api.options import RunOptions
 
 
-@click.command(name="run")
+@click.command(name="run", cls=WithSettings)
 @click.argument("model", nargs=-1, required=True, metavar="MODEL...")
 @data_options
 @click.option("--tasks", default="all", show_default=True, help="Task names, types or files, comma-separated.")

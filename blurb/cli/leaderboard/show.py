@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli._options import STORE
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="show")
-@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@STORE
 @click.option(
     "--sort", "column", default="score", show_default=True, help="Column to sort by: a dataset, a task type, or score."
 )
