@@ -197,6 +197,19 @@ TABLES = [
     )], prepare=alter_tables),
 ]  # fmt: skip
 
+RUNS = [
+    *formats("runs/list", "runs --output store"),
+    *formats("runs/show", "runs show 'golden-encoder smoke head=bilstm' --output store"),
+    Case("runs/rename", [  # refused: what it writes are trials, and in the golden stores none is made
+        "runs rename golden-encoder mine --output store --leaderboard before/leaderboard.csv",
+        "runs rename other-encoder 'a\tb' --output store",
+    ], changes=["store"]),
+    Case("runs/rm", [
+        "runs rm other-encoder --output store", "runs rm golden-encoder --output store",
+        "runs rm 'golden-encoder smoke head=bilstm' --output store --yes --leaderboard none.csv",
+    ], changes=["store"], typed="n\n"),
+]  # fmt: skip
+
 COMPARE = of(INVENTED, [
     *formats("compare/stores", f"compare old fell once 'other data' 'store:{GOLDEN}' --output today", ["json"]),
     Case("compare/dev", ["compare fell old --output today --split dev --level 0.2 --max-drop 1 --format json"]),
@@ -352,7 +365,7 @@ RUN = [
 ]  # fmt: skip
 
 CASES: Sequence[Case] = (
-    *DECLARATIONS, *DATA, *ERRORS, *SHOW, *TABLES, *COMPARE, *CHECK, *EXPORT, *GRIDS, *RUN,
+    *DECLARATIONS, *DATA, *ERRORS, *SHOW, *TABLES, *RUNS, *COMPARE, *CHECK, *EXPORT, *GRIDS, *RUN,
 )  # fmt: skip
 
 LEFT_OUT: Sequence[str] = (
@@ -361,7 +374,8 @@ LEFT_OUT: Sequence[str] = (
     # The demo suite is made for it, which takes seconds; its row is in what is shown of `today`.
     "run --suite", "ablate --suite",
     # Of models on the Hub, or not seen in what is printed.
-    "run --revision", "run --tokenizer", "ablate --tokenizer", "run --trust-remote-code", "ablate --revision", "ablate --trust-remote-code", "ablate --casing",
+    "run --tokenizer", "ablate --tokenizer",
+    "run --revision", "run --trust-remote-code", "ablate --revision", "ablate --trust-remote-code", "ablate --casing",
     "ablate --jobs", "ablate --name",
     # These fetch.
     "data download --accept-licences", "data download --again", "data download --nltk-data",
