@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from blurb.cli import _complete
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -48,11 +50,16 @@ DATA = (
         help="Folder of the original releases; needed for ChemProt and DDI without entity dummies (not with --suite "
         "demo).",
     ),
-    click.option("--protocol", help="Protocol name or TOML file.  [default: standard; with --suite demo: demo]"),
+    click.option(
+        "--protocol",
+        shell_complete=_complete.protocols,
+        help="Protocol name or TOML file.  [default: standard; with --suite demo: demo]",
+    ),
     click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1 to N instead of the protocol's."),
     click.option(
         "--set",
         "settings",
+        shell_complete=_complete.keys,
         multiple=True,
         metavar="KEY=VALUE",
         callback=pairs,
@@ -82,7 +89,13 @@ MACHINE = (
     TOKENIZER,
     click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code."),
     CASING,
-    click.option("--device", default="auto", show_default=True, help="Device: auto, cpu, cuda, cuda:N or mps."),
+    click.option(
+        "--device",
+        shell_complete=_complete.devices,
+        default="auto",
+        show_default=True,
+        help="Device: auto, cpu, cuda, cuda:N or mps.",
+    ),
     click.option(
         "--precision",
         type=click.Choice(["auto", "fp32", "bf16", "fp16"]),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli import _complete
 from blurb.cli._exit import gate
 from blurb.cli._options import STORE
 from blurb.terminal.output import show
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
 
 
 @click.command(name="check")
-@click.argument("candidate")
-@click.option("--baseline", required=True, help="Row to compare with: MODEL, FOLDER[:ROW] or FILE.csv[:ROW].")
+@click.argument("candidate", shell_complete=_complete.rows_anywhere)
+@click.option(
+    "--baseline",
+    shell_complete=_complete.rows_anywhere,
+    required=True,
+    help="Row to compare with: MODEL, FOLDER[:ROW] or FILE.csv[:ROW].",
+)
 @click.option(
     "--rules",
     type=click.Path(path_type=Path),

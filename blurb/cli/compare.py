@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli import _complete
 from blurb.cli._options import STORE
 from blurb.terminal.output import FORMATS, show
 
@@ -20,7 +21,7 @@ TITLES = tuple("detectable" if column == "could see" else column for column in C
 
 
 @click.command(name="compare")
-@click.argument("rows", nargs=-1, required=True)
+@click.argument("rows", nargs=-1, shell_complete=_complete.rows_anywhere, required=True)
 @click.option(
     "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Split to compare."
 )

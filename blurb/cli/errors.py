@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from blurb.cli import _complete
 from blurb.cli._options import STORE
 from blurb.terminal.output import FORMATS, show
 
@@ -18,8 +19,8 @@ TABLE_LIMIT = 10
 
 
 @click.command(name="errors")
-@click.argument("row")
-@click.option("--task", "name", help="Dataset; not needed if ROW is a trial folder.")
+@click.argument("row", shell_complete=_complete.rows_anywhere)
+@click.option("--task", "name", shell_complete=_complete.one_task, help="Dataset; not needed if ROW is a trial folder.")
 @click.option("--seed", type=int, help="Seed of the run.  [default: the first]")
 @click.option(
     "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Split to analyse."

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from blurb.cli import _complete
 from blurb.cli._options import STORE
 
 OWN = ("published", "seed", "allow_partial", "sd", "transpose", "dataset_id")
@@ -14,10 +15,17 @@ OWN = ("published", "seed", "allow_partial", "sd", "transpose", "dataset_id")
 
 
 @click.command(name="export")
-@click.argument("form", metavar="FORMAT")
-@click.argument("rows", nargs=-1, metavar="[ROW]...")
+@click.argument("form", shell_complete=_complete.exports, metavar="FORMAT")
+@click.argument("rows", shell_complete=_complete.rows, nargs=-1, metavar="[ROW]...")
 @STORE
-@click.option("--tasks", "selection", default="all", show_default=True, help="Task names or types, comma-separated.")
+@click.option(
+    "--tasks",
+    "selection",
+    shell_complete=_complete.tasks,
+    default="all",
+    show_default=True,
+    help="Task names or types, comma-separated.",
+)
 @click.option(
     "--out", type=click.Path(path_type=Path),
     help="File or folder to write.  [default: the terminal; for submission and eval-results the folders submission and "

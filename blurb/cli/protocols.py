@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from blurb.cli import _complete
 from blurb.terminal.output import FORMATS, show
 
 
@@ -26,8 +27,15 @@ def command(context: click.Context, form: str) -> None:
 
 
 @command.command(name="show")
-@click.argument("name")
-@click.option("--tasks", "selection", default="all", show_default=True, help="Task names, types or files.")
+@click.argument("name", shell_complete=_complete.protocols)
+@click.option(
+    "--tasks",
+    "selection",
+    shell_complete=_complete.tasks,
+    default="all",
+    show_default=True,
+    help="Task names, types or files.",
+)
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def show_protocol(name: str, selection: str, form: str) -> None:
     """Show the settings that the protocol NAME, or a TOML file, gives to each task, and where each value stands.

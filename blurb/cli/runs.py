@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli import _complete
 from blurb.cli._options import STORE
 from blurb.terminal.output import FORMATS, show
 
@@ -55,7 +56,7 @@ def command(context: click.Context, output: Path, form: str) -> None:
 
 
 @command.command(name="show")
-@click.argument("row")
+@click.argument("row", shell_complete=_complete.rows)
 @STORE
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def show_row(row: str, output: Path, form: str) -> None:
@@ -81,7 +82,7 @@ def show_row(row: str, output: Path, form: str) -> None:
 
 
 @command.command()
-@click.argument("row")
+@click.argument("row", shell_complete=_complete.rows)
 @click.argument("name", metavar="NEWNAME")
 @STORE
 @TABLES
@@ -102,7 +103,7 @@ def rename(row: str, name: str, output: Path, leaderboard: Path) -> None:
 
 
 @command.command(name="rm")
-@click.argument("row")
+@click.argument("row", shell_complete=_complete.rows)
 @STORE
 @TABLES
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")

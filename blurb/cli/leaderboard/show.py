@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli import _complete
 from blurb.cli._options import STORE
 from blurb.terminal.output import FORMATS, show
 
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 @click.command(name="show")
 @STORE
 @click.option(
-    "--sort", "column", default="score", show_default=True, help="Column to sort by: a dataset, a task type, or score."
+    "--sort",
+    "column",
+    shell_complete=_complete.columns,
+    default="score",
+    show_default=True,
+    help="Column to sort by: a dataset, a task type, or score.",
 )
 @click.option("--model", default="*", help="Show only models that match a pattern, such as 'bert*'.")
 @click.option("--protocol", default="*", help="Show only protocols that match a pattern.")
