@@ -210,6 +210,14 @@ RUNS = [
     ], changes=["store"], typed="n\n"),
 ]  # fmt: skip
 
+DOCTOR = [
+    Case("doctor/store", ["doctor store", "doctor store --format json"]),
+    Case("doctor/damaged", ["doctor store"], changes=["store"], prepare=damage),
+    Case("doctor/others", ["doctor data", "doctor golden-encoder", "doctor before/results.csv", "doctor newer.csv",
+                           "doctor twice.csv", "doctor short.csv", "doctor rules.toml", "doctor none.csv"],
+         prepare=alter_tables, files={"rules.toml": RULES}),
+]  # fmt: skip
+
 COMPARE = of(INVENTED, [
     *formats("compare/stores", f"compare old fell once 'other data' 'store:{GOLDEN}' --output today", ["json"]),
     Case("compare/dev", ["compare fell old --output today --split dev --level 0.2 --max-drop 1 --format json"]),
@@ -365,7 +373,7 @@ RUN = [
 ]  # fmt: skip
 
 CASES: Sequence[Case] = (
-    *DECLARATIONS, *DATA, *ERRORS, *SHOW, *TABLES, *RUNS, *COMPARE, *CHECK, *EXPORT, *GRIDS, *RUN,
+    *DECLARATIONS, *DATA, *ERRORS, *SHOW, *TABLES, *RUNS, *DOCTOR, *COMPARE, *CHECK, *EXPORT, *GRIDS, *RUN,
 )  # fmt: skip
 
 LEFT_OUT: Sequence[str] = (
