@@ -45,10 +45,10 @@ def command(context: click.Context, output: Path, form: str) -> None:
         return
     table = [
         (row.name, f"{row.count('done')}/{len(row.trials)}", row.count("failed") + row.count("damaged") or "",
-         megabytes(row.size), row.last.replace("T", " ").removesuffix("Z"))
+         megabytes(row.size), row.last[:16].replace("T", " "))
         for row in rows
     ]  # fmt: skip
-    show(("row", "done", "failed", "MB", "last trial"), table, form, numbers=("done", "failed", "MB"))
+    show(("row", "done", "failed", "MB", "last trial"), table, form, numbers=("done", "failed", "MB", "last trial"))
     others = inventory.unlisted(store, [row.planned for row in rows])
     if others:
         size = megabytes(sum(map(inventory.size_of, others)))

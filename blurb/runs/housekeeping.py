@@ -157,7 +157,8 @@ def _copy(store: Store, path: Path, target: Path, model: str) -> None:
     """Copies a trial, or the reason why it failed, to another model; what is there stays."""
     failure, copied = inventory.failure_of(path), inventory.failure_of(target)
     if failure.exists() and not copied.exists():
-        write_json(copied, read_json(failure))
+        with contextlib.suppress(StoreError):  # a reason that cannot be read is none
+            write_json(copied, read_json(failure))
     if not path.exists() or store.is_done(target):
         return
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from filelock import FileLock
 
 from blurb.cli import cli
 from blurb.files import write_json
-from blurb.results import tables
+from blurb.results import from_store, tables
 from blurb.runs import inventory, rows
 from blurb.runs.store import Store
 from tests.runs.fakes import finish, row, trial
@@ -98,6 +99,22 @@ def test_a_row_is_renamed_and_its_tables_with_it(store: Store) -> None:
     assert "part/gad" in result.stderr
     assert result.stdout.startswith("whole quick lr=0.001 is now my bert quick lr=0.001.\nRebuilt leaderboard.csv.")
     assert sorted(models()) == ["my bert", "part"]
+
+
+def test_rows_of_an_older_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row files of 53549ab have other names and may have several rows; oracle: the scores of all rows before."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(Path(__file__).parents[1] / "golden" / "store", "runs")
+    before = {row.name: row.means() for row in from_store.read(Store(Path("runs")))}
+    first, second = "golden-encoder smoke max_length=32", "other-encoder quick batch_size=16 epochs=40 lr=0.01"
+    assert run("rm", first, "--yes").exit_code == 0
+    assert run("rename", second, "mine").exit_code == 0
+    after = {row.name: row.means() for row in from_store.read(Store(Path("runs")))}
+    gone = before.pop(first)
+    assert gone
+    assert after.pop("mine quick batch_size=16 epochs=40 lr=0.01") == before.pop(second)
+    assert after == before
+    assert not Path("runs/other-encoder").exists()
 
 
 def test_tables_of_another_store_are_left_alone_and_it_is_said(store: Store) -> None:

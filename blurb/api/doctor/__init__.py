@@ -43,10 +43,13 @@ def _file(path: Path) -> Report:
     if path.name == rules.NAME:
         return settings_files.examine_rules(path)
     try:
-        keys = {*toml.read(path)}
+        content = toml.read(path)
     except BlurbError:  # whatever it is to be, it is told as a task file
-        keys = set()
-    if keys & {"all", "search", "extends", "learner", "lr_by_size", "description"}:
+        content = {}
+    keys = {*content}
+    if keys & {"all", "search", "extends", "learner", "lr_by_size", "description", "note"} or (
+        isinstance(content.get("tasks"), dict) or keys == {"seeds"}
+    ):
         return settings_files.examine_protocol(path)
     if keys & {"split", "level", "max_drop", "min_score", rules.OVERALL, "datasets"}:
         return settings_files.examine_rules(path)

@@ -152,6 +152,13 @@ def test_a_protocol_file_with_all_faults_at_once(tmp_path: Path) -> None:
     assert len(report.problems) == 9
 
 
+@pytest.mark.parametrize("text", ["seeds = 3\n", "[tasks.gad]\nlr = 1e-4\n", "[all]\nlr = 1e-4\n", 'note = "mine"\n'])
+def test_what_is_a_protocol(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mine.toml").write_text(text)
+    report = examine(tmp_path / "mine.toml")
+    assert (report.kind, report.problems) == ("protocol", [])
+
+
 def test_rules(tmp_path: Path) -> None:
     path = tmp_path / "blurb-check.toml"
     path.write_text("max_drop = 1.0\n")
