@@ -47,7 +47,7 @@ def ablate(options: AblateOptions) -> Ablation | None:
     grid = ablations.grid(options.axis)
     chosen = tasks.select(grid.datasets if options.tasks is None else options.tasks)
     _check_axis(grid, chosen)
-    common = typed_settings(options.settings)
+    common = typed_settings(options.overrides, options.shorthands)
     for key in grid.cells[0].settings:
         if key in common:
             raise SettingsError(f"--set {key}: the axis '{options.axis}' sets it in every cell; remove it.")
@@ -82,7 +82,8 @@ def _plan(
 
     from blurb.api.request import resolve_request
 
-    request = resolve_request(options, chosen, common, dict.fromkeys(grid.cells[0].settings, f"--axis {options.axis}"))
+    of_axis = dict.fromkeys(grid.cells[0].settings, f"--axis {options.axis}")
+    request = resolve_request(options, chosen, common, {**options.shorthands, **of_axis})
     requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
 
     from blurb.runs import plan

@@ -24,6 +24,10 @@ def run(
     protocol: str | Path | None = None,
     budget: str | None = None,
     seeds: int | None = None,
+    lr: float | None = None,
+    batch_size: int | None = None,
+    epochs: int | None = None,
+    limit: int | None = None,
     head: str | None = None,
     pooling: str | None = None,
     tagging: str | None = None,
@@ -61,6 +65,7 @@ def run(
     :param protocol: name or TOML file; None for `standard`, with `suite="demo"` for `demo`
     :param budget: such as "10m": the largest protocol predicted to fit, instead of `protocol`
     :param seeds: seeds 1 to N instead of the protocol's
+    :param limit: examples of train, dev and test each, for a try (`max_train` and `max_eval`)
     :param output: store of the trials
     :param leaderboard: table to write, with `results.csv` in the same folder; None for no tables
     :param name: of the row, if there is one model
@@ -75,7 +80,7 @@ def run(
         whose model cannot be made again as it was
     :param dry_run: print the trials and their cost, and run nothing
     :param progress: print estimates and progress to stderr
-    :param settings: of the protocol, over its own: `lr=3e-5, epochs=5` (docs/protocols.md has all)
+    :param settings: of the protocol, over its own, such as `warmup=0` (the help of `blurb run` lists them)
     :raises BlurbError: before anything is trained, if options, data or models are invalid
     """
     options = RunOptions(**locals())  # nothing else is there yet

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 Keep: TypeAlias = Literal["none", "best", "replace"]
 KEEP: tuple[Keep, ...] = ("none", "best", "replace")
-SHORTHANDS = ("head", "pooling", "tagging", "relation_input")
+SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
+LIMITED = ("max_train", "max_eval")
+"""The settings that `--limit` gives."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,7 @@ class TrainOptions:
     :param model: one model or several: references, or loaded models (with `tokenizer`)
     :param tasks: names, types or task files, as a list or separated by commas
     :param settings: setting -> value, over the protocol's
+    :param limit: for `max_train` and `max_eval`
     :param progress: whether estimates, progress and failures are printed to stderr
     """
 
@@ -44,6 +47,10 @@ class TrainOptions:
     protocol: str | Path | None = None
     seeds: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    lr: float | None = None
+    batch_size: int | None = None
+    epochs: int | None = None
+    limit: int | None = None
     output: Path | str = "runs"
     name: str | None = None
     tokenizer: Tokenizer | None = None
@@ -68,6 +75,21 @@ class TrainOptions:
         """The models, also if there is one."""
         several = isinstance(self.model, Sequence) and not isinstance(self.model, str)
         return list(self.model) if several else [self.model]  # type: ignore[arg-type]
+
+    @property
+    def shorthands(self) -> dict[str, str]:
+        """The settings that are given by an option of their own: setting -> option."""
+        given = {name: f"--{name.replace('_', '-')}" for name in SHORTHANDS if getattr(self, name, None) is not None}
+        return given if self.limit is None else {**given, **dict.fromkeys(LIMITED, "--limit")}
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """All settings that are given; SettingsError if one is given twice."""
+        shorthands = self.shorthands
+        for setting in shorthands.keys() & self.settings.keys():
+            raise SettingsError(f"{setting} is given twice, by {shorthands[setting]} and by --set; remove one.")
+        own = {name: self.limit if option == "--limit" else getattr(self, name) for name, option in shorthands.items()}
+        return {**self.settings, **own}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,9 +128,8 @@ class RunOptions(TrainOptions):
 
     @property
     def shorthands(self) -> dict[str, str]:
-        """The settings that have an option of their own, and are given: setting -> option."""
-        given = {name: f"--{name.replace('_', '-')}" for name in SHORTHANDS if getattr(self, name) is not None}
-        return {**given, **({"relation_input": "--dummy-tokens"} if self.dummy_tokens else {})}
+        """The settings that are given by an option of their own: setting -> option."""
+        return {**super().shorthands, **({"relation_input": "--dummy-tokens"} if self.dummy_tokens else {})}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -134,9 +134,7 @@ def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | 
                 raise SettingsError(f"--budget chooses the protocol and its seeds; remove {option} or --budget.")
         seconds_of(options.budget)
     load_protocol(options.protocol, options.suite)  # a typo in it, before anything that takes long
-    shorthands = options.shorthands
-    own = {name: getattr(options, name) for name in shorthands}
-    settings = typed_settings({**options.settings, **own}, shorthands)
+    settings = typed_settings(options.overrides, options.shorthands)
     if options.engine not in ENGINES:
         raise UnknownName("engine", options.engine, ENGINES)
     if options.name and len(options.models) > 1:
@@ -148,7 +146,7 @@ def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | 
     rules = _rules(options, chosen)
     if options.track:
         tracking.check(options.track)
-    request = resolve_request(options, chosen, settings, shorthands)
+    request = resolve_request(options, chosen, settings, options.shorthands)
     if options.keep_model != "none" and request.protocol.learner == "probe":
         raise SettingsError(
             "--keep-model keeps fine-tuned encoders; a probe trains none. Remove it, or change --protocol."

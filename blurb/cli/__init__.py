@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from blurb import __version__
-from blurb.cli import _exit
+from blurb.cli import _complete, _exit
 
 
 class Commands(click.Group):
@@ -38,4 +38,5 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point; see `blurb.cli._exit` for the exit codes."""
+    _complete.enable()
     sys.exit(_exit.run(cli))

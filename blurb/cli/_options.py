@@ -1,4 +1,4 @@
-"""Options shared by the commands that train; each is a field of `blurb.api.options` by its name."""
+"""Options shared by commands; those of the commands that train are fields of `blurb.api.options` by their names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from blurb.cli import _complete
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +26,13 @@ def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     return found
 
 
+STORE = click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default="runs",
+    show_default=True,
+    help="Store: the folder of the trials.",
+)
 DATA = (
     click.option(
         "--data", type=click.Path(path_type=Path), help="Data folder in BLURB's layout (not with --suite demo)."
@@ -41,19 +50,31 @@ DATA = (
         help="Folder of the original releases; needed for ChemProt and DDI without entity dummies (not with --suite "
         "demo).",
     ),
-    click.option("--protocol", help="Protocol name or TOML file.  [default: standard; with --suite demo: demo]"),
+    click.option(
+        "--protocol",
+        shell_complete=_complete.protocols,
+        help="Protocol name or TOML file.  [default: standard; with --suite demo: demo]",
+    ),
     click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1 to N instead of the protocol's."),
     click.option(
         "--set",
         "settings",
+        shell_complete=_complete.keys,
         multiple=True,
         metavar="KEY=VALUE",
         callback=pairs,
-        help="Override a setting of the protocol; repeatable.",
+        help="Override a setting of the protocol, such as warmup=0 (keys are listed below); repeatable.",
     ),
+    click.option("--lr", type=float, help="Peak learning rate; short for --set lr=..."),
+    click.option("--batch-size", type=int, help="Inputs per step; short for --set batch_size=..."),
+    click.option("--epochs", type=int, help="Epochs; short for --set epochs=..."),
     click.option(
-        "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder for the trials."
+        "--limit",
+        type=click.IntRange(min=1),
+        help="Use at most this many examples of train, dev and test each, for a try: such a row has no rank. Short for "
+        "--set max_train=N --set max_eval=N.",
     ),
+    STORE,
 )
 CASING = click.option(
     "--casing",
@@ -68,7 +89,13 @@ MACHINE = (
     TOKENIZER,
     click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code."),
     CASING,
-    click.option("--device", default="auto", show_default=True, help="Device: auto, cpu, cuda, cuda:N or mps."),
+    click.option(
+        "--device",
+        shell_complete=_complete.devices,
+        default="auto",
+        show_default=True,
+        help="Device: auto, cpu, cuda, cuda:N or mps.",
+    ),
     click.option(
         "--precision",
         type=click.Choice(["auto", "fp32", "bf16", "fp16"]),
@@ -80,6 +107,17 @@ MACHINE = (
         "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of trials to run in parallel."
     ),
 )
+
+
+class WithSettings(click.Command):
+    """A command whose help lists the keys of `--set`."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        from blurb.protocols.keys import GROUPS
+
+        super().format_options(context, formatter)
+        with formatter.section("Keys of --set (their values: blurb protocols show)"):
+            formatter.write_dl([(subject, ", ".join(keys)) for subject, keys in GROUPS.items()])
 
 
 def data_options(command: F) -> F:

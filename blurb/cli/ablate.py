@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
-from blurb.cli._options import data_options, machine_options
+from blurb.cli._options import WithSettings, data_options, machine_options
 
 
-@click.command(name="ablate")
-@click.argument("model")
+@click.command(name="ablate", cls=WithSettings)
+@click.argument("model", shell_complete=_complete.models)
 @click.option(
     "--axis",
     type=click.Choice(["head", "tagging", "relation", "pooling"]),
@@ -21,7 +22,11 @@ from blurb.cli._options import data_options, machine_options
     "pooling (cells of Table 14 with entity markers).",
 )
 @data_options
-@click.option("--tasks", help="Task names or types, comma-separated.  [default: those of the table]")
+@click.option(
+    "--tasks",
+    shell_complete=_complete.tasks,
+    help="Task names or types, comma-separated.  [default: those of the table]",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

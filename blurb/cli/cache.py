@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from blurb.cli import _complete
 from blurb.terminal.output import FORMATS, show
 
 
@@ -31,7 +32,7 @@ def info(form: str) -> None:
 
 
 @command.command()
-@click.argument("kinds", nargs=-1)
+@click.argument("kinds", shell_complete=_complete.caches, nargs=-1)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def clear(kinds: tuple[str, ...], yes: bool) -> None:
     """Delete the cache, or only the given KINDS (see info). blurb recreates what it needs.

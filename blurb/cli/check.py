@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli import _complete
 from blurb.cli._exit import gate
+from blurb.cli._options import STORE
 from blurb.terminal.output import show
 
 if TYPE_CHECKING:
@@ -17,8 +19,13 @@ if TYPE_CHECKING:
 
 
 @click.command(name="check")
-@click.argument("candidate")
-@click.option("--baseline", required=True, help="Row to compare with: MODEL, FOLDER[:ROW] or FILE.csv[:ROW].")
+@click.argument("candidate", shell_complete=_complete.rows_anywhere)
+@click.option(
+    "--baseline",
+    shell_complete=_complete.rows_anywhere,
+    required=True,
+    help="Row to compare with: MODEL, FOLDER[:ROW] or FILE.csv[:ROW].",
+)
 @click.option(
     "--rules",
     type=click.Path(path_type=Path),
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
     "--split", type=click.Choice(["dev", "test"]), help="Split to compare, overrides the rules.  [default: dev]"
 )
 @click.option("--max-drop", type=click.FloatRange(min=0), help="Points that a dataset may drop, overrides the rules.")
-@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@STORE
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the result as JUnit XML.")
 @click.option(
     "--summary", type=click.Path(path_type=Path), help="Append the result as Markdown.  [default: $GITHUB_STEP_SUMMARY]"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli import _complete
+from blurb.cli._options import STORE
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
@@ -19,11 +21,11 @@ TITLES = tuple({"could see": "detectable", "difference": "change"}.get(column, c
 
 
 @click.command(name="compare")
-@click.argument("rows", nargs=-1, required=True)
+@click.argument("rows", nargs=-1, shell_complete=_complete.rows_anywhere, required=True)
 @click.option(
     "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Split to compare."
 )
-@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@STORE
 @click.option("--level", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Significance level.")
 @click.option("--runs-only", is_flag=True, help="Ignore the variance from the choice of test examples.")
 @click.option(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from blurb.cli import _complete
+from blurb.cli._options import STORE
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
@@ -17,13 +19,13 @@ TABLE_LIMIT = 10
 
 
 @click.command(name="errors")
-@click.argument("row")
-@click.option("--task", "name", help="Dataset; not needed if ROW is a trial folder.")
+@click.argument("row", shell_complete=_complete.rows_anywhere)
+@click.option("--task", "name", shell_complete=_complete.one_task, help="Dataset; not needed if ROW is a trial folder.")
 @click.option("--seed", type=int, help="Seed of the run.  [default: the first]")
 @click.option(
     "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Split to analyse."
 )
-@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@STORE
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder, to show the text of mistakes.")
 @click.option(
     "--raw", type=click.Path(path_type=Path), help="Folder of the original releases, for trials that used them."

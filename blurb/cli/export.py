@@ -7,19 +7,25 @@ from typing import Any
 
 import click
 
+from blurb.cli import _complete
+from blurb.cli._options import STORE
+
 OWN = ("published", "seed", "allow_partial", "sd", "transpose", "dataset_id")
 """Options that apply to some formats only."""
 
 
 @click.command(name="export")
-@click.argument("form", metavar="FORMAT")
+@click.argument("form", shell_complete=_complete.exports, metavar="FORMAT")
+@click.argument("rows", shell_complete=_complete.rows, nargs=-1, metavar="[ROW]...")
+@STORE
 @click.option(
-    "--store", type=click.Path(path_type=Path), default="runs", show_default=True,
-    help="Folder of the trials (--output of `blurb run`).",
-)  # fmt: skip
-@click.option("--model", "models", multiple=True, metavar="NAME", help="Model to export; repeatable for tables.")
-@click.option("--row", default="", help="Words of the configuration, if a model has several rows: --row 'quick bf16'.")
-@click.option("--tasks", "selection", default="all", show_default=True, help="Task names or types, comma-separated.")
+    "--tasks",
+    "selection",
+    shell_complete=_complete.tasks,
+    default="all",
+    show_default=True,
+    help="Task names or types, comma-separated.",
+)
 @click.option(
     "--out", type=click.Path(path_type=Path),
     help="File or folder to write.  [default: the terminal; for submission and eval-results the folders submission and "
@@ -34,11 +40,14 @@ OWN = ("published", "seed", "allow_partial", "sd", "transpose", "dataset_id")
 @click.option("--sd", is_flag=True, help="latex, markdown: add standard deviations over seeds.")
 @click.option("--transpose", is_flag=True, help="latex, markdown: one line per model instead of one column.")
 @click.option("--dataset-id", help="model-index, eval-results: BLURB's name on the Hub.  [default: EMBO/BLURB]")
-def command(form: str, selection: str, **options: Any) -> None:
-    """Write a row of the store in another FORMAT.
+def command(form: str, rows: tuple[str, ...], output: Path, selection: str, **options: Any) -> None:
+    """Write a ROW of the store in another FORMAT.
 
     FORMAT is submission (BLURB's JSON files and their zip), model-index or eval-results (model cards of the Hugging
     Face Hub), latex or markdown (tables), or bibtex (references). After an error nothing is written (exit code 2).
+
+    ROW is MODEL or 'MODEL CONFIGURATION', as the tables print it. Tables and references take several, or all without
+    any; the other formats need one.
     """
     from blurb import tasks
     from blurb.export import formats
@@ -47,7 +56,7 @@ def command(form: str, selection: str, **options: Any) -> None:
     given = {name: options[name] for name in options if options[name] is not None}
     # 0 is a valid seed; empty or False means that the option was not given.
     own = frozenset(name for name in OWN if name in given and given[name] is not False and given[name] != ())
-    wanted = formats.Wanted(datasets=tasks.select(selection), given=own, **given)
+    wanted = formats.Wanted(output, tasks.select(selection), rows=rows, given=own, **given)
     files = formats.render(form, wanted)
     out = wanted.out or (Path(kind.folder) if kind.folder else None)
     if out is None:

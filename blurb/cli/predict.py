@@ -7,9 +7,12 @@ from pathlib import Path
 
 import click
 
+from blurb.cli import _complete
+from blurb.cli._options import STORE
+
 
 @click.command(name="predict")
-@click.argument("trial")
+@click.argument("trial", shell_complete=_complete.rows_anywhere)
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--text", "texts", multiple=True, help="Text, instead of FILE; repeatable.")
 @click.option(
@@ -17,10 +20,16 @@ import click
     type=click.Path(path_type=Path),
     help="Data folder, instead of FILE: predict its test set. For a model trained on the originals, their folder.",
 )
-@click.option("--task", help="Dataset; not needed if TRIAL is a trial folder.")
+@click.option("--task", shell_complete=_complete.one_task, help="Dataset; not needed if TRIAL is a trial folder.")
 @click.option("--seed", type=int, help="Seed of the run.  [default: the first]")
-@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
-@click.option("--device", default="auto", show_default=True, help="Device: auto, cpu, cuda, cuda:N or mps.")
+@STORE
+@click.option(
+    "--device",
+    shell_complete=_complete.devices,
+    default="auto",
+    show_default=True,
+    help="Device: auto, cpu, cuda, cuda:N or mps.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: print]")
 def command(
     trial: str, file: Path | None, texts: tuple[str, ...], data: Path | None, task: str | None, seed: int | None,

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from blurb.cli._options import STORE
+
 
 @click.command(name="rescore")
-@click.option(
-    "--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of the trials."
-)
+@STORE
 @click.option(
     "--leaderboard", type=click.Path(path_type=Path), default="leaderboard.csv", show_default=True,
     help="Table to rebuild; its runs go into results.csv in the same folder, or NAME-results.csv for NAME.csv.",

@@ -7,23 +7,41 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
-from blurb.cli._options import data_options, machine_options
+from blurb.cli._options import WithSettings, data_options, machine_options
 
 if TYPE_CHECKING:
     from blurb.api import Results
     from blurb.api.options import RunOptions
 
 
-@click.command(name="run")
-@click.argument("model", nargs=-1, required=True, metavar="MODEL...")
+@click.command(name="run", cls=WithSettings)
+@click.argument("model", nargs=-1, shell_complete=_complete.models, required=True, metavar="MODEL...")
 @data_options
-@click.option("--tasks", default="all", show_default=True, help="Task names, types or files, comma-separated.")
-@click.option("--head", help="Head, such as crf or bilstm,hidden=128 (see blurb heads); short for --set head=...")
-@click.option("--pooling", help="Pooling of sequence tasks (see blurb heads); short for --set pooling=...")
-@click.option("--tagging", help="Tagging scheme of NER and PICO; short for --set tagging=NAME.")
+@click.option(
+    "--tasks",
+    shell_complete=_complete.tasks,
+    default="all",
+    show_default=True,
+    help="Task names, types or files, comma-separated.",
+)
+@click.option(
+    "--head",
+    shell_complete=_complete.heads,
+    help="Head, such as crf or bilstm,hidden=128 (see blurb heads); short for --set head=...",
+)
+@click.option(
+    "--pooling",
+    shell_complete=_complete.poolings,
+    help="Pooling of sequence tasks (see blurb heads); short for --set pooling=...",
+)
+@click.option(
+    "--tagging", shell_complete=_complete.taggings, help="Tagging scheme of NER and PICO; short for --set tagging=NAME."
+)
 @click.option(
     "--relation-input",
+    shell_complete=_complete.relation_inputs,
     metavar="NAME",
     help="How relation inputs show the entities: dummify, dummy-tokens, original, markers or typed-markers.",
 )
@@ -41,14 +59,21 @@ if TYPE_CHECKING:
     "--track", type=click.Choice(["tensorboard", "wandb", "mlflow", "trackio"]),
     help="Log loss, learning rate and scores of every trial to an experiment tracker.",
 )  # fmt: skip
-@click.option("--check", metavar="ROW", help="Then compare the row with this baseline, as blurb check does.")
+@click.option(
+    "--check",
+    shell_complete=_complete.rows_anywhere,
+    metavar="ROW",
+    help="Then compare the row with this baseline, as blurb check does.",
+)
 @click.option("--rules", type=click.Path(path_type=Path), help="Rules for --check.  [default: blurb-check.toml]")
 @click.option(
     "--keep-model", type=click.Choice(["none", "best", "replace"]), default="none", show_default=True,
     help="Keep the trained models for blurb predict; 'replace' also replaces a finished trial whose model cannot be "
     "made again as it was.",
 )  # fmt: skip
-@click.option("--engine", default="local", show_default=True, help="How to run the trials.")
+@click.option(
+    "--engine", shell_complete=_complete.engines, default="local", show_default=True, help="How to run the trials."
+)
 @click.option(
     "--budget",
     metavar="TIME",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from blurb.cli import _complete
 from blurb.terminal.output import FORMATS, show
 
 
@@ -30,7 +31,7 @@ def command(context: click.Context, form: str) -> None:
 
 
 @command.command(name="show")
-@click.argument("name")
+@click.argument("name", shell_complete=_complete.one_task)
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def show_task(name: str, form: str) -> None:
     """Show the full declaration of a task, including its citation. NAME may be a task file."""
@@ -46,7 +47,13 @@ def show_task(name: str, form: str) -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--type", "kind", required=True, help="Task type: ner, pico, relation, similarity, document or qa.")
+@click.option(
+    "--type",
+    "kind",
+    shell_complete=_complete.task_types,
+    required=True,
+    help="Task type: ner, pico, relation, similarity, document or qa.",
+)
 @click.option("--train", type=click.Path(path_type=Path), required=True, help="File of the train split.")
 @click.option("--dev", type=click.Path(path_type=Path), required=True, help="File of the dev split.")
 @click.option("--test", type=click.Path(path_type=Path), required=True, help="File of the test split.")

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 from blurb import names as name_rules
 from blurb import tasks, toml
-from blurb.errors import SettingsError, UnknownName
+from blurb.errors import BlurbError, SettingsError, UnknownName
 from blurb.protocols.settings import FIELDS, PROBE_FIELDS, Settings, typed
 
 FOLDER = files("blurb.protocols")
@@ -117,6 +117,37 @@ def load(name: str) -> Protocol:
             "blurb that has it, or a TOML file with its settings."
         )
     return parsed
+
+
+def faults(path: Path) -> list[BlurbError]:
+    """Everything for which `load` refuses a file, as far as one fault does not hide another."""
+    found: list[BlurbError] = []
+    try:
+        name_rules.check(path.stem, "The name of the protocol file", "--protocol")
+        content = toml.read(path)
+    except BlurbError as error:
+        return [error]
+    always = {"learner": content["learner"]} if content.get("learner") in LEARNERS else {}
+    for part in _parts(content):
+        try:
+            parsed = _parse(path.stem, str(path), {**always, **part})
+            parsed.settings(tasks.get(next(iter(parsed.per_task), tasks.all()[0].name)), {}, 0)
+        except BlurbError as error:
+            found.append(error)
+    return list({str(error): error for error in found}.values())
+
+
+def _parts(content: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A file key by key, its tables setting by setting."""
+    for key, value in content.items():
+        if key in ("all", "search", "tasks") and isinstance(value, dict):
+            for name, inner in value.items():
+                if key == "tasks" and isinstance(inner, dict) and inner:
+                    yield from ({key: {name: {setting: inner[setting]}}} for setting in inner)
+                else:
+                    yield {key: {name: inner}}
+        else:
+            yield {key: value}
 
 
 def complete(values: Mapping[str, Any]) -> Settings:

@@ -44,9 +44,7 @@ def read_lines(path: Path, columns: Sequence[str]) -> list[Numbered]:
     there, lines = csv_files.read(path)
     version = (lines[0][1].get("schema") or "none") if lines else str(SCHEMA)
     if version not in READ:
-        raise DataError(
-            f"schema version {version}; this version of blurb reads {' and '.join(READ)}.", path, lines[0][0]
-        )
+        raise DataError(f"schema version {version}; this version of blurb reads {', '.join(READ)}.", path, lines[0][0])
     unknown = {column: "" for column in READ[version] if column in columns}
     if version in ("3", "4"):
         unknown["learner"] = ""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock
 
 from blurb import formulations, names
 from blurb.errors import SettingsError
@@ -215,9 +212,10 @@ def run(
     :param on_progress: called with the progress of a running trial
     """
     for plan in planned:
-        with _locked(plan.request):
+        store = Store(plan.request.store)
+        with store.locked():
             for source in plan.request.sources:
-                Store(plan.request.store).claim(source.name)
+                store.claim(source.name)
     searched = [one for plan in planned for one in plan.searched]
     outcomes = engine.run(searched, on_finished, on_progress) if searched else []
     jobs: list[Job] = []
@@ -256,7 +254,7 @@ def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Map
 
 def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
     store = Store(request.store)
-    with _locked(request):
+    with store.locked():
         for source in request.sources:
             planned = [job.trial for job in jobs if job.source == source]
             trials: dict[str, dict[int, str]] = {}
@@ -266,13 +264,6 @@ def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
                 families = {trial.task: trial.family for trial in planned}
                 code = {trial.task: trial.plugins for trial in planned if trial.plugins}
                 rows.write(store, replace(request.row(source), trials=trials, families=families, plugins=code))
-
-
-@contextmanager
-def _locked(request: Request) -> Iterator[None]:
-    request.store.mkdir(parents=True, exist_ok=True)
-    with FileLock(request.store / ".rows.lock"):
-        yield
 
 
 def check_names(sources: Sequence[Source]) -> None:

@@ -123,6 +123,18 @@ def write(store: Store, row: PlannedRow, tell: Tell = tell_damage) -> PlannedRow
     return rows[row.key]
 
 
+def remove(store: Store, row: PlannedRow) -> None:
+    """Removes a row, and leaves its trials where they are; the caller holds the lock of the store."""
+    folder = store.root / store.folder(row.model) / FOLDER
+    there = _files(store, folder, lambda text: None)
+    rows = _together(other for _, other in there)
+    concerned = {path for path, other in there if other.key == row.key}
+    for key in {other.key for path, other in there if path in concerned} - {row.key}:  # schema 1 had several in a file
+        write_json(folder / f"{key}.json", {"schema": SCHEMA, **rows[key].content})
+    for path in concerned:
+        path.unlink()
+
+
 def _recovered(store: Store, row: PlannedRow) -> PlannedRow:
     """Rebuilds a row from the trials that belong to it; planned trials that never ran are lost."""
     found = replace(row, trials={}, families={}, plugins={})

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from blurb import names
 from blurb.errors import StoreError
 from blurb.files import file_hash, read_json, write_json
@@ -84,6 +86,10 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             write_json(folder / OWNERS, {"models": sorted({*owners, model})})
 
+    def owners(self, model: str) -> set[str]:
+        """The models that share the folder of a model, itself included if it has claimed it."""
+        return self._owners(self.folder(model))
+
     def _owners(self, folder: str) -> set[str]:
         """The models that own a folder: those that claimed it, and in older stores those with rows in it."""
         owners: set[str] = set()
@@ -93,6 +99,13 @@ class Store:
             with contextlib.suppress(StoreError, KeyError):
                 owners.add(str(read_json(path)["model"]))
         return owners
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Holds the lock under which rows are written and folders claimed."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.root / ".rows.lock"):
+            yield
 
     def lock(self, path: Path) -> Path:
         """The lock file of a trial; hold it while writing to its folder."""

@@ -26,7 +26,7 @@ from blurb.formulations._base import Formulation
 from blurb.inputs import cache
 from blurb.models import Source, Subset, kept
 from blurb.protocols.settings import limits
-from blurb.runs import plugins, provenance, rescore
+from blurb.runs import inventory, plugins, provenance, rescore
 from blurb.runs.data_sources import DataSource, load_data
 from blurb.runs.environment import environment
 from blurb.runs.events import News, Reporter
@@ -96,7 +96,7 @@ def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> Trial
     path.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
     with FileLock(store.lock(path)):
-        failure = path.with_name(f"{path.name}.failed.json")
+        failure = inventory.failure_of(path)
         try:
             done = rescore.is_done(store, path)
             if done and (job.keep == "none" or kept.is_kept(path)):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from blurb import toml
-from blurb.errors import SettingsError, UnknownName
+from blurb.errors import BlurbError, SettingsError, UnknownName
 from blurb.tasks import types
 from blurb.tasks._task import SPLITS, Task
 from blurb.tasks.types import TaskType
 
+REQUIRED = ("name", "type", "files", "format")
+T = TypeVar("T")
 KEYS: dict[str, type] = {
     "name": str, "title": str, "type": str, "labels": list, "files": dict, "format": dict, "seeds": int,
     "max_length": int, "negative": str, "positive": str, "scale": list, "licence": str, "homepage": str,
@@ -36,15 +38,11 @@ def load(path: Path) -> Task:
     content = toml.read(path)
     where = str(path)
     _check(content, KEYS, where)
-    for key in ("name", "type", "files", "format"):
-        if key not in content:
-            raise SettingsError(f"{where}: '{key}' is missing.")
+    for key in REQUIRED:
+        _check_there(content, key, where)
     name, kind = content["name"], content["type"]
     task_type = _type(kind, where)
-    labels = _words(content.get("labels", []), "labels", where)
-    if bool(labels) != task_type.has_labels:
-        problem = f"a {kind} task has no labels; remove 'labels'" if labels else "'labels' is missing or empty"
-        raise SettingsError(f"{where}: {problem}.")
+    labels = _labels(content, task_type, where)
     layout = _format(content["format"], kind, where)
     metric, options = _metric(content, task_type, labels, where)
     title = content.get("title", name)
@@ -67,6 +65,51 @@ def load(path: Path) -> Task:
         layout=layout,
         file=str(path.resolve()),
     )
+
+
+def faults(path: Path) -> list[BlurbError]:
+    """Everything for which `load` refuses a file, as far as one fault does not hide another."""
+    found: list[BlurbError] = []
+
+    def tried(check: Callable[..., T], *arguments: Any) -> T | None:
+        try:
+            return check(*arguments)
+        except BlurbError as error:
+            found.append(error)
+            return None
+
+    content, where = tried(toml.read, path), str(path)
+    if content is None:
+        return found
+    for key, value in content.items():
+        tried(_check, {key: value}, KEYS, where)
+    for key in REQUIRED:
+        tried(_check_there, content, key, where)
+    sound = {key: value for key, value in content.items() if type(value) is KEYS.get(key)}
+    if (task_type := tried(_type, sound["type"], where) if "type" in sound else None) is not None:
+        labels = tried(_labels, sound, task_type, where)
+        if "format" in sound:
+            tried(_format, sound["format"], sound["type"], where)
+        if labels is not None:
+            tried(_metric, sound, task_type, labels, where)
+    if "files" in sound:
+        tried(_files, sound["files"], path.resolve().parent, where)
+    for key in ("seeds", "max_length"):
+        tried(_positive, sound.get(key, 1), key, where)
+    return found
+
+
+def _check_there(content: Mapping[str, Any], key: str, where: str) -> None:
+    if key not in content:
+        raise SettingsError(f"{where}: '{key}' is missing.")
+
+
+def _labels(content: Mapping[str, Any], task_type: TaskType, where: str) -> tuple[str, ...]:
+    labels = _words(content.get("labels", []), "labels", where)
+    if bool(labels) != task_type.has_labels:
+        problem = f"a {content['type']} task has no labels; remove 'labels'"
+        raise SettingsError(f"{where}: {problem}." if labels else f"{where}: 'labels' is missing or empty.")
+    return labels
 
 
 def _check(table: Mapping[str, Any], known: Mapping[str, type], where: str) -> None:

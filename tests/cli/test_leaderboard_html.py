@@ -15,7 +15,7 @@ from tests.results.played import play
 
 
 def run(*arguments: str) -> tuple[int, str, BaseException | None]:
-    result = CliRunner().invoke(cli, ["leaderboard", "html", *arguments])
+    result = CliRunner().invoke(cli, ["leaderboard", "html", "--out", *arguments])
     return result.exit_code, result.output, result.exception
 
 

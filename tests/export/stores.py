@@ -83,7 +83,7 @@ def export(*arguments: str, folder: Path) -> tuple[int, str]:
     from blurb.cli import cli
     from blurb.errors import BlurbError
 
-    result = CliRunner().invoke(cli, ["export", *arguments, "--store", str(folder / "runs")])
+    result = CliRunner().invoke(cli, ["export", *arguments, "--output", str(folder / "runs")])
     if isinstance(result.exception, BlurbError):  # `main` prints it and exits with 2
         return 2, str(result.exception)
     if result.exception is not None and not isinstance(result.exception, SystemExit):

@@ -41,19 +41,19 @@ def store(tmp_path: Path) -> Store:
     ("arguments", "message"),
     [
         (["latexx"], "Did you mean 'latex'"),
-        (["model-index", "--model", "alpah"], "Did you mean 'alpha'"),
-        (["model-index"], "choose one with --model: alpha, beta."),
-        (["model-index", "--model", "alpha"], "alpha has 3 rows; choose one:\n  --row 'quick lr=0.001 bf16'\n"),
-        (["model-index", "--model", "alpha", "--row", "quick"], "alpha has 2 rows"),
-        (["model-index", "--model", "alpha", "--row", "quick bf61"], "Did you mean 'quick lr=0.001 bf16'"),
-        (["model-index", "--model", "sigma"], "synthetic demo suite"),
-        (["eval-results", "--model", "sigma"], "synthetic demo suite"),
-        (["submission", "--model", "sigma"], "synthetic demo suite"),
-        (["model-index", "--model", "beta", "--tasks", "ner"], "beta has no finished trial of bc5-chem"),
+        (["model-index", "alpah"], "Did you mean 'alpha'"),
+        (["model-index"], "There are 4 such rows; choose one as ROW:\n  'alpha quick lr=0.001 bf16'\n"),
+        (["model-index", "alpha"], "There are 3 such rows; choose one as ROW:\n  'alpha quick lr=0.001 bf16'\n"),
+        (["model-index", "alpha quick"], "There is no row in the store called 'alpha quick'"),
+        (["model-index", "alpha quick lr=0.001 bf61"], "Did you mean 'alpha quick lr=0.001 bf16'"),
+        (["model-index", "sigma"], "synthetic demo suite"),
+        (["eval-results", "sigma"], "synthetic demo suite"),
+        (["submission", "sigma"], "synthetic demo suite"),
+        (["model-index", "beta", "--tasks", "ner"], "beta has no finished trial of bc5-chem"),
         (["latex", "--seed", "1"], "--seed does not apply to latex, only to submission"),
         (["bibtex", "--sd"], "--sd does not apply to bibtex, only to latex, markdown"),
         (["markdown", "--published", "gu2012"], "Did you mean 'gu2021'"),
-        (["markdown", "--model", "sigma", "--published", "gu2021"], "cannot be compared with published ones"),
+        (["markdown", "sigma", "--published", "gu2021"], "cannot be compared with published ones"),
         (["markdown", "--tasks", "gda"], "Did you mean 'gad'"),
     ],
 )
@@ -66,9 +66,16 @@ def test_what_is_not_clear_is_an_error_and_writes_nothing(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("words", ["standard", "quick bf16", "lr=0.001 bf16", "blurb quick lr=0.001 fp32"])
-def test_words_or_the_whole_of_a_configuration_name_a_row(store: Store, tmp_path: Path, words: str) -> None:
-    assert export("model-index", "--model", "alpha", "--row", words, folder=tmp_path)[0] == 0
+@pytest.mark.parametrize("name", ["beta", "alpha standard", "alpha quick lr=0.001 bf16"])
+def test_a_row_is_an_argument_by_the_name_that_tables_print(store: Store, tmp_path: Path, name: str) -> None:
+    assert export("model-index", name, folder=tmp_path)[0] == 0
+
+
+def test_a_table_takes_all_rows_of_a_model_and_each_once(store: Store, tmp_path: Path) -> None:
+    code, text = export("markdown", "alpha", "alpha standard", "beta", "--tasks", "gad", folder=tmp_path)
+    assert code == 0
+    assert text.splitlines()[0].count("alpha") == 3
+    assert text.splitlines()[0].count("beta") == 1
 
 
 def test_rows_that_differ_in_their_weights_are_told_apart(tmp_path: Path) -> None:
@@ -79,8 +86,8 @@ def test_rows_that_differ_in_their_weights_are_told_apart(tmp_path: Path) -> Non
     rows.write(store, replace(row("alpha", planned), weights="f" * 64))
     code, text = export("model-index", folder=tmp_path)
     assert code == 2
-    assert "--row 'quick lr=0.001 ffffffffffff'" in text
-    assert export("model-index", "--row", "f" * 12, folder=tmp_path)[0] == 0
+    assert "'alpha quick lr=0.001 ffffffffffff'" in text
+    assert export("model-index", f"alpha quick lr=0.001 {'f' * 12}", folder=tmp_path)[0] == 0
 
 
 @pytest.mark.parametrize("name", ["latex", "model-index", "submission"])
@@ -93,7 +100,7 @@ def test_a_store_without_trials_is_an_error(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["latex", "markdown", "model-index", "eval-results", "bibtex"])
 def test_nothing_heavy_is_loaded(store: Store, tmp_path: Path, name: str) -> None:
-    arguments = ["export", name, "--model", "beta", "--store", str(store.root), "--out", str(tmp_path / "out")]
+    arguments = ["export", name, "beta", "--output", str(store.root), "--out", str(tmp_path / "out")]
     code = (
         "import sys, json\nfrom blurb.cli import cli\n"
         f"try:\n    cli({arguments!r})\nexcept SystemExit as end:\n    assert not end.code\n"

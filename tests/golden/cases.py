@@ -74,6 +74,10 @@ DECLARATIONS = [
         "tasks new pairs --type similarity --train data/BIOSSES/train.tsv --dev data/BIOSSES/dev.tsv "
         "--test data/BIOSSES/test.tsv",
     ]),
+    *formats("protocols/list", "protocols"),
+    *formats("protocols/show", "protocols show quick --tasks gad,biosses,ncbi-disease,hoc"),
+    Case("protocols/paper", ["protocols show paper", "protocols show standrad"], terminal=True),
+    *formats("models/list", "models"),
     Case("tasks/unknown", ["tasks show bc5-chemical"]),
     # Terminal tables of these hold the place of a file: their widths hang on the folder of the repository.
     *[case for case in formats("heads/list", "heads") if not case.terminal],
@@ -154,14 +158,14 @@ SHOW = [
     ]),
     Case("leaderboard/show-damaged", ["leaderboard show --output store --no-published --no-intervals"],
          changes=["store"], prepare=damage),
-    Case("leaderboard/html-store", ["leaderboard html page.html --output store"], whole=True),
+    Case("leaderboard/html-store", ["leaderboard html --out page.html --output store"], whole=True),
     Case("leaderboard/html-today", [
-        "leaderboard html page.html --output today --ablations ablations --title 'Ours & theirs' --no-published",
+        "leaderboard html --out page.html --output today --ablations ablations --title 'Ours & theirs' --no-published",
     ], whole=True),
     Case("leaderboard/html-files", [
-        "leaderboard html page.html --output store --results before/results.csv --results one.csv --no-published",
-        "leaderboard html files.html --output none --results one.csv",
-        "leaderboard html empty.html --output none --no-published",
+        "leaderboard html --out page.html --output store --results before/results.csv --results one.csv --no-published",
+        "leaderboard html --out files.html --output none --results one.csv",
+        "leaderboard html --out empty.html --output none --no-published",
     ], prepare=split_in_two, whole=True),
 ]  # fmt: skip
 
@@ -191,6 +195,27 @@ TABLES = [
         "tables/results.csv", "tables/leaderboard.csv", "before/results.csv", "before/leaderboard.csv",
         "before/external.csv", "newer.csv", "twice.csv", "short.csv", "empty.csv", "none.csv",
     )], prepare=alter_tables),
+]  # fmt: skip
+
+RUNS = [
+    *formats("runs/list", "runs --output store"),
+    *formats("runs/show", "runs show 'golden-encoder smoke head=bilstm' --output store"),
+    Case("runs/rename", [  # refused: what it writes are trials, and in the golden stores none is made
+        "runs rename golden-encoder mine --output store --leaderboard before/leaderboard.csv",
+        "runs rename other-encoder 'a\tb' --output store",
+    ], changes=["store"]),
+    Case("runs/rm", [
+        "runs rm other-encoder --output store", "runs rm golden-encoder --output store",
+        "runs rm 'golden-encoder smoke head=bilstm' --output store --yes --leaderboard none.csv",
+    ], changes=["store"], typed="n\n"),
+]  # fmt: skip
+
+DOCTOR = [
+    Case("doctor/store", ["doctor store", "doctor store --format json"]),
+    Case("doctor/damaged", ["doctor store"], changes=["store"], prepare=damage),
+    Case("doctor/others", ["doctor data", "doctor golden-encoder", "doctor before/results.csv", "doctor newer.csv",
+                           "doctor twice.csv", "doctor short.csv", "doctor rules.toml", "doctor none.csv"],
+         prepare=alter_tables, files={"rules.toml": RULES}),
 ]  # fmt: skip
 
 COMPARE = of(INVENTED, [
@@ -269,41 +294,41 @@ EXPORT = [
         case
         for form in ("latex", "markdown")
         for case in (
-            Case(f"export/{form}", [f"export {form} --store store"]),
+            Case(f"export/{form}", [f"export {form} --output store"]),
             Case(f"export/{form}-published", [
-                f"export {form} --store today --model old --model fell --model once --sd --published gu2021",
-                f"export {form} --store today --model other-encoder --model golden-encoder --model old "
+                f"export {form} --output today old fell once --sd --published gu2021",
+                f"export {form} --output today other-encoder golden-encoder old "
                 "--transpose --tasks ner,biosses,hoc,qa",
-                f"export {form} --store today --model m --published gu2021/PubMedBERT --tasks gad,hoc --sd --transpose",
+                f"export {form} --output today m --published gu2021/PubMedBERT --tasks gad,hoc --sd --transpose",
             ]),
         )
     ),
-    Case("export/tables-files", ["export latex --store today --model old --out deep/table.tex",
-                                 "export markdown --store today --row quick --out table.md"], models=INVENTED),
-    Case("export/bibtex", ["export bibtex --store none", "export bibtex --store today --model once",
-                           "export bibtex --store none --tasks ner --out references.bib"], models=["once"]),
+    Case("export/tables-files", ["export latex --output today old --out deep/table.tex",
+                                 "export markdown --output today once fell --out table.md"], models=INVENTED),
+    Case("export/bibtex", ["export bibtex --output none", "export bibtex --output today once",
+                           "export bibtex --output none --tasks ner --out references.bib"], models=["once"]),
     Case("export/model-index", [
-        f"export model-index --store store --model golden-encoder --row '{GOLDEN.partition(' ')[2]}'",
-        "export model-index --store today --model old --dataset-id somebody/BLURB --out NEW.md",
-        "export model-index --store today --model old --tasks gad,biosses --out README.md",
-        "export model-index --store today --model fell --tasks gad --out README.md",
+        f"export model-index --output store '{GOLDEN}'",
+        "export model-index --output today old --dataset-id somebody/BLURB --out NEW.md",
+        "export model-index --output today old --tasks gad,biosses --out README.md",
+        "export model-index --output today fell --tasks gad --out README.md",
     ], files={"README.md": CARD}, models=["old", "fell"]),
     Case("export/eval-results", [
-        f"export eval-results --store store --model golden-encoder --row '{GOLDEN.partition(' ')[2]}'",
-        "export eval-results --store today --model m --dataset-id somebody/BLURB --tasks gad,hoc --out results",
+        f"export eval-results --output store '{GOLDEN}'",
+        "export eval-results --output today m --dataset-id somebody/BLURB --tasks gad,hoc --out results",
     ], models=["m"]),
-    Case("export/submission", ["export submission --store today --model m --allow-partial",
-                               "export submission --store today --model m --tasks gad --seed 2 --out second"],
+    Case("export/submission", ["export submission --output today m --allow-partial",
+                               "export submission --output today m --tasks gad --seed 2 --out second"],
          models=["m"]),
     Case("export/refused", [
-        f"export submission --store store --model golden-encoder --row '{GOLDEN.partition(' ')[2]}'",
-        "export submission --store today --model m", "export submission --store today --model once --tasks gad",
-        "export submission --store today --model m --tasks gad --seed 9",
-        "export model-index --store today --model other-encoder",
-        "export eval-results --store today --model scratch:tiny",
-        "export model-index --store today --model scratch:tiny --row demo",
-        "export model-index --store today", "export latex --store today --model odl", "export latex --store none",
-        "export latex --store today --published gu2020", "export latex --store today --seed 1", "export word",
+        f"export submission --output store '{GOLDEN}'",
+        "export submission --output today m", "export submission --output today once --tasks gad",
+        "export submission --output today m --tasks gad --seed 9",
+        "export model-index --output today other-encoder",
+        "export eval-results --output today scratch:tiny",
+        "export model-index --output today 'scratch:tiny demo epochs=1 max_train=64'",
+        "export model-index --output today", "export latex --output today odl", "export latex --output none",
+        "export latex --output today --published gu2020", "export latex --output today --seed 1", "export word",
     ], models=["m", "once", "other-encoder", "scratch-tiny"]),
 ]  # fmt: skip
 
@@ -340,16 +365,20 @@ RUN = [
         f"run ./golden-encoder {HERE} --output store {TWO_SEEDS} --dry-run",
         f"ablate ./golden-encoder --axis head {HERE} --output today --tasks bc5-chem,gad --seeds 2 --set epochs=2 "
         "--set lr=0.01 --dry-run",
+        f"run ./golden-encoder {HERE} --output store --seeds 2 --lr 0.01 --epochs 40 --batch-size 16 "
+        "--tasks gad --dry-run",
+        f"ablate ./golden-encoder --axis head {HERE} --output today --tasks bc5-chem --seeds 2 --lr 0.01 --epochs 2 "
+        "--batch-size 32 --dry-run",
     ]),
 ]  # fmt: skip
 
 CASES: Sequence[Case] = (
-    *DECLARATIONS, *DATA, *ERRORS, *SHOW, *TABLES, *COMPARE, *CHECK, *EXPORT, *GRIDS, *RUN,
+    *DECLARATIONS, *DATA, *ERRORS, *SHOW, *TABLES, *RUNS, *DOCTOR, *COMPARE, *CHECK, *EXPORT, *GRIDS, *RUN,
 )  # fmt: skip
 
 LEFT_OUT: Sequence[str] = (
     # These train, or say what it will take, which is another time on every machine.
-    "run --budget", "run --dummy-tokens", "run --track",
+    "run --budget", "run --dummy-tokens", "run --track", "run --limit", "ablate --limit",
     # The demo suite is made for it, which takes seconds; its row is in what is shown of `today`.
     "run --suite", "ablate --suite",
     # Of models on the Hub, or not seen in what is printed.

@@ -133,7 +133,7 @@ def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Callable[[str
     compared = run("compare", "tuned", "baseline:majority", "--format", "csv")
     assert "claims-of-mine" in compared
     assert "claims-of-mine" in run("errors", "tuned", "--task", "claims-of-mine")
-    run("leaderboard", "html", "page.html", "--no-published")
+    run("leaderboard", "html", "--out", "page.html", "--no-published")
     assert "claims-of-mine" in (folder / "page.html").read_text(encoding="utf-8")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from blurb.cli import _complete
 from blurb.cli._options import CASING
 from blurb.terminal.output import FORMATS
 
@@ -20,9 +21,14 @@ LOOK = (
         "--data", type=click.Path(path_type=Path), help="Data folder in BLURB's layout (not needed for task files)."
     ),
     click.option(
-        "--tasks", "selection", default="all", show_default=True, help="Task names, types or files, comma-separated."
+        "--tasks",
+        "selection",
+        shell_complete=_complete.tasks,
+        default="all",
+        show_default=True,
+        help="Task names, types or files, comma-separated.",
     ),
-    click.option("--model", help="Checkpoint whose tokenizer to use."),
+    click.option("--model", shell_complete=_complete.models, help="Checkpoint whose tokenizer to use."),
     CASING,
     click.option("--format", "form", type=FORMATS, default="table", help="Output format."),
 )

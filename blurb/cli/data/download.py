@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli import _complete
 from blurb.terminal.output import console, show
 
 if TYPE_CHECKING:
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the original releases.")
-@click.option("--tasks", "selection", default="all", show_default=True, help="Task names or types, comma-separated.")
+@click.option(
+    "--tasks",
+    "selection",
+    shell_complete=_complete.tasks,
+    default="all",
+    show_default=True,
+    help="Task names or types, comma-separated.",
+)
 @click.option("--accept-licences", is_flag=True, help="Accept the licences shown without being asked.")
 @click.option("--again", is_flag=True, help="Download files without a pinned hash again even if they exist.")
 @click.option("--nltk-data", type=click.Path(path_type=Path), help="Folder with tokenizers/punkt_tab, for ChemProt.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli import _complete
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--raw", type=click.Path(path_type=Path), required=True, help="Folder with the original releases.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the files in BLURB's layout.")
-@click.option("--tasks", "selection", default="all", show_default=True, help="Task names or types, comma-separated.")
+@click.option(
+    "--tasks",
+    "selection",
+    shell_complete=_complete.tasks,
+    default="all",
+    show_default=True,
+    help="Task names or types, comma-separated.",
+)
 @click.option("--nltk-data", type=click.Path(path_type=Path), help="Folder with tokenizers/punkt_tab, for ChemProt.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: str) -> None:

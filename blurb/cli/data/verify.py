@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli import _complete
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--data", "folder", type=click.Path(path_type=Path), required=True, help="Data folder in BLURB's layout.")
-@click.option("--tasks", "selection", default="all", show_default=True, help="Task names or types, comma-separated.")
+@click.option(
+    "--tasks",
+    "selection",
+    shell_complete=_complete.tasks,
+    default="all",
+    show_default=True,
+    help="Task names or types, comma-separated.",
+)
 @click.option("--allow-missing", is_flag=True, help="Do not fail because of missing files.")
 @click.option("--full", is_flag=True, help="Read every file, even if it matches the manifest.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")

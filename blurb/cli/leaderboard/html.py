@@ -6,10 +6,13 @@ from pathlib import Path
 
 import click
 
+from blurb.cli._options import STORE
+
 
 @click.command(name="html")
-@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default="leaderboard.html", show_default=True,
+              help="File to write.")  # fmt: skip
+@STORE
 @click.option("--results", type=click.Path(path_type=Path, dir_okay=False), multiple=True, metavar="FILE",
               help="Also show the rows of this results.csv (repeatable).")  # fmt: skip
 @click.option("--ablations", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
@@ -21,8 +24,8 @@ def command(
 ) -> None:
     """Write the leaderboard as one HTML file.
 
-    OUT works offline and without a server. It has sortable tables, charts, pairwise comparisons, and the provenance of
-    each row.
+    The file works offline and without a server. It has sortable tables, charts, pairwise comparisons, and the
+    provenance of each row.
     """
     from blurb.errors import SettingsError
     from blurb.files import write_whole

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.cli import _complete
+from blurb.cli._options import STORE
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
 
 
 @click.command(name="show")
-@click.option("--output", type=click.Path(path_type=Path), default="runs", show_default=True, help="Folder of trials.")
+@STORE
 @click.option(
     "--sort",
     "column",
+    shell_complete=_complete.columns,
     help="Column to sort by: a dataset, a task type, score or blurb-12.  [default: score, or blurb-12 "
     "if no row of the store has a score]",
 )

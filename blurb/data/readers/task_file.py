@@ -20,15 +20,34 @@ UNNAMED = "Entity"
 
 def read(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """Reads the examples of one split. Examples without an id are numbered."""
+    for row in each(path, task, split):
+        if isinstance(row, DataError):
+            raise row
+        yield row
+
+
+def each(path: Path, task: Task, split: Split) -> Iterator[Example | DataError]:
+    """The examples of one split, and in place of an invalid one what is wrong with it.
+
+    Ends at a line that cannot be cut into its columns.
+    """
     reader = {"conll": _conll, "tsv": _tsv, "jsonl": _jsonl}[task.layout["kind"]]
     seen: dict[str, int] = {}
-    for count, (number, record) in enumerate(reader(path, task)):
-        row = _row(record, task, path, number)
-        row = {"id": f"{split}.{count}", **({"doc_id": None} if _names_documents(task) else {}), **row}
-        if row["id"] in seen:
-            raise DataError(f"the id {row['id'][:40]!r} already occurs in line {seen[row['id']]}.", path, number)
-        seen[row["id"]] = number
-        yield row
+    try:
+        for count, (number, record) in enumerate(reader(path, task)):
+            try:
+                row = _row(record, task, path, number)
+            except DataError as error:
+                yield error
+                continue
+            row = {"id": f"{split}.{count}", **({"doc_id": None} if _names_documents(task) else {}), **row}
+            first = seen.setdefault(row["id"], number)
+            if first != number:
+                yield DataError(f"the id {row['id'][:40]!r} already occurs in line {first}.", path, number)
+                continue
+            yield row
+    except DataError as error:
+        yield error
 
 
 def guess_labels(path: Path, kind: str, form: str) -> list[str] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blurb.errors import SettingsError, StoreError, UnknownName
 from blurb.results import from_store
-from blurb.results.row_scores import DEMO, RowScores, distinguishing
+from blurb.results.row_scores import DEMO, RowScores
 from blurb.runs.store import Store
 from blurb.tasks import Task
 
@@ -19,8 +19,7 @@ Files = Mapping[str, bytes]
 class Wanted:
     """The arguments of `blurb export`.
 
-    :param models: model names; empty for all
-    :param row: words that the configuration of the row must contain
+    :param rows: names of rows, or of models for all of their rows; empty for all
     :param published: sources or models of `published.csv`
     :param seed: seed of the predictions in a submission
     :param dataset_id: name of BLURB on the Hub, for model cards
@@ -29,8 +28,7 @@ class Wanted:
 
     store: Path
     datasets: Sequence[Task]
-    models: Sequence[str] = ()
-    row: str = ""
+    rows: Sequence[str] = ()
     out: Path | None = None
     published: Sequence[str] = ()
     seed: int | None = None
@@ -47,7 +45,7 @@ class Format:
 
     :param summary: summary for the help
     :param render: makes the files by path; "" is the single file of a format, which may go to the terminal
-    :param options: options of `Wanted` that apply to it, beyond store, datasets, models, row and out
+    :param options: options of `Wanted` that apply to it, beyond store, datasets, rows and out
     :param folder: default folder of its files
     :param alone: whether the folder must be new
     """
@@ -60,41 +58,38 @@ class Format:
 
 
 def rows(wanted: Wanted, optional: bool = False) -> list[RowScores]:
-    """The requested rows of the store, in the order of `--model`.
+    """The requested rows of the store, in the order of the arguments.
 
     Rows of the demo suite are left out if there are real ones, as their numbers are not comparable.
 
     :param optional: an empty store is no error, unless a row was requested
     """
     there = from_store.read(Store(wanted.store))
-    if not there and optional and not (wanted.models or wanted.row):
+    if not there and optional and not wanted.rows:
         return []
     if not there:
-        raise StoreError(f"No finished trials in {wanted.store}; check --store.")
-    models = list(dict.fromkeys(row.model for row in there))
-    for name in wanted.models:
-        if name not in models:
-            raise UnknownName("model in the store", name, models)
-    chosen = [row for name in wanted.models or models for row in there if row.model == name]
-    if wanted.row:
-        words = set(wanted.row.split())
-        fits = [row for row in chosen if words <= {row.suite, *row.configuration.text.split(), *distinguishing(row)}]
-        if not fits:
-            raise UnknownName("row", wanted.row, dict.fromkeys(row.detail for row in chosen))
-        chosen = [row for row in fits if row.detail == wanted.row] or fits
+        raise StoreError(f"No finished trials in {wanted.store}; check --output.")
+    chosen = [row for name in wanted.rows for row in _fitting(there, name)] or there
+    chosen = list({row.name: row for row in chosen}.values())
     real = [row for row in chosen if row.suite != DEMO]
     return real or chosen
+
+
+def _fitting(there: Sequence[RowScores], name: str) -> list[RowScores]:
+    """The row of a name, or all rows of a model."""
+    fits = [row for row in there if row.name == name] or [row for row in there if row.model == name]
+    if not fits:
+        known = [*dict.fromkeys(row.model for row in there), *(row.name for row in there)]
+        raise UnknownName("row in the store", name, known)
+    return fits
 
 
 def one_row(wanted: Wanted) -> RowScores:
     """The requested row; SettingsError with the choices if there are several."""
     chosen = rows(wanted)
-    models = list(dict.fromkeys(row.model for row in chosen))
-    if len(models) > 1:
-        raise SettingsError(f"There are several models; choose one with --model: {', '.join(models)}.")
     if len(chosen) > 1:
-        choices = "\n".join(f"  --row '{row.detail}'" for row in chosen)
-        raise SettingsError(f"{models[0]} has {len(chosen)} rows; choose one:\n{choices}")
+        choices = "\n".join(f"  '{row.name}'" for row in chosen)
+        raise SettingsError(f"There are {len(chosen)} such rows; choose one as ROW:\n{choices}")
     return chosen[0]
 
 

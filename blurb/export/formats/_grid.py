@@ -59,7 +59,7 @@ def grid(wanted: Wanted) -> ExportTable:
     """The requested table, published rows first."""
     others = _published(wanted.published)
     own = rows(wanted, optional=bool(others))
-    if not wanted.models and not wanted.row and others:
+    if not wanted.rows and others:
         own = [row for row in own if row.suite != DEMO]
     if others and any(row.suite == DEMO for row in own):
         raise SettingsError(

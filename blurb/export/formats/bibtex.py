@@ -16,9 +16,9 @@ BLURB = r"""@article{gu2021blurb,
 
 
 def _render(wanted: Wanted) -> Files:
-    """References of the datasets in `--tasks`; with `--model` or `--row`, only of those with results."""
+    """References of the datasets in `--tasks`; with rows, only of those with results."""
     used = wanted.datasets
-    if wanted.models or wanted.row:
+    if wanted.rows:
         chosen = rows(wanted)
         used = [task for task in used if any(row.seeds(task.name) for row in chosen)]
     entries = {key(BLURB): BLURB}

@@ -1,0 +1,80 @@
+"""`blurb doctor`: everything that is wrong with something, and how to mend it. Nothing is run or written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blurb import tasks, toml
+from blurb.api.doctor._base import Problem, Report
+from blurb.data import manifest
+from blurb.data.splits import elsewhere, path_of
+from blurb.errors import BlurbError, DataError, SettingsError
+from blurb.regression import rules
+
+__all__ = ["Problem", "Report", "examine"]
+
+KINDS = (
+    "a store, a trial, a checkpoint, a data folder, a task file, a protocol, blurb-check.toml, or a table of results"
+)
+
+
+def examine(path: Path | None = None) -> Report:
+    """Examines what is at a path, or the environment without one.
+
+    :raises DataError: if there is nothing
+    :raises SettingsError: if it is none of the things that blurb knows
+    """
+    if path is None:
+        from blurb.api.doctor import environment
+
+        return environment.examine()
+    if not path.exists():
+        raise DataError(f"no such file or folder; give {KINDS}.", path)
+    return _file(path) if path.is_file() else _folder(path)
+
+
+def _file(path: Path) -> Report:
+    from blurb.api.doctor import data, settings_files, tables
+
+    if path.suffix == ".csv":
+        return tables.examine(path)
+    if path.suffix != ".toml":
+        raise SettingsError(f"{path}: cannot tell what this is; give {KINDS}.")
+    if path.name == rules.NAME:
+        return settings_files.examine_rules(path)
+    try:
+        content = toml.read(path)
+    except BlurbError:  # whatever it is to be, it is told as a task file
+        content = {}
+    keys = {*content}
+    if keys & {"all", "search", "extends", "learner", "lr_by_size", "description", "note"} or (
+        isinstance(content.get("tasks"), dict) or keys == {"seeds"}
+    ):
+        return settings_files.examine_protocol(path)
+    if keys & {"split", "level", "max_drop", "min_score", rules.OVERALL, "datasets"}:
+        return settings_files.examine_rules(path)
+    return data.examine_task_file(path)
+
+
+def _folder(path: Path) -> Report:
+    from blurb.api.doctor import checkpoint, data, store
+
+    if any(
+        True for pattern in ("*/rows/*.json", "*/*/*/spec.json", "spec.json", ".rows.lock") for _ in path.glob(pattern)
+    ):
+        return store.examine(path)
+    patterns = (
+        "config.json",
+        "adapter_config.json",
+        "*.safetensors",
+        "pytorch_model*",
+        "tokenizer*.json",
+        "*/config.json",
+    )
+    if any(True for pattern in patterns for _ in path.glob(pattern)):
+        return checkpoint.examine(path)
+    every = tasks.select("all")
+    known = any(path_of(task, path, split).is_file() for task in every for split in tasks.SPLITS)
+    if known or manifest.path_of(path).is_file() or elsewhere(every, path):
+        return data.examine(path)
+    raise SettingsError(f"{path}: cannot tell what this folder is; give {KINDS}.")

@@ -1,0 +1,84 @@
+"""What a check finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from blurb.errors import BlurbError
+
+VERBS = (
+    "add", "build", "check", "choose", "correct", "dequantise", "download", "export", "give", "install", "move", "put",
+    "remove", "rename", "run", "save", "see", "set", "use", "wait",
+)  # fmt: skip
+"""With which a message says what to do."""
+SHOWN = 20
+"""Problems of one file that are listed; more of them have one cause."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is wrong.
+
+    :param where: file (and line), folder, package or setting
+    :param what: what is wrong with it
+    :param mend: what to do about it
+    """
+
+    where: str
+    what: str
+    mend: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that is wrong with one thing.
+
+    :param kind: what it was taken for: "store", "checkpoint", ...
+    :param subject: its path; "" for the environment
+    :param facts: what is known of it, by name
+    """
+
+    kind: str
+    subject: str
+    problems: Sequence[Problem]
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def of_error(error: BlurbError | OSError, where: Path | str, mend: str) -> Problem:
+    """An error as a problem. If a verb comes after its last semicolon, that is what to do.
+
+    :param where: of an error that does not begin with a place
+    :param mend: if the error does not say what to do
+    """
+    text = str(error)
+    path, line = getattr(error, "path", None), getattr(error, "line", None)
+    if path is not None:
+        where = str(path) if line is None else f"{path}:{line}"
+    place, separator, rest = text.partition(": ")
+    if separator and place.startswith(str(where)):
+        where, text = place, rest
+    what, _, cure = text.rpartition("; ")
+    if cure.split(" ")[0] not in VERBS or not what:
+        what, cure = text, mend
+    return Problem(str(where), ended(what), sentence(cure))
+
+
+def ended(text: str) -> str:
+    """A text with a full stop."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def sentence(text: str) -> str:
+    """A text with a full stop, and with a capital if it begins with a plain word and no command."""
+    first = text.split(" ")[0]
+    return ended(text[:1].upper() + text[1:] if first.isalpha() and first not in ("blurb", "pip", "rm") else text)
+
+
+def few(problems: Sequence[Problem], where: Path | str) -> list[Problem]:
+    """At most `SHOWN` problems of one file, and how many more there are."""
+    more = len(problems) - SHOWN
+    if more <= 0:
+        return list(problems)
+    return [*problems[:SHOWN], Problem(str(where), f"And {more:,} more of this file.", "Mend those above first.")]

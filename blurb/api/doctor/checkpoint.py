@@ -1,0 +1,109 @@
+"""A checkpoint: configuration, weights and tokenizer, each by itself and together. Its own code is never run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from blurb.api.doctor._base import Problem, Report, of_error
+from blurb.errors import ModelError
+from blurb.models import checkpoint, source, weights
+
+SAVE = "Save it again with save_pretrained, or download it again."
+TOKENIZER = "Save it to this folder with tokenizer.save_pretrained, or name another with --tokenizer."
+
+
+def examine(folder: Path) -> Report:
+    """What is wrong with a checkpoint folder."""
+    facts: dict[str, str] = {}
+    problems: list[Problem] = []
+    for check in (_structure, _config, _weights, _tokenizer):
+        problems += check(folder)
+    if not problems:  # what fits together shows only if each part is whole
+        problems += _together(folder, facts)
+    return Report("checkpoint", str(folder), list(dict.fromkeys(problems)), facts)
+
+
+def _tried(folder: Path, mend: str, check: Callable[..., Any], *arguments: object) -> list[Problem]:
+    try:
+        check(*arguments)
+    except ModelError as error:
+        return [of_error(error, folder, mend)]
+    return []
+
+
+def _structure(folder: Path) -> list[Problem]:
+    """An adapter, a folder of checkpoints: whatever hides that it is no checkpoint at all."""
+    if (folder / "adapter_config.json").is_file() or not (folder / "config.json").is_file():
+        return _tried(folder, SAVE, source.check_folder, folder)
+    return []
+
+
+def _config(folder: Path) -> Iterator[Problem]:
+    if not (folder / "config.json").is_file():
+        return
+    try:
+        fields = list(checkpoint._fields(checkpoint.read_json(folder, "config.json")))
+    except ModelError as error:
+        yield of_error(error, folder, SAVE)
+        return
+    for name, value in fields:
+        if fault := checkpoint._fault(name, value):  # `check_config` stops at the first
+            what, _, cure = fault.partition("; ")
+            mend = f"{cure[:1].upper()}{cure[1:]}." if cure else "Correct it, or save the model again."
+            yield Problem(str(folder / "config.json"), f"{what}.", mend)
+
+
+def _weights(folder: Path) -> Iterator[Problem]:
+    from safetensors import safe_open
+
+    if (folder / "config.json").is_file() and _tried(folder, SAVE, checkpoint.read_json, folder, "config.json"):
+        return  # it is told, and it may name the weights
+    if not (folder / "config.json").is_file():
+        found = sorted(path for pattern in weights.PATTERNS for path in folder.glob(pattern))
+    else:
+        try:
+            found = weights.weight_files(folder)
+        except ModelError as error:
+            yield of_error(error, folder, SAVE)
+            return
+    if not found:
+        yield Problem(str(folder), "No weights; expected model.safetensors or pytorch_model.bin.", SAVE)
+    for path in found:
+        if path.suffix == ".safetensors":
+            try:
+                with checkpoint.blamed(folder, path.name), safe_open(path, "np"):
+                    pass
+            except ModelError as error:
+                yield dataclasses.replace(of_error(error, folder, SAVE), where=str(path), mend=SAVE)
+
+
+def _tokenizer(folder: Path) -> Iterator[Problem]:
+    if not any((folder / name).is_file() for name in (*source.TOKENIZERS, "bpe.codes")):
+        yield Problem(str(folder), f"No tokenizer; expected one of {', '.join(source.TOKENIZERS)}.", TOKENIZER)
+        return
+    yield from _tried(folder, TOKENIZER, checkpoint.check_tokenizer, folder)
+
+
+def _together(folder: Path, facts: dict[str, str]) -> list[Problem]:
+    """What only the libraries see: the architecture, sizes, casing, weights that are missing or not finite."""
+    from blurb.models import loading
+
+    loading.quiet()
+    found: list[Problem] = []
+    try:
+        tokenizer, parameters = loading.describe(folder, False)
+        facts["parameters"] = f"{parameters:,}"
+        facts["tokenizer"] = f"{tokenizer[:12]}, {loading.load_tokenizer(str(folder)).size:,} entries"
+        facts["weights"] = weights.hash_weights(folder)[:12]
+    except ModelError as error:
+        found.append(of_error(error, folder, SAVE))
+    try:
+        encoder, _ = loading.load_encoder(str(folder))
+        longest = loading.capacity(encoder)
+        facts["maximum length"] = "no limit" if longest is None else f"{longest:,} sub-tokens"
+    except ModelError as error:
+        found.append(of_error(error, folder, SAVE))
+    return found

@@ -1,0 +1,139 @@
+"""The environment: packages, device, cache, plug-ins."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from blurb import __version__, cache
+from blurb.api.doctor._base import Problem, Report, of_error
+from blurb.errors import BlurbError, said
+
+DISTRIBUTION = "blurb-bench"
+GROUPS = ("blurb.tasks", "blurb.task_types", "blurb.metrics", "blurb.heads", "blurb.poolings", "blurb.exports")
+ENOUGH = 1e9
+"""Bytes that the cache should have left: a probe's vectors alone take up to that."""
+DRIVER = Path("/proc/driver/nvidia")
+
+
+def examine() -> Report:
+    """What is wrong with the environment."""
+    facts: dict[str, str] = {"blurb": __version__, "python": platform.python_version()}
+    problems = [*_packages(facts), *_hardware(facts), *_disk(facts), *_plugins(facts)]
+    return Report("environment", "", problems, facts)
+
+
+def _packages(facts: dict[str, str]) -> Iterator[Problem]:
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
+
+    try:
+        made = metadata.distribution(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        yield Problem(
+            DISTRIBUTION, "It is not installed as a package, so nothing says which versions it needs.",
+            "Install it: pip install . in its checkout, or pip install blurb-bench.",
+        )  # fmt: skip
+        return
+    wanted = str(made.metadata["Requires-Python"] or "")
+    if not SpecifierSet(wanted).contains(platform.python_version(), prereleases=True):
+        yield Problem("python", f"It is {platform.python_version()}; blurb needs {wanted}.", "Use another Python.")
+    for text in made.requires or ():
+        asked = Requirement(text)
+        if asked.marker is not None and not asked.marker.evaluate({"extra": ""}):
+            continue
+        try:
+            there = metadata.version(asked.name)
+        except metadata.PackageNotFoundError:
+            yield Problem(asked.name, f"It is not installed; blurb needs {text}.", f"pip install '{text}'")
+            continue
+        if asked.name in ("torch", "transformers", "datasets"):
+            facts[asked.name] = there
+        if not asked.specifier.contains(there, prereleases=True):
+            yield Problem(asked.name, f"It is {there}; blurb needs {text}.", f"pip install '{text}'")
+
+
+def _hardware(facts: dict[str, str]) -> Iterator[Problem]:
+    try:
+        import torch
+
+        from blurb.training import hardware
+    except (ImportError, OSError) as error:
+        yield Problem("torch", f"It cannot be imported: {error}.", "Install torch again.")
+        return
+    device = hardware.choose_device("auto")
+    facts["device"] = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    facts["bf16"] = "in hardware" if hardware.has_bf16(device) else "no, so --precision auto is fp32"
+    facts["threads"] = str(torch.get_num_threads())
+    if device.type != "cuda" and DRIVER.exists():
+        built = torch.version.cuda or "no CUDA"
+        yield Problem(
+            "torch", f"There is an NVIDIA driver, but torch (built for {built}) sees no GPU.",
+            "Install the torch of the driver's CUDA version (pytorch.org), and check CUDA_VISIBLE_DEVICES.",
+        )  # fmt: skip
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        yield Problem(
+            facts["device"], f"It cannot be used: {str(error).splitlines()[0]}.",
+            "Free its memory, or run with --device cpu.",
+        )  # fmt: skip
+
+
+def _disk(facts: dict[str, str]) -> Iterator[Problem]:
+    home = cache.home()
+    try:
+        used = sum(one.size for one in cache.usage())
+    except OSError as error:
+        yield Problem(str(home), f"The cache cannot be read: {error.strerror}.", "Set BLURB_HOME to another folder.")
+        return
+    nearest = next(place for place in (home.absolute(), *home.absolute().parents) if place.exists())
+    facts["cache"] = f"{home}, {used / 1e6:,.1f} MB"
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        yield Problem(str(home), f"The cache cannot be written in {nearest}.", "Set BLURB_HOME to another folder.")
+        return
+    for name, place in (("cache", nearest), ("working folder", Path.cwd())):
+        free = shutil.disk_usage(place).free
+        facts[f"free in the {name}"] = f"{free / 1e9:,.1f} GB"
+        if free < ENOUGH:
+            yield Problem(
+                str(place), f"Only {free / 1e6:,.0f} MB of the disk are free.",
+                "Free some: blurb cache clear, or set BLURB_HOME to a folder on another disk.",
+            )  # fmt: skip
+
+
+def _plugins(facts: dict[str, str]) -> Iterator[Problem]:
+    """Entry points that cannot be loaded, or have a name that is taken."""
+    count = 0
+    for group in GROUPS:
+        for point in metadata.entry_points(group=group):
+            count += 1
+            try:
+                point.load()
+            except Exception as error:  # noqa: BLE001 - the code of others
+                package = point.dist.name if point.dist else "its package"
+                yield Problem(
+                    f"{group}: {point.name}", f"The plug-in {point.value} cannot be loaded: {said(error)}.",
+                    f"Update or uninstall {package}.",
+                )  # fmt: skip
+    for listed in _registries():
+        try:
+            listed()
+        except BlurbError as error:
+            yield of_error(error, "plug-ins", "Rename or uninstall one of them.")
+        except Exception:  # noqa: BLE001 - of a plug-in that is reported above
+            continue
+    facts["plug-ins"] = str(count) if count else "none"
+
+
+def _registries() -> list[Callable[[], Any]]:
+    from blurb import heads, metrics, tasks
+    from blurb.export.formats import formats
+    from blurb.tasks import types
+
+    return [tasks.all, types.names, metrics.names, heads.heads.names, heads.poolings.names, formats.names]

@@ -1,0 +1,35 @@
+"""Protocol files, and the rules of the regression check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blurb.api.doctor._base import Problem, Report, of_error
+from blurb.errors import BlurbError
+from blurb.protocols import protocol
+from blurb.regression import load
+from blurb.tasks import all as all_tasks
+
+
+def examine_protocol(path: Path) -> Report:
+    """What is wrong with a protocol file."""
+    mend = "docs/protocols.md has the keys; blurb run --help lists the settings."
+    problems = [of_error(error, path, mend) for error in protocol.faults(path)]
+    if not problems:
+        try:
+            loaded = protocol.load(str(path))
+            for task in all_tasks():
+                loaded.settings(task, {}, 0)
+        except BlurbError as error:
+            problems = [of_error(error, path, mend)]
+    return Report("protocol", str(path), problems)
+
+
+def examine_rules(path: Path) -> Report:
+    """What is wrong with the rules of `blurb check`; the reader stops at the first."""
+    problems: list[Problem] = []
+    try:
+        load(path)
+    except BlurbError as error:
+        problems.append(of_error(error, path, "docs/ci.md has the keys."))
+    return Report("rules", str(path), problems)

@@ -1,0 +1,109 @@
+"""A store: row files, trials, and what killed processes left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from blurb import metrics
+from blurb.api.doctor._base import Problem, Report, ended, of_error, sentence
+from blurb.errors import BlurbError, StoreError, UnknownName
+from blurb.files import read_json
+from blurb.runs import inventory, rescore, rows
+from blurb.runs.store import OWNERS, Store, left_out
+
+AGAIN = "Run its blurb run command again."
+
+
+def examine(root: Path) -> Report:
+    """What is wrong with a store, or with one trial of it."""
+    if (root / "spec.json").is_file():
+        return Report("trial", str(root), list(_trial(Store(root.resolve().parents[2]), root)))
+    store = Store(root)
+    problems = [*_rows(store), *_owners(store)]
+    for path in store.trial_folders():
+        problems += _trial(store, path)
+    problems += [*_failures(store), *_leftovers(store)]
+    return Report("store", str(root), problems, _facts(store))
+
+
+def _rows(store: Store) -> Iterator[Problem]:
+    told: list[str] = []
+    rows.read(store, told.append)
+    files = sorted(store.root.glob(f"*/{rows.FOLDER}/*.json"))
+    for text in told:
+        what, _, mend = text.partition(" Its row is left out; ")
+        where = next((file for file in files if str(file) in what), store.root)
+        said = what.removeprefix(str(where)).lstrip(": ")
+        yield Problem(str(where), ended(f"The row file {said}"), sentence(mend))
+
+
+def _owners(store: Store) -> Iterator[Problem]:
+    for path in sorted(store.root.glob(f"*/{OWNERS}")):
+        try:
+            if not isinstance(read_json(path).get("models"), list):
+                raise StoreError(f"{path} has no list of models.")
+        except StoreError as error:
+            said = str(error).removeprefix(f"{path} ")
+            yield Problem(str(path), ended(f"It {said}"), "Delete it; it is written again by the next blurb run.")
+
+
+def _trial(store: Store, path: Path) -> Iterator[Problem]:
+    try:
+        if damage := store.damage(path):
+            if not inventory.is_running(store.lock(path)):
+                _, _, mend = left_out(path, damage).partition(" The trial is left out; ")
+                yield Problem(str(path), f"Missing or damaged: {', '.join(damage)}.", sentence(mend))
+            return
+        record = store.read(path)
+        if record.trial.hash != path.name:
+            yield Problem(
+                str(path), f"Its spec.json is that of trial {record.trial.hash}: the folder was renamed or altered.",
+                f"Delete the folder. {AGAIN}",
+            )  # fmt: skip
+        record.score("test")
+        _ = record.task
+        if record.metrics.get("metrics_version") != metrics.VERSION:
+            yield Problem(str(path), "Its scores were computed by metrics of another version.", "blurb rescore")
+        if rescore.outdated(path):
+            yield Problem(str(path), "It cut its inputs otherwise than this version of blurb does.", AGAIN)
+    except UnknownName as error:
+        yield of_error(error, path, "Install the plug-in that has the task, or delete the trial.")
+    except (BlurbError, OSError) as error:
+        yield of_error(error, path, AGAIN)
+    except (KeyError, TypeError, ValueError) as error:
+        yield Problem(str(path), f"It cannot be understood: {type(error).__name__}: {error}.", AGAIN)
+
+
+def _failures(store: Store) -> Iterator[Problem]:
+    """Trials that failed, and have not been done since."""
+    for file in sorted(store.root.glob("*/*/*.failed.json")):
+        path = file.with_name(file.name.removesuffix(".failed.json"))
+        try:
+            reason = str(read_json(file).get("message", "for a reason that is not known"))
+        except StoreError as error:
+            reason = str(error)
+        if not path.exists() and not inventory.is_running(store.lock(path)):
+            yield Problem(
+                str(path), ended(f"The trial failed: {reason}"), f"{AGAIN} The traceback is in {file.name}."
+            )  # fmt: skip
+
+
+def _leftovers(store: Store) -> Iterator[Problem]:
+    """Temporary folders of trials whose process was killed."""
+    for path in sorted(store.root.glob("*/*/.[0-9a-f]*.[0-9]*")):
+        trial = path.with_name(path.name[1:].rpartition(".")[0])
+        if path.is_dir() and not inventory.is_running(store.lock(trial)):
+            size = inventory.size_of(path) / 1e6
+            yield Problem(str(path), f"A process that was killed left it ({size:,.1f} MB).", f"rm -r '{path}'")
+
+
+def _facts(store: Store) -> dict[str, str]:
+    known = rows.read(store, lambda text: None)
+    trials = [trial for row in known for trial in inventory.trials(store, row)]
+    states = [f"{count} {state}" for state in inventory.STATES if (count := sum(one.state == state for one in trials))]
+    others = inventory.unlisted(store, known)
+    return {
+        "rows": str(len(known)), "trials": ", ".join(states) or "none", "in no row": str(len(others)),
+        "size": f"{inventory.size_of(store.root) / 1e6:,.1f} MB",
+    }  # fmt: skip

@@ -1,0 +1,112 @@
+"""The protocols and the values that they give to settings, for `blurb protocols`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from blurb import tasks
+from blurb.protocols.keys import GROUPS
+from blurb.protocols.protocol import Protocol
+from blurb.protocols.settings import PROBE_FIELDS
+from blurb.tasks import Task
+
+DEFAULT = "default"
+OF_TASK = "the task"
+SEEDS = "seeds"
+
+
+@dataclass(frozen=True)
+class SettingValue:
+    """What a protocol says of one setting of one task.
+
+    :param value: a number or word; text if it depends on the encoder or is searched
+    :param origin: what it stands in: the protocol, its part for the task, its search, the task, or the defaults
+    """
+
+    task: str
+    setting: str
+    value: object
+    origin: str
+
+
+def seed_counts(protocol: Protocol, chosen: Sequence[Task]) -> str:
+    """The numbers of seeds, such as `5` or `5 to 10`."""
+    counts = sorted({len(protocol.seeds(task)) for task in chosen})
+    return f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+
+
+def values(protocol: Protocol, chosen: Sequence[Task]) -> list[SettingValue]:
+    """The seeds and all settings that concern the tasks, by task."""
+    return [line for task in chosen for line in _of_task(protocol, task)]
+
+
+def _of_task(protocol: Protocol, task: Task) -> list[SettingValue]:
+    settings = protocol.settings(task, {}, parameters=0)
+    concerned = _concerned(protocol, task)
+    lines = [SettingValue(task.name, SEEDS, _seeds(protocol, task), _origin_of_seeds(protocol, task))]
+    for setting in (key for keys in GROUPS.values() for key in keys if key in concerned):
+        value, origin = getattr(settings, setting), protocol.where(task, setting)
+        by_size = setting == "lr" and "lr" not in {**protocol.everywhere, **protocol.per_task.get(task.name, {})}
+        if setting in protocol.search:
+            value = " or ".join(map(_written, protocol.search[setting]))
+            origin = f"search of protocol {protocol.name}"
+        elif by_size and protocol.lr_by_size is not None:
+            limit, below, above = protocol.lr_by_size
+            value = f"{below:g}, from {limit:g}M parameters {above:g}"
+        elif origin == "by default":
+            origin = OF_TASK if setting == "max_length" else DEFAULT
+        lines.append(SettingValue(task.name, setting, value, origin))
+    return lines
+
+
+def _concerned(protocol: Protocol, task: Task) -> set[str]:
+    """The settings that can change what a trial of the task does, whatever its head."""
+    from blurb import formulations
+
+    formulation = formulations.bind(task)
+    foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
+    foreign.add("word_pooling" if formulation.pooled else "pooling")
+    fields = PROBE_FIELDS if protocol.learner == "probe" else [key for keys in GROUPS.values() for key in keys]
+    return {*fields} - foreign
+
+
+def _seeds(protocol: Protocol, task: Task) -> str:
+    seeds = protocol.seeds(task)
+    counted = seeds == tuple(range(1, len(seeds) + 1)) and len(seeds) > 1
+    return f"1 to {len(seeds)}" if counted else ", ".join(map(str, seeds))
+
+
+def _origin_of_seeds(protocol: Protocol, task: Task) -> str:
+    if protocol.learner == "probe":
+        return "a probe is deterministic"
+    if task.name in protocol.seed_values:
+        return f"protocol {protocol.name}, task {task.name}"
+    return f"protocol {protocol.name}" if "" in protocol.seed_values else OF_TASK
+
+
+def grouped(lines: Sequence[SettingValue]) -> list[tuple[str, str, str, str]]:
+    """Setting, value, kind of origin and tasks: tasks with the same value of the same origin share a line."""
+    every = list(dict.fromkeys(line.task for line in lines))
+    order = list(dict.fromkeys(line.setting for line in lines))
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for line in sorted(lines, key=lambda line: order.index(line.setting)):
+        kind = line.origin.split(" ")[0] if line.origin.startswith(("protocol ", "search ")) else line.origin
+        kind += ", by task" * line.origin.endswith(f", task {line.task}")
+        found.setdefault((line.setting, _written(line.value), kind), []).append(line.task)
+    return [(setting, value, origin, _named(names, every)) for (setting, value, origin), names in found.items()]
+
+
+def _named(names: Sequence[str], every: Sequence[str]) -> str:
+    """Tasks in few words: `all`, `all but hoc`, whole types by their name."""
+    others = [name for name in every if name not in names]
+    if len(others) < min(3, len(names)):
+        return f"all but {', '.join(others)}" if others else "all"
+    types = {name: tasks.get(name).type for name in every}
+    whole = {kind for kind in types.values() if all(name in names for name in every if types[name] == kind)}
+    several = {kind for kind in whole if list(types.values()).count(kind) > 1}
+    return ", ".join(dict.fromkeys(types[name] if types[name] in several else name for name in names))
+
+
+def _written(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,101 @@
+"""The rows of a store as files: what they have, what they take, and how they are renamed and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from blurb.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.results.references import pick
+from blurb.results.row_scores import Origin, RowScores, labelled
+from blurb.runs import housekeeping, inventory
+from blurb.runs import rows as row_files
+from blurb.runs.inventory import TrialState
+from blurb.runs.rows import PlannedRow
+from blurb.runs.spec import kind_of
+from blurb.runs.store import Store
+
+
+@dataclass(frozen=True)
+class StoredRow:
+    """A row of a store, finished or not.
+
+    :param name: model and configuration, as in tables
+    """
+
+    name: str
+    planned: PlannedRow
+    store: Store
+
+    @cached_property
+    def trials(self) -> Sequence[TrialState]:
+        """Its trials, by task and seed."""
+        return inventory.trials(self.store, self.planned)
+
+    def count(self, state: inventory.State) -> int:
+        """The number of trials in a state."""
+        return sum(trial.state == state for trial in self.trials)
+
+    @property
+    def size(self) -> int:
+        """Bytes of its trials; those that it shares with other rows count for each of them."""
+        return sum(trial.size for trial in self.trials)
+
+    @property
+    def last(self) -> str:
+        """When the last of its finished trials began, in UTC; "" without any."""
+        return max((trial.record.provenance.started for trial in self.trials if trial.record), default="")
+
+
+def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
+    """All rows of a store by suite, model and configuration.
+
+    :raises StoreError: if there is no such folder
+    """
+    if not store.root.is_dir():
+        raise StoreError(f"There is no store at {store.root}; check --output.")
+    there = row_files.read(store, tell)
+    named = labelled([_without_scores(row) for row in there])
+    found = [StoredRow(row.name, planned, store) for row, planned in zip(named, there, strict=True)]
+    return sorted(found, key=lambda row: (row.planned.configuration.suite, row.planned.model, row.name))
+
+
+def find(store: Store, reference: str) -> StoredRow:
+    """The row of a name, or of a model that has one; SettingsError or UnknownName if there is none, or several."""
+    there = stored_rows(store)
+    wanted = pick(labelled([_without_scores(row.planned) for row in there]), reference, str(store.root))
+    return next(row for row in there if row.planned.key == wanted.key)
+
+
+def _without_scores(row: PlannedRow) -> RowScores:
+    return RowScores(
+        row.model, {}, Origin.STORE, row.configuration, row.weights, row.tokenizer, row.learner or kind_of(row.weights),
+        str(row.recipe), row.key,
+    )  # fmt: skip
+
+
+def remove(row: StoredRow, leaderboard: Path) -> tuple[housekeeping.Removal, str]:
+    """Deletes a row with the trials that no other row has; returns these, and what is said of the tables."""
+    return housekeeping.remove(row.store, row.planned), _tables(row.store, leaderboard)
+
+
+def rename(row: StoredRow, name: str, leaderboard: Path) -> str:
+    """Gives a row another model name; returns what is said of the tables."""
+    housekeeping.rename(row.store, row.planned, name)
+    return _tables(row.store, leaderboard)
+
+
+def _tables(store: Store, leaderboard: Path) -> str:
+    """Rebuilds the tables if they are those of the store, and says what became of them."""
+    from blurb.results import tables
+
+    elsewhere = "Other tables of this store have the row as it was; blurb rescore --leaderboard FILE rebuilds them."
+    if not leaderboard.exists():
+        return elsewhere
+    try:
+        tables.rebuild(Store(store.root), leaderboard)
+    except (BlurbError, OSError) as error:
+        return f"{leaderboard} was left as it was: {error} {elsewhere}"
+    return f"Rebuilt {leaderboard}. {elsewhere}"

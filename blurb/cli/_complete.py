@@ -1,0 +1,195 @@
+"""Values that a shell completes (docs/commands.md): functions for `shell_complete` of arguments and options.
+
+Whatever fails in one of them, such as a damaged store, completes nothing: nobody asked for a message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem[str]]"]
+
+
+def _values(list_names: Callable[[click.Context], Iterable[str]], commas: bool = False, paths: str = "") -> Complete:
+    """Completes names that begin as what is typed.
+
+    :param commas: after a comma the next name begins
+    :param paths: what the shell completes if no name fits: "file", "dir" or nothing
+    """
+
+    @functools.wraps(list_names)
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        from click.shell_completion import CompletionItem
+
+        before, comma, typed = incomplete.rpartition(",") if commas else ("", "", incomplete)
+        given = before.split(",")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                names = [name for name in dict.fromkeys(list_names(context)) if name.startswith(typed)]
+        except Exception:  # noqa: BLE001 - see above
+            names = []
+        found = [CompletionItem(f"{before}{comma}{name}") for name in names if name not in given]
+        return found or ([CompletionItem(incomplete, type=paths)] if paths else [])
+
+    return complete
+
+
+def _task_names(context: click.Context) -> list[str]:
+    from blurb import tasks
+
+    return [task.name for task in tasks.all()]
+
+
+def _selections(context: click.Context) -> list[str]:
+    from blurb.tasks import types
+
+    return [*_task_names(context), *types.names(), "all"]
+
+
+def _types(context: click.Context) -> list[str]:
+    from blurb.tasks import types
+
+    return types.names()
+
+
+def _protocols(context: click.Context) -> list[str]:
+    from blurb.protocols.protocol import names
+
+    return names()
+
+
+def _heads(context: click.Context) -> list[str]:
+    from blurb.heads import heads
+
+    return heads.names()
+
+
+def _poolings(context: click.Context) -> list[str]:
+    from blurb.heads import poolings
+
+    return poolings.names()
+
+
+def _taggings(context: click.Context) -> list[str]:
+    from blurb.inputs import tagging
+
+    return [*tagging.SCHEMES, *tagging.ALIASES]
+
+
+def _relation_inputs(context: click.Context) -> list[str]:
+    from blurb.inputs.relations import STRATEGIES
+
+    return list(STRATEGIES)
+
+
+def _keys(context: click.Context) -> list[str]:
+    from blurb.protocols.keys import GROUPS
+
+    return [f"{key}=" for keys in GROUPS.values() for key in keys]
+
+
+def _models(context: click.Context) -> list[str]:
+    from blurb.api.models import named_models
+
+    return [model.name for model in named_models()]
+
+
+def _devices(context: click.Context) -> list[str]:
+    return ["auto", "cpu", "cuda", "mps"]
+
+
+def _engines(context: click.Context) -> list[str]:
+    from blurb.runs.engine import ENGINES
+
+    return list(ENGINES)
+
+
+def _exports(context: click.Context) -> list[str]:
+    from blurb.export.formats import formats
+
+    return formats.names()
+
+
+def _caches(context: click.Context) -> list[str]:
+    from blurb.cache import KINDS
+
+    return list(KINDS)
+
+
+def _columns(context: click.Context) -> list[str]:
+    from blurb.leaderboard.ranking import SCORE
+    from blurb.results.leaderboard_csv import TWELVE
+    from blurb.results.row_scores import DATASETS
+    from blurb.tasks import TYPES
+
+    return [SCORE, TWELVE, *TYPES, *DATASETS]
+
+
+def _rows(context: click.Context) -> list[str]:
+    """The rows of the store: models with one row by their name, others with their configuration."""
+    from blurb.api.runs import stored_rows
+    from blurb.runs.store import Store
+
+    there = stored_rows(Store(Path(context.params.get("output") or "runs")), lambda text: None)
+    models = [row.planned.model for row in there]
+    return [row.planned.model if models.count(row.planned.model) == 1 else row.name for row in there]
+
+
+def _rows_anywhere(context: click.Context) -> list[str]:
+    from blurb.errors import StoreError
+    from blurb.results import published
+
+    there: list[str] = []
+    with contextlib.suppress(StoreError):  # no store here: there are published rows still
+        there = _rows(context)
+    return [*there, *(f"published:{row.name}" for row in published.shipped())]
+
+
+one_task = _values(_task_names, paths="file")
+tasks = _values(_selections, commas=True, paths="file")
+task_types = _values(_types)
+protocols = _values(_protocols, paths="file")
+heads = _values(_heads, paths="file")
+poolings = _values(_poolings, paths="file")
+taggings = _values(_taggings)
+relation_inputs = _values(_relation_inputs)
+keys = _values(_keys)
+models = _values(_models, paths="dir")
+devices = _values(_devices)
+engines = _values(_engines)
+exports = _values(_exports)
+caches = _values(_caches)
+columns = _values(_columns)
+rows = _values(_rows)
+rows_anywhere = _values(_rows_anywhere, paths="file")
+
+
+def enable() -> None:
+    """Prepares completion, if this process was started for it."""
+    if not any(name.endswith("_COMPLETE") for name in os.environ):
+        return
+    from click.shell_completion import BashComplete, add_completion_class
+
+    class Bash(BashComplete):
+        """Writes names with blanks and brackets as bash has to read them."""
+
+        def format_completion(self, item: CompletionItem[str]) -> str:
+            if item.type != "plain":
+                return super().format_completion(item)
+            escaped = re.sub(r"([\s'\"()&;|<>$`\\*?\[\]])", r"\\\1", item.value)
+            return f"{item.type},{escaped}".replace("\\", "\\\\")  # click's `read` takes one level away
+
+    add_completion_class(Bash)

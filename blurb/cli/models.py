@@ -1,0 +1,22 @@
+"""`blurb models`: the models that have a name of their own."""
+
+from __future__ import annotations
+
+import click
+
+from blurb.terminal.output import FORMATS, show
+
+
+@click.command(name="models")
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def command(form: str) -> None:
+    """List the models that blurb knows by name: presets of the Hub, encoders from scratch, and baselines.
+
+    Any checkpoint folder and any Hub id (org/model or org/model@revision) can be run as well. A casing is stated where
+    the checkpoint's files are wrong; see --casing of blurb run. A scratch encoder takes its vocabulary from the data.
+    """
+    from blurb.api.models import named_models
+
+    columns = ("name", "kind", "casing", "needs", "model") if form != "table" else ("name", "casing", "needs", "model")
+    rows = [tuple(getattr(model, column) for column in columns) for model in named_models()]
+    show(columns, rows, form)

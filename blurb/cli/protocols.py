@@ -1,0 +1,58 @@
+"""`blurb protocols`: the protocols and their settings."""
+
+from __future__ import annotations
+
+import click
+
+from blurb.cli import _complete
+from blurb.terminal.output import FORMATS, show
+
+
+@click.group(name="protocols", invoke_without_command=True)
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@click.pass_context
+def command(context: click.Context, form: str) -> None:
+    """List the protocols, or show the settings of one."""
+    if context.invoked_subcommand:
+        return
+    from blurb import tasks
+    from blurb.api.protocols import seed_counts
+    from blurb.protocols.protocol import load, names
+
+    thirteen = tasks.select("all")
+    rows = [
+        (one.name, one.learner, seed_counts(one, thirteen), one.description) for one in (load(name) for name in names())
+    ]
+    show(("name", "learner", "seeds", "description"), rows, form, numbers=("seeds",))
+
+
+@command.command(name="show")
+@click.argument("name", shell_complete=_complete.protocols)
+@click.option(
+    "--tasks",
+    "selection",
+    shell_complete=_complete.tasks,
+    default="all",
+    show_default=True,
+    help="Task names, types or files.",
+)
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def show_protocol(name: str, selection: str, form: str) -> None:
+    """Show the settings that the protocol NAME, or a TOML file, gives to each task, and where each value stands.
+
+    In csv and json there is a line for each task and setting. Settings that do not concern a task are left out.
+    """
+    from blurb import tasks
+    from blurb.api import protocols
+    from blurb.protocols.protocol import load
+
+    protocol = load(name)
+    lines = protocols.values(protocol, tasks.select(selection))
+    if form != "table":
+        columns = ("task", "setting", "value", "origin")
+        show(columns, [tuple(getattr(line, column) for column in columns) for line in lines], form)
+        return
+    click.echo(f"{protocol.name}: {protocol.description}")
+    if protocol.note:
+        click.echo(f"Note of its rows: {protocol.note}.")
+    show(("setting", "value", "origin", "tasks"), protocols.grouped(lines), form)

@@ -1,0 +1,151 @@
+"""`blurb runs`: the rows of a store as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from blurb.cli import _complete
+from blurb.cli._options import STORE
+from blurb.terminal.output import FORMATS, show
+
+if TYPE_CHECKING:
+    from blurb.runs.inventory import TrialState
+
+TABLES = click.option(
+    "--leaderboard", type=click.Path(path_type=Path), default="leaderboard.csv", show_default=True,
+    help="Table to rebuild afterwards, if it belongs to the store.",
+)  # fmt: skip
+
+
+@click.group(name="runs", invoke_without_command=True)
+@STORE
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@click.pass_context
+def command(context: click.Context, output: Path, form: str) -> None:
+    """List the rows of a store, show the trials of one, rename or remove it.
+
+    The list has finished and planned trials, size on disk and when the last finished trial began (UTC).
+    """
+    if context.invoked_subcommand:
+        return
+    from blurb.api.runs import stored_rows
+    from blurb.runs import inventory
+    from blurb.runs.store import Store
+    from blurb.wording import plural
+
+    store = Store(output)
+    rows = stored_rows(store)
+    if form != "table":
+        lines = [(row.name, len(row.trials), *map(row.count, inventory.STATES), row.size, row.last) for row in rows]
+        states = [state.replace(" ", "_") for state in inventory.STATES]
+        show(("row", "planned", *states, "bytes", "last"), lines, form)
+        return
+    table = [
+        (row.name, f"{row.count('done')}/{len(row.trials)}", row.count("failed") + row.count("damaged") or "",
+         megabytes(row.size), row.last[:16].replace("T", " "))
+        for row in rows
+    ]  # fmt: skip
+    show(("row", "done", "failed", "MB", "last trial"), table, form, numbers=("done", "failed", "MB", "last trial"))
+    others = inventory.unlisted(store, [row.planned for row in rows])
+    if others:
+        size = megabytes(sum(map(inventory.size_of, others)))
+        click.echo(f"In no row: {plural(len(others), 'trial')} of searches and earlier seeds, {size} MB.")
+
+
+@command.command(name="show")
+@click.argument("row", shell_complete=_complete.rows)
+@STORE
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def show_row(row: str, output: Path, form: str) -> None:
+    """Show the trials of ROW: state, scores times 100, seconds of training and prediction, folder.
+
+    ROW is MODEL, or 'MODEL CONFIGURATION' if it has several rows.
+    """
+    from blurb.api.runs import find
+    from blurb.runs.store import Store
+
+    found = find(Store(output), row)
+    columns = ("task", "seed", "state", "dev", "test", "seconds", "path")
+    lines = [(trial.task, trial.seed, trial.state, *_figures(trial, form), str(trial.path)) for trial in found.trials]
+    if form != "table":
+        told = [(*line, trial.message) for line, trial in zip(lines, found.trials, strict=True)]
+        show((*columns, "message"), told, form)
+        return
+    click.echo(f"{found.name}: {found.count('done')} of {len(found.trials)} trials done")
+    show(columns, lines, form, numbers=("seed", "dev", "test", "seconds"))
+    for trial in found.trials:
+        if trial.message:
+            click.echo(f"{trial.task}, seed {trial.seed}, {trial.state}: {trial.message}")
+
+
+@command.command()
+@click.argument("row", shell_complete=_complete.rows)
+@click.argument("name", metavar="NEWNAME")
+@STORE
+@TABLES
+def rename(row: str, name: str, output: Path, leaderboard: Path) -> None:
+    """Give ROW the model name NEWNAME.
+
+    Its trials are copied under the new name; then those that no other row has are deleted under the old one. Refused
+    while a trial of the model is running. If it is interrupted, run the same command again.
+    """
+    from blurb.api.runs import find
+    from blurb.api.runs import rename as rename_row
+    from blurb.runs.store import Store
+
+    found = find(Store(output), row)
+    told = rename_row(found, name, leaderboard)
+    click.echo(f"{found.name} is now {name}{found.name.removeprefix(found.planned.model)}.")
+    click.echo(told)
+
+
+@command.command(name="rm")
+@click.argument("row", shell_complete=_complete.rows)
+@STORE
+@TABLES
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+def remove(row: str, output: Path, leaderboard: Path, yes: bool) -> None:
+    """Delete ROW and those of its trials that no other row has.
+
+    Says first what goes, and how much that is. Refused while a trial of the model is running. If it is interrupted, run
+    the same command again.
+    """
+    from blurb.api.runs import find
+    from blurb.api.runs import remove as remove_row
+    from blurb.runs import housekeeping
+    from blurb.runs.store import Store
+    from blurb.wording import plural
+
+    found = find(Store(output), row)
+    doomed = housekeeping.removal(found.store, found.planned)
+    click.echo(f"{found.name}: {plural(len(doomed.trials), 'trial')} of its own will be deleted.")
+    if doomed.shared:
+        click.echo(f"{plural(len(doomed.shared), 'trial')} will stay, as other rows have them, too.")
+    if doomed.unlisted:
+        several = plural(len(doomed.unlisted), "trial")
+        click.echo(f"It is the last row of {found.planned.model}: {several} that no row has will be deleted, too.")
+    click.echo(f"{doomed.size:,} bytes ({megabytes(doomed.size)} MB) will be freed.")
+    if not yes:
+        click.confirm("Delete them?", abort=True)
+    _, told = remove_row(found, leaderboard)
+    click.echo(f"Deleted {found.name}. {told}")
+
+
+def _figures(trial: TrialState, form: str) -> tuple[object, object, object]:
+    """Scores on dev and test, and seconds; numbers in json, empty without a finished trial."""
+    if trial.record is None:
+        return (None, None, None) if form == "json" else ("", "", "")
+    made = trial.record.provenance
+    seconds = sum(filter(None, (made.train_seconds, made.predict_seconds)))
+    scores = [100 * trial.record.score(split) for split in ("dev", "test")]
+    if form == "json":
+        return round(scores[0], 4), round(scores[1], 4), seconds
+    return f"{scores[0]:.2f}", f"{scores[1]:.2f}", f"{seconds:.1f}"
+
+
+def megabytes(size: int) -> str:
+    """A size in MB."""
+    return f"{size / 1e6:,.1f}"

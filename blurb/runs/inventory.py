@@ -1,0 +1,102 @@
+"""What lies in a store: the trials of a row with their state and size, and those that no row has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from filelock import FileLock, Timeout
+
+from blurb.errors import StoreError
+from blurb.files import read_json
+from blurb.runs.rows import PlannedRow
+from blurb.runs.store import Record, Store
+
+State = Literal["done", "running", "failed", "damaged", "to run"]
+STATES: tuple[State, ...] = get_args(State)
+
+
+@dataclass(frozen=True)
+class TrialState:
+    """A trial that a row has asked for.
+
+    :param message: why it failed, or which files are damaged
+    :param size: bytes of its folder
+    :param record: of a finished trial
+    """
+
+    task: str
+    seed: int
+    path: Path
+    state: State
+    message: str = ""
+    size: int = 0
+    record: Record | None = None
+
+
+def trials(store: Store, row: PlannedRow) -> list[TrialState]:
+    """The trials of a row by task and seed."""
+    return [
+        _state(store, task, seed, store.path(row.model, task, hash_))
+        for task, seeds in row.trials.items()
+        for seed, hash_ in sorted(seeds.items())
+    ]
+
+
+def paths(store: Store, row: PlannedRow) -> list[Path]:
+    """The folders of the trials of a row, whether they are there or not."""
+    return [store.path(row.model, task, hash_) for task, seeds in row.trials.items() for hash_ in seeds.values()]
+
+
+def unlisted(store: Store, rows: Iterable[PlannedRow]) -> list[Path]:
+    """The trials that none of the rows has: those of searches, and seeds whose row has newer ones."""
+    listed = {path for row in rows for path in paths(store, row)}
+    return [path for path in store.trial_folders() if path not in listed]
+
+
+def is_running(lock: Path) -> bool:
+    """Whether a process holds the lock file of a trial."""
+    if not lock.exists():
+        return False
+    try:
+        with FileLock(lock, timeout=0):
+            return False
+    except Timeout:
+        return True
+    except OSError:  # a store that may only be read
+        return False
+
+
+def size_of(path: Path) -> int:
+    """Bytes of all files in a folder."""
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+
+def failure_of(path: Path) -> Path:
+    """The file with the reason why a trial failed."""
+    return path.with_name(f"{path.name}.failed.json")
+
+
+def _state(store: Store, task: str, seed: int, path: Path) -> TrialState:
+    size = size_of(path) if path.is_dir() else 0
+    if is_running(store.lock(path)):
+        return TrialState(task, seed, path, "running", size=size)
+    if path.exists():
+        try:
+            if damage := store.damage(path):
+                return TrialState(task, seed, path, "damaged", ", ".join(damage), size)
+            return TrialState(task, seed, path, "done", size=size, record=store.read(path))
+        except StoreError as error:
+            return TrialState(task, seed, path, "damaged", str(error), size)
+    if failure_of(path).exists():
+        return TrialState(task, seed, path, "failed", _reason(failure_of(path)))
+    return TrialState(task, seed, path, "to run")
+
+
+def _reason(path: Path) -> str:
+    try:
+        return str(read_json(path).get("message", ""))
+    except StoreError as error:
+        return str(error)

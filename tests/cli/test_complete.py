@@ -1,0 +1,157 @@
+"""Completion, through click's own interface."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from blurb.cli import cli
+from blurb.protocols.protocol import names
+from blurb.results import published
+from blurb.runs import rows
+from blurb.runs.store import Store
+from tests.cli.test_start_up import HEAVY, commands
+from tests.runs.fakes import CONFIGURATION, finish, row, trial
+
+
+def complete(line: str, typed: str = "") -> list[str]:
+    found = ShellComplete(cli, {}, "blurb", "_BLURB_COMPLETE").get_completions(line.split(), typed)
+    return [item.value if item.type == "plain" else f"<{item.type}>" for item in found]
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store with a model of one row and a model of two."""
+    monkeypatch.chdir(tmp_path)
+    found = Store(tmp_path / "mine")
+    for model in ("my-bert", "other"):
+        finish(found, model, trial(), 0.5)
+        rows.write(found, row(model, trial()))
+    rows.write(found, row("other", trial(), configuration=replace(CONFIGURATION, protocol="standard", overrides={})))
+    return found.root
+
+
+@pytest.mark.parametrize(
+    ("line", "typed", "values"),
+    [
+        ("run m --tasks", "ga", ["gad"]),
+        ("run m --tasks", "gad,bio", ["gad,bioasq", "gad,biosses"]),
+        ("run m --tasks", "gad,ga", ["<file>"]),
+        ("data verify --tasks", "ne", ["ner"]),
+        ("run m --protocol", "", names()),
+        ("run m --protocol", "./my", ["<file>"]),
+        ("run m --head", "c", ["crf"]),
+        ("run m --pooling", "mention", ["mention", "mention-mean"]),
+        ("run m --tagging", "b", ["bio", "bioul", "bilou"]),
+        ("run m --relation-input", "d", ["dummify", "dummy-tokens"]),
+        ("run m --precision", "f", ["fp32", "fp16"]),
+        ("run m --suite", "", ["blurb", "demo"]),
+        ("run m --set", "head", ["head_lr=", "head=", "head_init=", "head_dropout="]),
+        ("run", "biol", ["biolinkbert", "biolinkbert-large"]),
+        ("run pubmedbert", "baseline", ["baseline:majority", "baseline:constant"]),
+        ("run", "./my", ["<dir>"]),
+        ("run m --device", "c", ["cpu", "cuda"]),
+        ("ablate m --axis", "", ["head", "tagging", "relation", "pooling"]),
+        ("tasks show", "bc5", ["bc5-chem", "bc5-disease"]),
+        ("tasks new x --type", "d", ["document"]),
+        ("protocols show", "st", ["standard", "standard-short"]),
+        ("export", "mo", ["model-index"]),
+        ("cache clear demo", "v", ["vectors"]),
+        ("leaderboard show --sort", "sco", ["score"]),
+        ("errors x --task", "hoc", ["hoc"]),
+    ],
+)
+def test_values(line: str, typed: str, values: list[str]) -> None:
+    found = complete(line, typed)
+    assert sorted(found) == sorted(values)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["runs show --output mine", "runs rm --output mine", "runs rename --output mine", "errors --output mine",
+     "export latex --output mine", "export latex --output mine other", "compare --output mine", "check --output mine",
+     "check my-bert --output mine --baseline", "run m --output mine --check"],
+)  # fmt: skip
+def test_rows_of_the_store(store: Path, line: str) -> None:
+    assert complete(line, "my") == ["my-bert"]
+    assert complete(line, "other") == ["other quick lr=0.001", "other standard"]
+
+
+def test_published_rows_where_they_can_be_compared() -> None:
+    assert len(complete("compare", "published:")) == len({row.name for row in published.shipped()})
+    assert complete("runs show", "published:") == []
+
+
+def test_a_store_that_is_missing_or_damaged_completes_nothing_and_says_nothing(
+    store: Path, capfd: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    assert complete("runs show --output nowhere") == []
+    (file,) = (store / "my-bert" / "rows").iterdir()
+    file.write_text("{")
+    assert complete("runs show --output mine", "my") == []
+    assert complete("runs show --output mine", "other s") == ["other standard"]
+    assert capfd.readouterr() == ("", "")
+    assert not recwarn.list
+
+
+def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
+    """Free texts are listed here, so that a new option is not forgotten."""
+    free = {
+        "run --name", "run --revision", "run --tokenizer", "run --budget", "ablate --name", "ablate --revision",
+        "ablate --tokenizer", "errors --kind", "export --published", "export --dataset-id", "runs rename name",
+        "leaderboard add --model", "leaderboard add --source", "leaderboard add --version", "leaderboard add --score",
+        "leaderboard html --title", "leaderboard show --model", "leaderboard show --protocol",
+        "leaderboard show --head", "tasks new name", "tasks new --format", "predict --text",
+    }  # fmt: skip
+    found = set()
+    for path, command in commands(cli):
+        for parameter in command.params:
+            if isinstance(parameter.type, click.types.StringParamType) and parameter._custom_shell_complete is None:
+                found.add(f"{' '.join(path)} {max(parameter.opts, key=len)}")
+    assert found == free
+
+
+def test_names_with_blanks_are_escaped_for_bash(store: Path) -> None:
+    """Oracle: bash itself, with the function that click writes."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("needs bash")
+    folder = store.parent / "bin"
+    folder.mkdir()
+    blurb = folder / "blurb"
+    blurb.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m blurb "$@"\n')
+    blurb.chmod(0o755)
+    script = r"""
+eval "$(_BLURB_COMPLETE=bash_source blurb)"
+COMP_WORDS=(blurb runs show --output mine "$1"); COMP_CWORD=5
+_blurb_completion blurb
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    for typed, told in (
+        (r"oth", [r"other\ quick\ lr=0.001", r"other\ standard"]),
+        (r"other\ st", [r"other\ standard"]),
+    ):
+        done = subprocess.run(
+            [bash, "-c", script, "-", typed], capture_output=True, text=True, env=environment, cwd=store.parent
+        )
+        assert done.stdout.splitlines() == told, done.stderr
+
+
+def test_completion_loads_nothing_heavy(store: Path) -> None:
+    lines = (["runs", "show", "--output", "mine"], ["run", "m", "--head"], ["run", "m", "--tasks"], ["run"])
+    code = (
+        "import sys\nfrom click.shell_completion import ShellComplete\nfrom blurb.cli import cli\n"
+        f"for line in {lines!r}:\n    ShellComplete(cli, {{}}, 'blurb', 'X').get_completions(line, '')\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=store.parent)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,144 @@
+"""`blurb runs`: rows as files, and the tables after a row is renamed or removed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from filelock import FileLock
+
+from blurb.cli import cli
+from blurb.files import write_json
+from blurb.results import from_store, tables
+from blurb.runs import inventory, rows
+from blurb.runs.store import Store
+from tests.runs.fakes import finish, row, trial
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store with a finished row, and one that has a trial of each state; the tables of it beside."""
+    monkeypatch.chdir(tmp_path)
+    found = Store(Path("runs"))
+    finish(found, "whole", trial("gad", 1), 0.5)
+    rows.write(found, row("whole", trial("gad", 1)))
+    finish(found, "part", trial("gad", 1), 0.75)
+    finish(found, "part", trial("gad", 2), 0.5)
+    (found.path("part", "gad", trial("gad", 2).hash) / "log.txt").write_text("other")
+    failed = found.path("part", "hoc", trial("hoc", 1).hash)
+    failed.parent.mkdir(parents=True)
+    write_json(inventory.failure_of(failed), {"message": "out of memory"})
+    rows.write(found, row("part", trial("gad", 1), trial("gad", 2), trial("hoc", 1), trial("ddi", 1)))
+    finish(found, "part", trial("biosses", 3), 0.5)
+    tables.rebuild(found, Path("leaderboard.csv"), lambda text: None)
+    return found
+
+
+def run(*arguments: str, typed: str = "") -> Result:
+    return CliRunner().invoke(cli, ["runs", *arguments], input=typed)
+
+
+def models() -> list[str]:
+    with Path("leaderboard.csv").open() as file:
+        return [line["model"] for line in csv.DictReader(file)]
+
+
+def test_the_rows_with_what_is_done_and_planned(store: Store) -> None:
+    part, whole = json.loads(run("--format", "json").output)
+    states = {"done": 1, "running": 0, "failed": 1, "damaged": 1, "to_run": 1}
+    size = sum(file.stat().st_size for seed in (1, 2) for file in
+               store.path("part", "gad", trial("gad", seed).hash).iterdir())  # fmt: skip
+    assert part == {"row": "part quick lr=0.001", "planned": 4, **states, "bytes": size, "last": "2024-05-01T10:00:00Z"}
+    assert (whole["row"], whole["done"], whole["planned"]) == ("whole quick lr=0.001", 1, 1)
+    text = run().output
+    assert "1/4" in text
+    assert "In no row: 1 trial of searches and earlier seeds" in text
+
+
+def test_the_trials_of_a_row(store: Store) -> None:
+    lines = json.loads(run("show", "part", "--format", "json").output)
+    assert [(line["task"], line["seed"], line["state"]) for line in lines] == [
+        ("gad", 1, "done"), ("gad", 2, "damaged"), ("hoc", 1, "failed"), ("ddi", 1, "to run"),
+    ]  # fmt: skip
+    assert lines[0]["dev"] == lines[0]["test"] == 75.0
+    assert lines[0]["seconds"] == 61.0
+    assert Path(lines[0]["path"], "DONE.json").exists()
+    assert [line["message"] for line in lines] == ["", "log.txt", "out of memory", ""]
+    with FileLock(store.lock(store.path("part", "gad", trial("gad", 1).hash))):
+        assert "running" in run("show", "part").output
+    assert "hoc, seed 1, failed: out of memory" in run("show", "part quick lr=0.001").output
+
+
+def test_looking_writes_nothing(store: Store) -> None:
+    before = {path: path.stat().st_mtime_ns for path in Path().rglob("*")}
+    for arguments in ((), ("show", "part")):
+        assert run(*arguments).exit_code == 0
+    assert {path: path.stat().st_mtime_ns for path in Path().rglob("*")} == before
+
+
+def test_a_row_is_removed_after_confirmation_only(store: Store) -> None:
+    result = run("rm", "whole", typed="n\n")
+    assert result.exit_code == 1
+    assert "whole quick lr=0.001: 1 trial of its own will be deleted." in result.output
+    assert "bytes (0.0 MB) will be freed" in result.output
+    assert sorted(models()) == ["part", "whole"]
+    assert store.is_done(store.path("whole", "gad", trial("gad", 1).hash))
+    result = run("rm", "whole", "--yes")
+    assert "Rebuilt leaderboard.csv" in result.output
+    assert models() == ["part"]
+    assert not (store.root / "whole").exists()
+
+
+def test_a_row_is_renamed_and_its_tables_with_it(store: Store) -> None:
+    result = run("rename", "whole", "my bert")
+    assert result.exit_code == 1  # as with every command: another row has a damaged trial
+    assert "part/gad" in result.stderr
+    assert result.stdout.startswith("whole quick lr=0.001 is now my bert quick lr=0.001.\nRebuilt leaderboard.csv.")
+    assert sorted(models()) == ["my bert", "part"]
+
+
+def test_rows_of_an_older_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row files of 53549ab have other names and may have several rows; oracle: the scores of all rows before."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(Path(__file__).parents[1] / "golden" / "store", "runs")
+    before = {row.name: row.means() for row in from_store.read(Store(Path("runs")))}
+    first, second = "golden-encoder smoke max_length=32", "other-encoder quick batch_size=16 epochs=40 lr=0.01"
+    assert run("rm", first, "--yes").exit_code == 0
+    assert run("rename", second, "mine").exit_code == 0
+    after = {row.name: row.means() for row in from_store.read(Store(Path("runs")))}
+    gone = before.pop(first)
+    assert gone
+    assert after.pop("mine quick batch_size=16 epochs=40 lr=0.01") == before.pop(second)
+    assert after == before
+    assert not Path("runs/other-encoder").exists()
+
+
+def test_tables_of_another_store_are_left_alone_and_it_is_said(store: Store) -> None:
+    other = Store(Path("other"))
+    finish(other, "mine", trial("gad", 1), 0.5)
+    rows.write(other, row("mine", trial("gad", 1)))
+    result = run("rm", "mine", "--output", "other", "--yes")
+    assert result.exit_code == 0
+    assert "leaderboard.csv was left as it was" in result.output
+    assert "blurb rescore --leaderboard FILE" in result.output
+    assert sorted(models()) == ["part", "whole"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["show", "hole"], "Did you mean 'whole'"),
+        (["rm", "nobody", "--yes"], "Available: part, whole"),
+        (["rename", "part", "new"], "Nothing was renamed, as trials are damaged"),
+        (["rename", "whole", "a\tb"], "U+0009"),
+        (["--output", "nowhere"], "There is no store at nowhere"),
+    ],
+)
+def test_what_is_wrong_is_said(store: Store, arguments: list[str], told: str) -> None:
+    result = run(*arguments)
+    assert told in str(result.exception)
+    assert sorted(path.name for path in store.root.iterdir() if path.is_dir()) == ["part", "whole"]
