@@ -10,6 +10,7 @@ from pathlib import Path
 from blurb.files import write_whole
 from blurb.protocols.protocol import load
 from blurb.results import results_csv, tables
+from blurb.results.schema import SCHEMA
 from blurb.runs.store import Store, read_json
 
 TIMES = (
@@ -24,7 +25,12 @@ def read(path: Path) -> list[Line]:
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        return [_today(line) for line in csv.DictReader(file)]
+
+
+def _today(line: Line) -> Line:
+    """A line of schema 5 as one of 6; its protocols score every example, so `eval_seed` is empty."""
+    return {**line, "schema": str(SCHEMA), "eval_seed": ""} if line.get("schema") == "5" else line
 
 
 def of(lines: list[Line], protocol: str, task: str) -> list[Line]:
