@@ -56,8 +56,9 @@ def show(
     narrow = sum(widths) + 2 * len(widths) > out.width
     table = Table(box=SIMPLE_HEAD, header_style="bold", padding=0 if narrow else (0, 1, 0, 0), pad_edge=False)
     for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
-        if column in numbers or (index == 0 and len(columns) > 2):
-            # Numbers, and the names in front, are never broken; texts give way on a narrow terminal.
+        short = index == 0 and len(columns) > 2 and width <= out.width // 4
+        if column in numbers or short:
+            # Numbers, and short names in front, are never broken; texts give way on a narrow terminal.
             table.add_column(column, justify="right" if column in numbers else "left", no_wrap=True, min_width=width)
         else:
             table.add_column(column, overflow="fold", min_width=min(width, LEAST))

@@ -60,3 +60,14 @@ def test_numbers_and_names_are_whole_and_texts_fold(
     assert max(map(len, text.splitlines())) <= width
     assert text.count("123456.78") == 5
     assert "".join(text.split()).count("noterminal") >= 1
+
+
+def test_long_names_in_front_leave_the_numbers_their_room(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("blurb.terminal.output.console", lambda *given, **more: Console(width=80))
+    show(("row", "done", "MB"), [("scratch:tiny standard pooling=cls " * 4, "39/39", "0.2")], "table", ("done", "MB"))
+    text = capsys.readouterr().out
+    assert "39/39" in text
+    assert "0.2" in text
+    assert max(map(len, text.splitlines())) <= 80
