@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from blurb.cli import _complete
 from blurb.cli._options import STORE
 from blurb.terminal.output import FORMATS, show
-
-if TYPE_CHECKING:
-    from blurb.runs.store import Record
 
 TABLE_LIMIT = 10
 
@@ -51,21 +46,20 @@ def command(
     --with-text.
     """
     from blurb.analysis import errors
-    from blurb.errors import SettingsError, UnknownName
+    from blurb.cli import _texts
+    from blurb.errors import UnknownName
     from blurb.results.references import trial
     from blurb.wording import plural
 
-    if with_text and data is None and raw is None:
-        raise SettingsError("--with-text reads the text from the data; add --data.")
+    with_text = _texts.may_show(with_text, data, raw, form)
     record = trial(row, output, name, seed)
-    texts, train = _texts(record, data, raw, split) if data or raw else (None, [])
+    texts, train = _texts.of_trial(record, data, raw, split) if data or raw else (None, [])
     report = errors.analyse(record, split, texts, train)  # type: ignore[arg-type]
     kinds = sorted({example.kind for example in report.examples})
     if kind is not None and kind not in kinds:
         raise UnknownName("kind of mistake", kind, kinds)
     chosen = [example for example in report.examples if kind in (None, example.kind)]
     chosen.sort(key=lambda example: -example.weight)
-    with_text = with_text or (form == "table" and sys.stdout.isatty())
     key = "example" if form == "table" else "unit"
     columns = (key, "kind", "right", "given", *(("text",) if texts and with_text else ()))
     limit = TABLE_LIMIT if limit is None and form == "table" else limit
@@ -78,29 +72,4 @@ def command(
         click.echo(f"{plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:")
     show(columns, rows, form)
     if texts and not with_text:
-        click.echo(
-            "The text is left out, as the output is no table on a terminal; add --with-text to include it.", err=True
-        )
-
-
-def _texts(record: Record, folder: Path | None, raw: Path | None, split: str) -> tuple[dict[str, Any], list[Any]]:
-    """The examples of the split by id, and those of train; warns if they are not those of the trial.
-
-    The hash in the trial shows whether it used BLURB's files or the originals.
-    """
-    from blurb import data
-    from blurb.corpora.originals.loading import load_original
-    from blurb.errors import SettingsError
-
-    task = record.task
-    content = data.load(task, folder) if folder else None
-    if raw and task.original and (content is None or content.hash != record.trial.data):
-        original = load_original(task, raw)
-        content = original if content is None or original.hash == record.trial.data else content
-    if content is None:
-        raise SettingsError(f"{task.name} has no originals to read; add --data with its data folder.")
-    if content.hash != record.trial.data:
-        hint = " If it used the original releases, add --raw." if task.original and not raw else ""
-        message = f"The trial used other data than this; the text shown may belong to other examples.{hint}"
-        click.secho(message, fg="yellow", err=True)
-    return {str(one["id"]): one for one in content.splits[split]}, list(content.splits["train"])  # type: ignore[index]
+        _texts.say_left_out()

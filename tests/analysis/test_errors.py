@@ -16,8 +16,7 @@ from sklearn.metrics import confusion_matrix
 from blurb import metrics, tasks
 from blurb.analysis import errors
 from blurb.analysis.errors.entities import pairs
-from blurb.cli import cli
-from blurb.cli import errors as module
+from blurb.cli import _texts, cli
 from blurb.corpora import demo
 from blurb.data import read_split
 from blurb.inputs.tagging import Span, spans, tags
@@ -118,7 +117,7 @@ def test_text_only_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.Mon
     assert "text" in run(tmp_path, *common, "--data", str(folder), "--format", "csv", "--with-text")[1].splitlines()[0]
     assert "reads the text from the data; add --data" in run(tmp_path, *common, "--with-text")[1]
     with monkeypatch.context() as patch:
-        patch.setattr(module, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+        patch.setattr(_texts, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
         assert word in run(tmp_path, *common, "--data", str(folder))[1]
         assert word not in run(tmp_path, *common, "--data", str(folder), "--format", "csv")[1]
     seen = run(tmp_path, "baseline:constant", "--task", "ncbi-disease", "--data", str(folder))[1]

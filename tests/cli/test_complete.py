@@ -106,9 +106,9 @@ def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
     """Free texts are listed here, so that a new option is not forgotten."""
     free = {
         "run --name", "run --revision", "run --tokenizer", "run --budget", "ablate --name", "ablate --revision",
-        "ablate --tokenizer", "errors --kind", "export --published", "export --dataset-id", "runs rename name",
+        "ablate --tokenizer", "errors --kind", "diff --kind", "export --published", "export --dataset-id",
         "leaderboard add --model", "leaderboard add --source", "leaderboard add --version", "leaderboard add --score",
-        "leaderboard html --title", "leaderboard show --model", "leaderboard show --protocol",
+        "runs rename name", "leaderboard html --title", "leaderboard show --model", "leaderboard show --protocol",
         "leaderboard show --head", "tasks new name", "tasks new --format", "predict --text",
     }  # fmt: skip
     found = set()

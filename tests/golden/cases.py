@@ -137,6 +137,32 @@ ERRORS = of(INVENTED, [
     ]),
 ])  # fmt: skip
 
+DIFF = of(INVENTED, [
+    *formats("diff/entities", "diff old fell --output today --task ncbi-disease --limit 6"),
+    Case("diff/types", [f"diff old fell --output today --task {name} --limit 4" for name in ("hoc", "ddi", "biosses")]),
+    Case("diff/chosen", [
+        "diff fell old --output today --task hoc --seed 2 --split dev --kind 'missed and invented' --format json",
+    ]),
+    Case("diff/text", [
+        f"diff '{GOLDEN}' baseline:majority --output store --task {name} --data data --limit 3"
+        for name in ("ebm-pico", "chemprot", "hoc", "biosses", "pubmedqa")
+    ], terminal=True),
+    Case("diff/text-csv", [
+        f"diff '{GOLDEN}' baseline:majority --output store --task ebm-pico --data data --format csv",
+        f"diff '{GOLDEN}' baseline:majority --output store --task ebm-pico --data data --with-text --format csv",
+    ]),
+    Case("diff/page", [
+        f"diff '{GOLDEN}' baseline:majority --output store --task ddi --data data --raw data --html page.html",
+        "diff old fell --output today --task gad --html ids.html --limit 5",
+    ], whole=True),
+    Case("diff/refused", [
+        "diff old fell --output today", "diff old old --output today --task gad",
+        "diff old 'other data' --output today --task gad", "diff old once --output today --task hoc",
+        "diff old tables/leaderboard.csv:fell --output today --task gad",
+        "diff old fell --output today --task gad --with-text", "diff old fell --output today --task gad --kind 1",
+    ]),
+])  # fmt: skip
+
 SHOW = [
     *formats("leaderboard/show-store", "leaderboard show --output store"),
     *formats("leaderboard/show-today", "leaderboard show --output today", ["json"]),
@@ -373,7 +399,7 @@ RUN = [
 ]  # fmt: skip
 
 CASES: Sequence[Case] = (
-    *DECLARATIONS, *DATA, *ERRORS, *SHOW, *TABLES, *RUNS, *DOCTOR, *COMPARE, *CHECK, *EXPORT, *GRIDS, *RUN,
+    *DECLARATIONS, *DATA, *ERRORS, *DIFF, *SHOW, *TABLES, *RUNS, *DOCTOR, *COMPARE, *CHECK, *EXPORT, *GRIDS, *RUN,
 )  # fmt: skip
 
 LEFT_OUT: Sequence[str] = (

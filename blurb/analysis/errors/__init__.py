@@ -12,7 +12,7 @@ from blurb.registry import load_object
 from blurb.runs.store import Record
 from blurb.tasks import Split
 
-__all__ = ["Mistake", "Report", "Table", "analyse"]
+__all__ = ["Mistake", "Report", "Table", "analyse", "units"]
 
 
 def analyse(
@@ -28,7 +28,12 @@ def analyse(
     if not task.task_type.errors:
         raise SettingsError(f"{task.name}: there is no error analysis for tasks of type {task.type}.")
     analysis: Callable[..., Report] = load_object(task.task_type.errors, f"error analysis of the type {task.type}")
-    formulation = formulations.bind(task, record.trial.settings)
-    units = formulation.units(list(rows.values())) if rows is not None else []
-    by_id = {str(unit["id"]): unit for unit in units}
-    return analysis(task, record.predictions(split), by_id, train)
+    return analysis(task, record.predictions(split), units(record, rows), train)
+
+
+def units(record: Record, rows: Mapping[str, dict[str, Any]] | None) -> dict[str, dict[str, Any]]:
+    """The examples as the trial predicted them, by id (`Formulation.units`); empty without the user's data."""
+    if rows is None:
+        return {}
+    formulation = formulations.bind(record.task, record.trial.settings)
+    return {str(unit["id"]): unit for unit in formulation.units(list(rows.values()))}

@@ -39,7 +39,7 @@ def analyse(
                 if tokens and train:
                     by_seen[_words(tokens, right) in known, kind == "correct"] += 1
             if kind != "correct":
-                examples.append(Mistake(unit, kind, _name(right), _name(given), _context(tokens, right, given)))
+                examples.append(Mistake(unit, kind, named(right), named(given), _context(tokens, right, given)))
     total = sum(count for kind, count in kinds.items() if kind != "correct")
     tables = [
         Table(
@@ -108,7 +108,8 @@ def _words(tokens: Sequence[str], span: Span) -> str:
     return " ".join(tokens[span.start : span.end]).lower()
 
 
-def _name(span: Span | None) -> str:
+def named(span: Span | None) -> str:
+    """Type and words of an entity; "" for none."""
     return "" if span is None else f"{span.type or 'entity'} {span.start}-{span.end}"
 
 

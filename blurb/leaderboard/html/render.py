@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from blurb.leaderboard.html import svg
+from blurb.leaderboard.html import svg, templating
 from blurb.leaderboard.html.collect import title_of
 from blurb.leaderboard.html.model import BASES, Leaderboard, Page, PageRow, Value
 from blurb.leaderboard.html.pairwise import MOST, MOST_PROBES
@@ -31,29 +28,18 @@ def render(page: Page) -> str:
     The content security policy allows the style and the script by their hashes and nothing else: the page sends no
     requests, and a name that got past the escaping could not run code.
     """
-    environment = Environment(
-        loader=PackageLoader("blurb.leaderboard.html"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+    environment = templating.environment()
     environment.globals.update(
         svg=svg, title_of=title_of, types=TYPES, short=list(SHORT.values()), marks=MARKS,
         best=best, columns=columns, value_of=value_of, focus=focus, data=data, bases=bases, own=own, printed=printed,
         breakable=breakable, most_pairs=MOST, most_probes=MOST_PROBES, paired=PAIRED, probability=probability,
     )  # fmt: skip
-    style, script = (_source(environment, name) for name in ("style.css", "script.js"))
+    style = templating.source(environment, "palette.css", "style.css")
+    script = templating.source(environment, "script.js")
     return environment.get_template("page.html").render(
-        page=page, style=Markup(style), script=Markup(script), style_hash=_hash(style), script_hash=_hash(script)
-    )
-
-
-def _source(environment: Environment, name: str) -> str:
-    if environment.loader is None:  # never: for the type checker
-        raise RuntimeError
-    return environment.loader.get_source(environment, name)[0]
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        page=page, style=Markup(style), script=Markup(script), style_hash=templating.policy_hash(style),
+        script_hash=templating.policy_hash(script),
+    )  # fmt: skip
 
 
 def columns(board: Leaderboard) -> list[tuple[str, str, str]]:

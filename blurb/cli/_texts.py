@@ -1,0 +1,54 @@
+"""Corpus text in what commands print: read from the user's data, and shown only where it is asked for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from blurb.runs.store import Record
+
+
+def may_show(with_text: bool, data: Path | None, raw: Path | None, form: str) -> bool:
+    """Whether text may be printed: with `--with-text`, else only in a table on a terminal.
+
+    :raises SettingsError: if it is asked for and there is no folder to read it from
+    """
+    from blurb.errors import SettingsError
+
+    if with_text and data is None and raw is None:
+        raise SettingsError("--with-text reads the text from the data; add --data.")
+    return with_text or (form == "table" and sys.stdout.isatty())
+
+
+def say_left_out() -> None:
+    """Says on stderr why the text that was read is not shown."""
+    click.echo(
+        "The text is left out, as the output is no table on a terminal; add --with-text to include it.", err=True
+    )
+
+
+def of_trial(record: Record, folder: Path | None, raw: Path | None, split: str) -> tuple[dict[str, Any], list[Any]]:
+    """The examples of the split by id, and those of train; warns if they are not those of the trial.
+
+    The hash in the trial shows whether it used BLURB's files or the originals.
+    """
+    from blurb import data
+    from blurb.corpora.originals.loading import load_original
+    from blurb.errors import SettingsError
+
+    task = record.task
+    content = data.load(task, folder) if folder else None
+    if raw and task.original and (content is None or content.hash != record.trial.data):
+        original = load_original(task, raw)
+        content = original if content is None or original.hash == record.trial.data else content
+    if content is None:
+        raise SettingsError(f"{task.name} has no originals to read; add --data with its data folder.")
+    if content.hash != record.trial.data:
+        hint = " If it used the original releases, add --raw." if task.original and not raw else ""
+        message = f"The trial used other data than this; the text shown may belong to other examples.{hint}"
+        click.secho(message, fg="yellow", err=True)
+    return {str(one["id"]): one for one in content.splits[split]}, list(content.splits["train"])  # type: ignore[index]

@@ -1,0 +1,162 @@
+"""`blurb diff`: the examples to which two rows give different answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from blurb.cli import _complete
+from blurb.cli._options import STORE
+from blurb.cli.errors import TABLE_LIMIT
+from blurb.terminal.output import FORMATS, console, show
+
+if TYPE_CHECKING:
+    from rich.text import Text as Line
+
+    from blurb.analysis.differences import Difference, Differences
+    from blurb.runs.store import Record
+
+COLUMNS = ("unit", "outcome", "kind_a", "kind_b", "gold", "a", "b", "size")
+
+
+@click.command(name="diff")
+@click.argument("a", shell_complete=_complete.rows_anywhere)
+@click.argument("b", shell_complete=_complete.rows_anywhere)
+@click.option("--task", "name", shell_complete=_complete.one_task, help="Dataset; not needed if both have only one.")
+@click.option("--seed", type=int, help="Seed of both runs.  [default: the first of each]")
+@click.option(
+    "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Split to compare."
+)
+@STORE
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder, to show the text of examples.")
+@click.option(
+    "--raw", type=click.Path(path_type=Path), help="Folder of the original releases, for trials that used them."
+)
+@click.option("--kind", help="Show only this outcome ('only A right'), or differences with this kind of mistake.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    help="Number of differences to show.  [default: 10 in the table, all in csv, json and the page]",
+)
+@click.option("--with-text", is_flag=True, help="Print text even if the output is csv, json, a file or a pipe.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Also write a page. With --data it has corpus text: for your own use only.")  # fmt: skip
+@click.option(
+    "--format", "form", type=FORMATS, default="table", help="Output format; csv and json list the differences only."
+)
+def command(
+    a: str, b: str, name: str | None, seed: int | None, split: str, output: Path, data: Path | None, raw: Path | None,
+    kind: str | None, limit: int | None, with_text: bool, html: Path | None, form: str,
+) -> None:  # fmt: skip
+    """Show the examples to which two rows give different answers, by the kind of mistake that each makes.
+
+    A and B are rows (MODEL, FOLDER[:ROW]) of which there are predictions, or trial folders. Both must be of the same
+    data and examples. The largest differences come first. The output has ids, counts and labels. Corpus text needs
+    --data (or --raw, for trials on the originals), and is shown only in a table on a terminal, with --with-text or in
+    the page.
+    """
+    from blurb.analysis.differences import differences
+    from blurb.cli import _texts
+    from blurb.errors import UnknownName
+    from blurb.results.references import trial
+
+    show_text = _texts.may_show(with_text, data, raw, form)
+    first, other = (trial(row, output, name, seed) for row in (a, b))
+    texts = _texts.of_trial(first, data, raw, split)[0] if data or raw else None
+    found = differences(first, other, split, texts)  # type: ignore[arg-type]
+    kinds = sorted({kind for example in found.examples for kind in example.kinds})
+    if kind is not None and kind not in kinds:
+        raise UnknownName("outcome or kind of mistake", kind, kinds)
+    chosen = [example for example in found.examples if kind is None or kind in example.kinds]
+    sides = (_described(a, first, split), _described(b, other, split))
+    shown = chosen[: TABLE_LIMIT if limit is None and form == "table" else limit]
+    if form == "table":
+        click.echo(f"{first.trial.task}, {split}\nA: {sides[0]}\nB: {sides[1]}")
+        for table in found.tables:
+            click.echo(f"\n{table.title}")
+            show(table.columns, table.rows, form, numbers=table.columns[3 if table.columns[0] == "outcome" else 1 :])
+        _print(shown, len(chosen), kind, show_text)
+    else:
+        columns = (*COLUMNS, *(("text",) if texts and show_text else ()))
+        show(columns, [_cells(example)[: len(columns)] for example in shown], form)
+    if html is not None:
+        _write(html, f"{first.trial.task}, {split}", sides, found, chosen[:limit])
+    elif texts and not show_text:
+        _texts.say_left_out()
+
+
+def _described(row: str, record: Record, split: str) -> str:
+    return f"{row}, seed {record.trial.seed}, {record.metrics['metric']} {100 * record.score(split):.2f}"
+
+
+def _cells(example: Difference) -> tuple[object, ...]:
+    """The cells of csv and json; those of the text are one line, marks in brackets."""
+    from blurb.analysis.differences.texts import bracketed
+
+    first, other = example.first, example.other
+    parts = {name: bracketed(text) for name, text in example.texts.items()}
+    text = " / ".join(f"{name}: {part}" for name, part in parts.items()) if len(parts) > 1 else "".join(parts.values())
+    answers = (round(answer, 4) if isinstance(answer, float) else answer for answer in (
+        example.gold, first.answer, other.answer, example.size,
+    ))  # fmt: skip
+    return example.unit, example.outcome, first.kind, other.kind, *answers, text
+
+
+def _print(examples: Sequence[Difference], total: int, kind: str | None, with_text: bool) -> None:
+    """The differences by group, on a few lines each."""
+    from rich.text import Text as Line
+
+    from blurb.analysis.differences import grouped
+    from blurb.wording import plural
+
+    if not total:
+        click.echo("No differences: A and B give the same answers.")
+        return
+    more = f"; the first {len(examples):,}:" if 0 < len(examples) < total else ":" if examples else "."
+    click.echo(f"{plural(total, 'difference')}{f' ({kind})' if kind else ''}{more}")
+    out = console()
+    for group, members in grouped(examples).items():
+        click.echo(f"\n{group}")
+        for example in members:
+            numbers = isinstance(example.gold, float)
+            click.echo(f"  {example.unit}{f', difference {example.size:.2f}' if numbers else ''}")
+            lines = _lines(example, with_text)
+            indent = 6 + max(map(len, lines))
+            for name, line in lines.items():
+                for number, part in enumerate(line.wrap(out, out.width - indent)):
+                    part.rstrip()
+                    out.print(Line(f"    {'' if number else name}".ljust(indent)) + part, soft_wrap=True)
+
+
+def _lines(example: Difference, with_text: bool) -> dict[str, Line]:
+    """Gold, both answers, and the text, each with what is marked in brackets and in bold."""
+    from rich.text import Text as Line
+
+    from blurb.analysis.differences.texts import shortened
+
+    answers = {"gold": example.gold, "A": example.first.answer, "B": example.other.answer}
+    lines = {
+        name: Line(f"{answer:.2f}" if isinstance(answer, float) else answer or "none")
+        for name, answer in answers.items()
+    }
+    for name, text in example.texts.items() if with_text else ():
+        line = lines.setdefault(name.replace("_", " "), Line())
+        if line:
+            line.append("  ")
+        for piece in shortened(text):
+            line.append(f"[{piece.text}]" if piece.marked else piece.text, "bold" if piece.marked else "")
+    return lines
+
+
+def _write(
+    path: Path, dataset: str, sides: tuple[str, str], found: Differences, examples: Sequence[Difference]
+) -> None:
+    from blurb.files import write_whole
+    from blurb.leaderboard.html.differences import DifferencesPage, render
+
+    page = DifferencesPage(dataset, sides, found, examples)
+    write_whole(path, render(page).encode())
+    click.echo(f"Page: {path}{' (it has corpus text: for your own use)' if page.has_text else ''}", err=True)

@@ -1,0 +1,117 @@
+"""`blurb diff`: what it prints and writes from the golden stores, text only where it is asked for, and bad input."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.analysis.differences import Difference, Differences, Side
+from blurb.analysis.differences.texts import Piece
+from blurb.analysis.errors import Table
+from blurb.cli import _texts, cli
+from blurb.leaderboard.html.differences import DifferencesPage, render
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+MINE = "golden-encoder standard batch_size=16 epochs=40 lr=0.01"
+DATA = ("--data", str(GOLDEN / "data"))
+WORD = {"ebm-pico": "walking", "chemprot": "outpatients", "hoc": "apoptosis", "biosses": "BUMBROL2"}
+"""A word of each dataset's text."""
+
+
+def run(*arguments: str, rows: tuple[str, str] = (MINE, "baseline:majority")) -> str:
+    result = CliRunner().invoke(cli, ["diff", *rows, "--output", str(GOLDEN / "store"), *arguments])
+    return result.output + str(result.exception or "")
+
+
+@pytest.mark.parametrize("name", WORD)
+def test_text_only_where_it_is_asked_for(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    common, page = ("--task", name, "--limit", "100"), tmp_path / "page.html"
+    assert WORD[name] not in run(*common, "--html", str(page))
+    assert WORD[name] not in page.read_text(encoding="utf-8")
+    assert "Ids and labels only" in page.read_text(encoding="utf-8")
+    piped = run(*common, *DATA)
+    assert WORD[name] not in piped
+    assert "The text is left out" in piped
+    assert WORD[name] in run(*common, *DATA, "--with-text")
+    assert "reads the text from the data; add --data" in run(*common, "--with-text")
+    written = run(*common, *DATA, "--html", str(page))
+    assert WORD[name] not in written
+    assert "it has corpus text: for your own use" in written
+    text = page.read_text(encoding="utf-8")
+    assert WORD[name] in text
+    assert text.index("This page has text of the corpus") < text.index(WORD[name])
+    for form in ("csv", "json"):
+        assert WORD[name] not in run(*common, *DATA, "--format", form)
+        assert WORD[name] in run(*common, *DATA, "--format", form, "--with-text")
+    monkeypatch.setattr(_texts, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+    assert WORD[name] in run(*common, *DATA)
+
+
+def test_entities_are_marked(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    output = run("--task", "ebm-pico", *DATA, "--with-text", "--html", str(page))
+    assert "A     PAR 7-10  ... the ward , we compared a [walking programme with] usual kidney care ." in output
+    text = page.read_text(encoding="utf-8")
+    assert "<mark>walking programme with</mark>" in text
+    assert "in the ward , we compared a <mark>" in text  # the page has the whole sentence
+    assert "http" not in re.sub(r"http-equiv", "", text)
+    assert "<script" not in text
+
+
+def test_csv_and_json_say_the_same_and_have_numbers() -> None:
+    arguments = ("--task", "biosses", "--format")
+    of_csv = list(csv.DictReader(run(*arguments, "csv").splitlines()))
+    of_json = json.loads(run(*arguments, "json"))
+    assert [{key: str(value) for key, value in row.items()} for row in of_json] == of_csv
+    assert list(of_json[0]) == ["unit", "outcome", "kind_a", "kind_b", "gold", "a", "b", "size"]
+    assert all(isinstance(of_json[0][name], float) for name in ("gold", "a", "b", "size"))
+    assert all(row["size"] == pytest.approx(abs(row["a"] - row["b"]), abs=1e-3) for row in of_json)
+    assert len(json.loads(run(*arguments, "json", "--limit", "2"))) == 2
+
+
+def test_one_kind() -> None:
+    rows = json.loads(run("--task", "ebm-pico", "--kind", "spurious", "--format", "json"))
+    assert len(rows) == 7
+    assert {row["kind_a"] for row in rows} == {"spurious"}
+    assert len(json.loads(run("--task", "ebm-pico", "--kind", "both wrong", "--format", "json"))) == 5
+    assert "Did you mean 'spurious'" in run("--task", "ebm-pico", "--kind", "spuriuos")
+
+
+def test_no_difference_and_no_examples_shown() -> None:
+    assert "No differences: A and B give the same answers." in run("--task", "pubmedqa")
+    assert "8 differences.\n" in run("--task", "chemprot", "--limit", "0")
+
+
+def test_seeds() -> None:
+    output = run("--task", "gad")
+    assert output.count("seed 1, ") == 2
+    assert "has no finished run of gad with seed 9; finished seeds: " in run("--task", "gad", "--seed", "9")
+
+
+def test_bad_input() -> None:
+    assert "Choose a dataset: --task" in run()
+    assert "There is no dataset of" in run("--task", "gat")
+    assert "same trial (gad, seed 1)" in run("--task", "gad", rows=(MINE, MINE))
+    assert "has no predictions; name a row of a store" in run(
+        "--task", "gad", rows=(MINE, "published:PubMedBERT (gu2021)")
+    )
+    assert "There is no row" in run("--task", "gad", rows=(MINE, "baseline:majorty"))
+
+
+def test_the_page_escapes_everything() -> None:
+    nasty = "<script>alert('&')</script>"
+    one = Difference(
+        nasty, "only A right", nasty, Side("right", nasty), Side(nasty, nasty), 1,
+        {"text": (Piece(nasty), Piece(nasty, True)), "B": (Piece(nasty, True),)},
+    )  # fmt: skip
+    found = Differences([Table(nasty, (nasty, nasty), [(nasty, 1)])], [one])
+    page = render(DifferencesPage(nasty, (nasty, nasty), found, [one]))
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") > 10
+    assert page.count("<mark>&lt;script&gt;") == 2
