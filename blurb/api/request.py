@@ -163,8 +163,10 @@ def resolve_request(
     from blurb.runs import plan  # torch, for which nobody who mistyped something should wait
     from blurb.training import hardware
 
+    # A device that is not there is told before a model is looked for.
+    precision = hardware.choose_precision(options.precision, hardware.choose_device(options.device))
     return plan.Request(
         sources=sources(options, folder), tasks=chosen, protocol=protocol, data=folder, store=Path(options.output),
         device=options.device, overrides=settings, options=shorthands, seeds=options.seeds, suite=options.suite,
-        raw=raw, precision=hardware.choose_precision(options.precision, hardware.choose_device(options.device)),
+        raw=raw, precision=precision,
     )  # fmt: skip

@@ -68,7 +68,7 @@ def test_test_inputs_in_train(corpora: Corpora, name: str) -> None:
     # Another way: rows compared one by one as strings of the reader's JSON, labels and ids left out.
     known = {_plain(row) for row in corpus.splits["train"]}
     brute = {row["id"] for row in corpus.splits["test"] if _plain(row) in known}
-    assert leaks(corpus.task, dict(corpus.splits)) == brute == set(() if found is None else found.ids)
+    assert leaks(dict(corpus.splits)) == brute == set(() if found is None else found.ids)
 
 
 def _plain(row: Example) -> str:
@@ -103,7 +103,7 @@ def test_other_counts_of_the_mtl_files(corpora: Corpora, name: str, dev_in_test:
 @pytest.mark.parametrize(("name", "short"), [("bc5-chem", 16), ("bc2gm", 41)])
 def test_short_test_sentences_in_train(corpora: Corpora, name: str, short: int) -> None:
     rows = {row["id"]: row for row in corpora(name).splits["test"]}
-    assert sum(words(rows[id_]) < 6 for id_ in leaks(tasks.get(name), dict(corpora(name).splits))) == short
+    assert sum(words(rows[id_]) < 6 for id_ in leaks(dict(corpora(name).splits))) == short
 
 
 COPIES = {
@@ -143,7 +143,7 @@ def test_documents_of_jnlpba(corpora: Corpora) -> None:
     assert len(both) == 10
     # They are where the leaked sentences come from.
     rows = [row for row in corpora("jnlpba").splits["test"] if words(row) >= 6]
-    leaked = leaks(tasks.get("jnlpba"), dict(corpora("jnlpba").splits))
+    leaked = leaks(dict(corpora("jnlpba").splits))
     assert sum(row["doc_id"] in both for row in rows if row["id"] in leaked) >= 90
 
 

@@ -65,7 +65,8 @@ def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
     ]  # fmt: skip
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     assert good.score is not None
-    assert rows[0]["score"].startswith(f"{good.score:.2f} [")
+    assert rows[0]["score"] == f"{good.score:.2f}"
+    assert float(rows[0]["score_low"]) < good.score < float(rows[0]["score_high"])
     assert "PubMedBERT (gu2021)" in blurb("show", "--output", str(folder / "runs"), "--no-intervals").output
     only = blurb("show", "--output", str(folder / "runs"), "--model", "po*", "--no-published", "--sort", "gad").output
     assert "poor" in only

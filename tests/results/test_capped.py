@@ -53,7 +53,7 @@ def test_it_is_never_bold_and_says_why(form: str, folder: Path) -> None:
 @pytest.mark.parametrize("form", ["model-index", "eval-results"])
 def test_a_card_carries_the_note(form: str, folder: Path) -> None:
     out = folder / "out"
-    result = CliRunner().invoke(cli, ["export", form, "--model", "tiny", "--out", str(out)], catch_exceptions=False)
+    result = CliRunner().invoke(cli, ["export", form, "tiny", "--out", str(out)], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     text = " ".join((out if out.is_file() else out / "blurb.yaml").read_text().split())
     assert NOTE in text

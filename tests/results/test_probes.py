@@ -211,5 +211,5 @@ def test_the_commands_say_which_test_it_was(folder: Path) -> None:
 
 def test_it_is_no_result_for_the_hub(folder: Path) -> None:
     for form in ("model-index", "eval-results"):
-        result = CliRunner().invoke(cli, ["export", form, "--model", "good", "--out", "x"])
+        result = CliRunner().invoke(cli, ["export", form, "good", "--out", "x"])
         assert "is a probe. The Hub" in str(result.exception) + result.output

@@ -1,0 +1,25 @@
+"""The cells of docs/tour.ipynb run, in order, and its pictures are there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TOUR = Path(__file__).parent.parent / "docs" / "tour.ipynb"
+
+
+def test_the_tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    cells = [cell for cell in json.loads(TOUR.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    names: dict[str, Any] = {}
+    for cell in cells:
+        exec("".join(cell["source"]), names)
+    assert not names["results"].failed
+    assert names["model"].task.name == "ncbi-disease"
+    assert any("image/png" in output.get("data", {}) for cell in cells for output in cell["outputs"])
+    assert not any(output["output_type"] == "error" for cell in cells for output in cell["outputs"])
