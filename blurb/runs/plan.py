@@ -176,10 +176,10 @@ def prepare(request: Request) -> Planned:
 
 
 def _search_jobs(request: Request) -> list[Job]:
-    """The trials of the protocol's search, if any: every point of the grid with the first seed."""
+    """The trials of the protocol's search, if any: every grid point with the first seed; none keeps its model."""
     grid = request.protocol.grid(request.overrides)
     return [
-        job(request, source, task, seeds_of(request, source, task)[0], point)
+        replace(job(request, source, task, seeds_of(request, source, task)[0], point), keep="none")
         for source in request.sources
         if source.kind == "encoder"
         for task in request.tasks

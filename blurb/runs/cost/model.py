@@ -208,7 +208,9 @@ def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tupl
         precision=job.trial.precision,
         rates=encoder,
     )
-    return task.type, TERMS[job.learner](ask)
+    cost = TERMS[job.learner](ask)
+    weights = 4.0 * job.source.parameters if job.keep != "none" else 0.0
+    return task.type, dataclasses.replace(cost, store=cost.store + weights)
 
 
 def predicted(planned: Sequence[Planned], found: Estimate) -> list[Planned]:
