@@ -92,8 +92,6 @@ def sources(options: TrainOptions, folder: Path) -> list[Source]:
     """
     from blurb.runs import plan
 
-    if options.name is not None and len(options.models) > 1:
-        raise SettingsError("--name needs exactly one MODEL.")
     found = [
         source(
             model, options.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer
