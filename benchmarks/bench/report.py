@@ -8,6 +8,8 @@ from typing import Any
 
 import jinja2
 
+from benchmarks.pictures import stamp
+
 TEMPLATE = Path(__file__).with_name("performance.md.jinja")
 AXES = {
     "length": ("sub-tokens an input", "ms a step"),
@@ -63,5 +65,5 @@ def picture(growth: Mapping[str, Mapping[str, float]], path: Path) -> None:
         place.spines[["top", "right"]].set_visible(False)
         place.grid(alpha=0.3)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, metadata=stamp(growth))
     plt.close(figure)

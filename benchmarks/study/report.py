@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Mapping
 from pathlib import Path
 
+from benchmarks.pictures import stamp
 from benchmarks.study import RESULTS, records
 from benchmarks.study.agreement import Agreement, Scores, agreement, run_sd, split_tau
 from benchmarks.study.derive import ENCODERS
@@ -102,6 +103,11 @@ def _said(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.2f}"
 
 
+def figures(found: Mapping[tuple[str, str], Scores]) -> dict[str, Scores]:
+    """What the picture shows, as JSON has it."""
+    return {" ".join(key): scores for key, scores in found.items()}
+
+
 def picture(found: Mapping[tuple[str, str], Scores], path: Path) -> None:
     """A panel a dataset: each cheap protocol's mean against the reference's."""
     import matplotlib as mpl
@@ -129,7 +135,7 @@ def picture(found: Mapping[tuple[str, str], Scores], path: Path) -> None:
     places[0][0].set_ylabel("test, cheap protocol")
     places[0][-1].legend(fontsize=8, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, metadata=stamp(figures(found)))
     plt.close(figure)
 
 

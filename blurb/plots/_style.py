@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from blurb.errors import SettingsError
 from blurb.files import write_whole
@@ -28,6 +30,8 @@ UNDATED: dict[str, dict[str, None]] = {
     ".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None},
 }  # fmt: skip
 """Metadata to omit, so that equal scores give identical files."""
+FIGURES = {".png": "Figures", ".svg": "Identifier", ".pdf": "Keywords"}
+"""The field of the metadata that names the figures of a plot: what a format has a place for."""
 
 
 def check(path: Path) -> None:
@@ -38,11 +42,21 @@ def check(path: Path) -> None:
         raise SettingsError("--plot needs Matplotlib: pip install 'blurb-bench[plots]'.")
 
 
-def write(path: Path, draw: Callable[[], Figure]) -> None:
-    """Writes a plot in the format given by the suffix of `path`; creates its folder if necessary."""
+def write(path: Path, draw: Callable[[], Figure], figures: Any) -> None:
+    """Writes a plot in the format given by the suffix of `path`; creates its folder if necessary.
+
+    :param figures: what is drawn, as JSON has it; its hash stands in the file, so that a plot that is older than the
+        table beside it can be found
+    """
     import matplotlib.style
 
     content = io.BytesIO()
+    metadata = {**UNDATED[path.suffix], FIGURES[path.suffix]: digest(figures)}
     with matplotlib.style.context(["default", STYLE]):
-        draw().savefig(content, format=path.suffix[1:], metadata=UNDATED[path.suffix])
+        draw().savefig(content, format=path.suffix[1:], metadata=metadata)
     write_whole(path, content.getvalue())
+
+
+def digest(figures: Any) -> str:
+    """The hash of what a plot shows: 16 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(figures, sort_keys=True, allow_nan=True).encode()).hexdigest()[:16]

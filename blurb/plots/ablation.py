@@ -39,7 +39,19 @@ LEAST_SPAN = 1.0
 
 def write(grid: Grid, scores: Scores, datasets: Sequence[str], path: Path, title: str) -> None:
     """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
-    _style.write(path, lambda: draw(grid, scores, datasets, title))
+    _style.write(path, lambda: draw(grid, scores, datasets, title), figures(grid, scores, datasets))
+
+
+def figures(grid: Grid, scores: Scores, datasets: Sequence[str]) -> list[list[str]]:
+    """What is drawn, as the table of the ablation has it: cell, dataset, mean, standard deviation, number of seeds."""
+    found = []
+    for cell, values in zip(grid.cells, scores, strict=True):
+        for dataset in datasets:
+            runs = values.get(dataset, ())
+            mean = f"{statistics.fmean(runs):.2f}" if runs else ""
+            sd = f"{statistics.stdev(runs):.2f}" if len(runs) > 1 else ""
+            found.append([cell.text, dataset, mean, sd, str(len(runs))])
+    return found
 
 
 def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Figure:

@@ -26,7 +26,8 @@ def write(first: str, compared: Mapping[str, Sequence[ScoreComparison]], path: P
 
     :param compared: row -> its lines
     """
-    _style.write(path, lambda: _draw(first, compared, level))
+    figures = {row: [[line.name, line.difference, line.p] for line in lines] for row, lines in compared.items()}
+    _style.write(path, lambda: _draw(first, compared, level), figures)
 
 
 def _draw(first: str, compared: Mapping[str, Sequence[ScoreComparison]], level: float) -> Figure:

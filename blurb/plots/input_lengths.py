@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,8 @@ PUBLISHED = ("Table 8, Wiki + Books vocabulary", "Table 8, PubMed vocabulary")
 
 def write(found: Sequence[Statistics], path: Path) -> None:
     """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
-    _style.write(path, lambda: draw(found))
+    figures = [[one.task.name, one.split, *map(asdict, filter(None, (one.words, one.subtokens)))] for one in found]
+    _style.write(path, lambda: draw(found), figures)
 
 
 def draw(found: Sequence[Statistics]) -> Figure:

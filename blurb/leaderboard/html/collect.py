@@ -77,12 +77,13 @@ def _same(key: tuple[str, ...], other: tuple[str, ...]) -> bool:
     )
 
 
-def _rank(entry: PageRow) -> tuple[bool, bool, float, int, float, str]:
-    """One's own rows first: they are what the page is made for, and would be lost below the published ones."""
+def _rank(entry: PageRow) -> tuple[int, bool, float, int, float, str]:
+    """One's own rows first, as the page is made for them, then the published ones, then baselines."""
     means = [value.mean for value in entry.types.values()]
     first = entry.score or entry.twelve
+    group = 2 if entry.baseline else int(entry.kind == "published")
     return (
-        entry.kind == "published", entry.capped or entry.score is None, -(first.mean if first else 0.0), -len(means),
+        group, entry.capped or entry.score is None, -(first.mean if first else 0.0), -len(means),
         -math.fsum(means), entry.label,
     )  # fmt: skip
 

@@ -110,6 +110,11 @@ class PageRow:
         return self.row.model
 
     @property
+    def baseline(self) -> bool:
+        """Whether it is a model without an encoder, the floor of the others."""
+        return self.model.startswith("baseline:")
+
+    @property
     def label(self) -> str:
         """A name that is unique on the page."""
         return f"{self.model} · {self.detail}" if self.detail else self.model

@@ -40,6 +40,28 @@ def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseCom
     return PairwiseComparisons(names, with_units, found, left_out)
 
 
+def opening(found: PairwiseComparisons, entries: Sequence[PageRow], focus: int) -> tuple[int, int]:
+    """The pair to show at first, the reference first: the one with the most verdicts, of several the best rows.
+
+    Baselines stand back for encoders. Where no pair can be judged, the highlighted row is shown beside the published
+    row that shares the most datasets.
+    """
+
+    def worth(pair: PairwiseComparison) -> tuple[bool, int, bool]:
+        first, other = entries[pair.first], entries[pair.other]
+        verdicts = sum(p is not None for _, p, _ in pair.lines)
+        return not (first.baseline or other.baseline), verdicts, first.detail == other.detail
+
+    judged = [pair for pair in found.pairs if any(p is not None for _, p, _ in pair.lines)]
+    if judged:
+        best = max(judged, key=worth)
+        return best.other, best.first
+    others = [place for place in range(len(entries)) if place != focus]
+    shared = {place: len(entries[place].datasets.keys() & entries[focus].datasets.keys()) for place in others}
+    published = [place for place in others if entries[place].kind == "published"]
+    return max(published or others, key=shared.__getitem__, default=focus), focus
+
+
 def _compare_pair(
     first: int, other: int, row: RowScores, against: RowScores, names: Sequence[str], with_units: bool
 ) -> PairwiseComparison:

@@ -11,13 +11,16 @@ from markupsafe import Markup
 from blurb.leaderboard.html import svg, templating
 from blurb.leaderboard.html.collect import title_of
 from blurb.leaderboard.html.model import BASES, Leaderboard, Page, PageRow, Value
-from blurb.leaderboard.html.pairwise import MOST, MOST_PROBES
+from blurb.leaderboard.html.pairwise import MOST, MOST_PROBES, opening
+from blurb.leaderboard.html.strips import lowest, marks, strips
 from blurb.leaderboard.terminal import SHORT
 from blurb.results.comparison import PAIRED
 from blurb.results.leaderboard_csv import TWELVE
 from blurb.tasks import TYPES
 from blurb.wording import probability
 
+MOST_DRAWN = 50
+"""Maximum number of rows in the charts of a dataset: more are unreadable, and are most of the page's size."""
 MARKS = {"both": "", "units": "†", "seeds": "‡", "": ""}
 """Marks after intervals that do not include the variance of both seeds and test examples."""
 
@@ -30,9 +33,10 @@ def render(page: Page) -> str:
     """
     environment = templating.environment()
     environment.globals.update(
-        svg=svg, title_of=title_of, types=TYPES, short=list(SHORT.values()), marks=MARKS,
+        svg=svg, title_of=title_of, marks=MARKS, strips=strips, strips_from=lowest, marks_from=marks,
         best=best, columns=columns, value_of=value_of, focus=focus, data=data, bases=bases, own=own, printed=printed,
-        breakable=breakable, most_pairs=MOST, most_probes=MOST_PROBES, paired=PAIRED, probability=probability,
+        breakable=breakable, most_pairs=MOST, most_probes=MOST_PROBES, most_drawn=MOST_DRAWN,
+        paired=PAIRED, probability=probability,
     )  # fmt: skip
     style = templating.source(environment, "palette.css", "style.css")
     script = templating.source(environment, "script.js")
@@ -104,6 +108,7 @@ def data(board: Leaderboard) -> Markup:
         "runs": [any(one.runs for one in entry.row.datasets.values()) for entry in board.entries],
         "pairs": pairs,
         "reasons": reasons,
+        "opening": opening(board.comparisons, board.entries, focus(board)),
     }
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":

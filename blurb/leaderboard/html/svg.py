@@ -18,53 +18,6 @@ LETTERS = 19
 CURVES = 116
 FEW = 60
 """Maximum number of curves drawn with half-pixel precision."""
-BASELINE = "baseline:"
-
-
-def lanes(values: Sequence[Value | None], labels: Sequence[str], context: str, low: float, name: str) -> Markup:
-    """One lane per task type from `low` to 100: this row's mean and interval, on top of the means of all rows.
-
-    :param context: id of the ticks of all rows (`ticks`), drawn once and shared by all charts
-    """
-    parts = [f'<use href="#{context}"/>']
-    for lane, (label, value) in enumerate(zip(labels, values, strict=True)):
-        y = lane * 14 + 9
-        parts.append(_text(0, y + 3.5, label, "quiet"))
-        if value is None:
-            parts.append(_text(192, y + 3.5, "–", "number quiet"))
-            continue
-        if value.low is not None and value.high is not None:
-            parts.append(_line(_place(value.low, low), y, _place(value.high, low), y, "whisker"))
-        parts.append(f'<circle class="dot" cx="{_place(value.mean, low):.1f}" cy="{y}" r="3.2"/>')
-        parts.append(_text(192, y + 3.5, f"{value.mean:.1f}", "number"))
-    return _svg(196, 14 * len(labels) + 4, parts, f"Task-type means of {name}")
-
-
-def ticks(columns: Sequence[Sequence[Value | None]], low: float) -> Markup:
-    """The means of all rows as grey ticks, lane by lane, for a group that the charts share."""
-    parts = []
-    for lane, column in enumerate(columns):
-        y = lane * 14 + 9
-        parts.append(_line(38, y, 158, y, "axis"))
-        places = sorted({round(_place(value.mean, low), 1) for value in column if value is not None})
-        path = "".join(f"M{x:g} {y - 3.5:g}v7" for x in places)
-        parts.append(f'<path class="tick" d="{path}"/>')
-    return Markup("".join(parts))
-
-
-def lowest(entries: Sequence[PageRow]) -> float:
-    """The start of the lanes: the multiple of ten below all rows but baselines, at least 0."""
-    values = [
-        value.mean if value.low is None else value.low
-        for entry in entries
-        if not entry.model.startswith(BASELINE)
-        for value in entry.types.values()
-    ]
-    return 10 * max(0, math.floor(min(values, default=0.0) / 10))
-
-
-def _place(value: float, low: float) -> float:
-    return 38 + 120 * (min(100.0, max(low, value)) - low) / (100 - low)
 
 
 class Axis:
@@ -101,9 +54,9 @@ def dots(
     """
     values = [value for _, value in published]
     # Baselines are far off, and would press all others together.
-    wide = not values and all(entry.model.startswith(BASELINE) for _, entry in entries)
+    wide = not values and all(entry.baseline for _, entry in entries)
     for _, entry in entries:
-        if wide or not entry.model.startswith(BASELINE):
+        if wide or not entry.baseline:
             test = entry.datasets[task].test
             values += [*entry.datasets[task].seeds.values(), test.mean]
             values += [bound for bound in (test.low, test.high) if bound is not None]

@@ -107,7 +107,9 @@ def test_filters_by_words_and_kind(tab: Any) -> None:
     assert len(everything) == 3 + len(published.shipped())
     tab.fill(".find", "clinicalbert gu2021")
     assert shown(tab) == ["ClinicalBERT"]
-    assert tab.locator(".card:visible").count() == 1
+    assert set(tab.locator(".strip .row:visible").evaluate_all("dots => dots.map(dot => dot.dataset.row)")) == {
+        tab.locator("table.main tbody tr:visible").get_attribute("data-row")
+    }
     assert tab.locator(".status").text_content() == f"1 of {len(everything)} rows."
     tab.fill(".find", "")
     tab.select_option("select.kind", "own")
@@ -131,6 +133,27 @@ def test_columns_and_highlight(tab: Any) -> None:
     assert heads.evaluate_all(visible) == 3 + 6 + 13 + 2
     tab.select_option("select.focus", "1")
     assert set(tab.locator(".row.on").evaluate_all("rows => rows.map(row => row.dataset.row)")) == {"1"}
+
+
+def test_a_click_on_a_dot_highlights_its_row_and_shows_its_figures(tab: Any) -> None:
+    row = tab.locator("table.main tbody tr", has_text="PubMedBERT").first
+    index, score = row.get_attribute("data-row"), row.locator("td.score").first.get_attribute("data-v")
+    tab.locator(f'.strip .row[data-row="{index}"] circle').first.dispatch_event("click")
+    assert tab.locator("select.focus").input_value() == index
+    assert tab.locator(".strip output").first.text_content() == score
+    assert tab.locator("table.main tr.on").get_attribute("data-row") == index
+
+
+def test_links_land_on_their_sections(tab: Any) -> None:
+    for width in (360, 1280):
+        tab.set_viewport_size({"width": width, "height": 740})
+        for link in tab.locator("nav a").all():
+            tab.evaluate("scrollTo(0, 0)")
+            link.click()
+            target = tab.locator(f'[id="{link.get_attribute("href")[1:]}"]')
+            place = target.evaluate("one => one.getBoundingClientRect().y")
+            bottom = tab.evaluate("document.documentElement.scrollHeight - innerHeight - scrollY")
+            assert 0 <= place <= 16 or bottom < 1, (width, link.text_content(), place)
 
 
 def test_two_rows_side_by_side(tab: Any) -> None:

@@ -31,7 +31,6 @@
   function table(board) {
     const main = board.querySelector("table.main"), body = main.tBodies[0], status = board.querySelector(".status");
     const rows = [...body.rows], heads = [...main.tHead.rows[0].cells];
-    const cards = board.querySelector(".cards");
     const say = (text) => { status.textContent = text; };
     const key = (row, column, numeric) => numeric ? parseFloat(row.cells[column].dataset.v) : row.cells[column].textContent.toLowerCase();
 
@@ -48,8 +47,6 @@
         return sign * (numeric ? x - y : x.localeCompare(y)) || a.dataset.row - b.dataset.row;
       });
       body.append(...rows);
-      const places = new Map(rows.map((row, place) => [row.dataset.row, place]));
-      cards.append(...[...cards.children].sort((a, b) => places.get(a.dataset.row) - places.get(b.dataset.row)));
       say(`Sorted by ${head.textContent.trim()}, ${order}.`);
     }));
 
@@ -62,7 +59,7 @@
         const fits = { "": true, own: row.dataset.kind !== "published", published: row.dataset.kind === "published", complete: row.dataset.complete === "yes" };
         if (fits[kind.value] && words.every((word) => text.includes(word))) shown.add(row.dataset.row);
       }
-      for (const one of board.querySelectorAll("table.main tr.row, .card, details.row")) one.hidden = !shown.has(one.dataset.row);
+      for (const one of board.querySelectorAll("table.main tr.row, .strip .row, details.row")) one.toggleAttribute("hidden", !shown.has(one.dataset.row));
       say(shown.size === rows.length ? "" : `${shown.size} of ${rows.length} rows.`);
     };
     find.addEventListener("input", filter);
@@ -74,9 +71,14 @@
     const focus = board.querySelector("select.focus");
     const highlight = () => {
       for (const one of board.querySelectorAll(".row")) one.classList.toggle("on", one.dataset.row === focus.value);
-      for (const one of board.querySelectorAll("svg .row.on")) if (one.querySelector(".curve")) one.parentNode.append(one);  // above the others
+      for (const one of board.querySelectorAll("svg .row.on")) if (one.querySelector(".curve") || one.closest(".strip")) one.parentNode.append(one);  // above the others
+      for (const strip of board.querySelectorAll(".strip:has(output)")) strip.querySelector("output").textContent = strip.querySelector(".row.on")?.dataset.v ?? "–";
     };
     focus.addEventListener("change", highlight);
+    board.querySelector(".strips")?.addEventListener("click", (event) => {
+      const dot = event.target.closest(".row");
+      if (dot) { focus.value = dot.dataset.row; highlight(); }
+    });
     highlight();
     filter();
   }
@@ -141,9 +143,7 @@
       section.caption.firstElementChild.textContent = `${data.names[+other.value]} minus ${data.names[+first.value]}, test`;
     };
 
-    const judged = data.runs.flatMap((has, place) => has ? [place] : []);
-    first.value = judged[1] ?? (judged[0] === 0 ? 1 : 0);
-    other.value = judged[0] ?? 1;
+    [first.value, other.value] = data.opening;
     board.querySelector(".swap").addEventListener("click", () => { [first.value, other.value] = [other.value, first.value]; show(); });
     first.addEventListener("change", show);
     other.addEventListener("change", show);

@@ -1,0 +1,70 @@
+"""The pictures of docs/results name what they show: each has the hash of its figures in it, and a test compares.
+
+    python -m benchmarks.pictures     # the page of docs/results and the picture of it that the README shows
+
+The picture needs playwright and a Chromium.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+from blurb.files import write_whole
+from blurb.leaderboard.html import render
+from blurb.leaderboard.html.collect import collect
+from blurb.plots._style import FIGURES, digest
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+PAGE, PICTURE = RESULTS / "leaderboard.html", RESULTS / "leaderboard.png"
+SIZE = {"width": 1280, "height": 1180}
+
+
+def stamp(figures: Any) -> dict[str, str | None]:
+    """The metadata of a PNG that shows these figures."""
+    return {"Software": None, FIGURES[".png"]: digest(figures)}
+
+
+def stamped(path: Path) -> str | None:
+    """The hash in a PNG; None without one."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        found: str | None = picture.info.get(FIGURES[".png"])
+        return found
+
+
+def page() -> str:
+    """The page of the tables in docs/results."""
+    tables = sorted((RESULTS / "minilm").glob("*/results.csv"))
+    return render(collect(RESULTS / "no-store", tables, RESULTS / "ablations"))
+
+
+def photograph(path: Path, out: Path) -> None:
+    """The top of a page as a PNG of 256 colours, stamped with the hash of the page."""
+    from PIL import Image, PngImagePlugin
+    from playwright.sync_api import sync_playwright
+
+    from benchmarks.page import browser
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser(), args=["--no-sandbox"])
+        tab = chromium.new_page(viewport=SIZE, color_scheme="light")
+        tab.goto(path.as_uri())
+        shot = tab.screenshot()
+        chromium.close()
+    info = PngImagePlugin.PngInfo()
+    info.add_text(FIGURES[".png"], digest(path.read_text(encoding="utf-8")))
+    content = io.BytesIO()
+    Image.open(io.BytesIO(shot)).convert("RGB").quantize(256).save(content, "png", optimize=True, pnginfo=info)
+    write_whole(out, content.getvalue())
+
+
+def main() -> None:
+    write_whole(PAGE, page().encode())
+    photograph(PAGE, PICTURE)
+
+
+if __name__ == "__main__":
+    main()
