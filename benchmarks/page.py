@@ -17,8 +17,8 @@ from pathlib import Path
 from blurb import tasks
 from blurb.leaderboard.html import render
 from blurb.leaderboard.html.collect import TITLE, board
-from blurb.leaderboard.html.intervals import averages, of_runs
 from blurb.leaderboard.html.model import Dataset, DatasetProvenance, Page, PageRow, RowProvenance
+from blurb.leaderboard.intervals import averages, of_runs
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores
 from blurb.runs.spec import Configuration

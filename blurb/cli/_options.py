@@ -33,6 +33,13 @@ STORE = click.option(
     show_default=True,
     help="Store: the folder of the trials.",
 )
+RESULTS = click.option(
+    "--results",
+    type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
+    metavar="FILE",
+    help="Also show the rows of this results.csv (repeatable).",
+)
 DATA = (
     click.option(
         "--data", type=click.Path(path_type=Path), help="Data folder in BLURB's layout (not with --suite demo)."

@@ -6,11 +6,10 @@ import fnmatch
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from blurb.results import predictions
+from blurb.leaderboard import intervals
+from blurb.leaderboard.intervals import Value
 from blurb.results.leaderboard_csv import TWELVE
 from blurb.results.row_scores import DATASETS, DEMO, RowScores
-from blurb.results.score import blurb_12, blurb_score, dataset_weights, type_means, type_weights, weights_of_12
-from blurb.statistics import bootstrap
 
 SCORE = "score"
 RESAMPLES = 2_000
@@ -23,7 +22,7 @@ class RankedRow:
 
     :param name: model, and configuration or source
     :param values: dataset, task type and `score` -> mean, if available
-    :param intervals: the same, 95 % intervals; only for rows with predictions
+    :param intervals: the same, 95 % intervals; not of published numbers and single runs without predictions
     :param runs: numbers of runs of the datasets
     :param note: what to know before comparing it
     :param capped: only some of the examples were scored: shown but never ranked
@@ -44,33 +43,21 @@ class RankedRow:
 
 
 def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> RankedRow:
-    """The entry of a row, with intervals over runs and test examples if there are predictions.
+    """The entry of a row, with intervals over runs and test examples, or over runs alone without predictions.
 
     :param resampled: whether to compute these intervals
     :param without: dataset -> ids of test examples to leave out of the scores
     """
-    spreads: dict[str, bootstrap.BootstrapMean] = {}
-    values = row.means()
-    for name in list(values) if resampled or without else ():
-        dropped = (without or {}).get(name, ())
-        clusters = predictions.load(row.records_of(name), drop=dropped)
-        if clusters is not None:
-            values[name] = float(clusters.scores.mean())
-            if resampled:
-                spreads[name] = bootstrap.spread(clusters, name, RESAMPLES)
-        elif dropped:  # nothing is left, or seeds were scored on examples of their own: what is left is not known
-            del values[name]
-    intervals = {name: spread.interval for name, spread in spreads.items()}
-    for name, shares in {**type_weights(), SCORE: dataset_weights(), TWELVE: weights_of_12()}.items():
-        if (whole := bootstrap.averaged(spreads, shares)) is not None:
-            intervals[name] = whole.interval
-    of_blurb = {name: value for name, value in values.items() if name in DATASETS}
-    score = blurb_score(of_blurb) if row.printed is None else row.printed
-    means = {**values, **type_means(of_blurb)}
-    means |= {name: mean for name, mean in ((SCORE, score), (TWELVE, blurb_12(of_blurb))) if mean is not None}
+    known = intervals.of_row(row, RESAMPLES if resampled else 0, without)
+    types, score, twelve = intervals.averages({name: one for name, one in known.items() if name in DATASETS})
+    if row.printed is not None:
+        score = Value(row.printed)
+    values = {name: one.value for name, one in known.items()} | types
+    values |= {name: value for name, value in ((SCORE, score), (TWELVE, twelve)) if value is not None}
+    ends = {name: value.interval for name, value in values.items() if value.interval is not None}
     return RankedRow(
-        row.name, means, intervals, frozenset(row.run_counts), row.note, row.capped, row.probe, row.published,
-        row.suite == DEMO,
+        row.name, {name: value.mean for name, value in values.items()}, ends,
+        frozenset(row.run_counts), row.note, row.capped, row.probe, row.published, row.suite == DEMO,
     )  # fmt: skip
 
 

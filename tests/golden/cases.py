@@ -178,6 +178,10 @@ SHOW = [
         "leaderboard show --output today --suite demo", "leaderboard show --output today --model nobody",
         "leaderboard show --output today --sort scores",
     ]),
+    Case("leaderboard/show-results", [
+        "leaderboard show --output store --results before/results.csv --results one.csv --no-published --format csv",
+        "leaderboard show --output none --results one.csv --no-published",
+    ], prepare=split_in_two),
     Case("leaderboard/show-without-leaks", [
         "leaderboard show --output store --without leaks --data data --no-intervals",
         "leaderboard show --output store --without leaks --data data --format csv",

@@ -21,6 +21,7 @@ from blurb.results import from_store, leaderboard_csv, published, results_csv, t
 from blurb.results.references import of_file
 from blurb.runs.spec import Configuration
 from blurb.runs.store import Store
+from blurb.statistics.student import half_width
 from tests.results.played import NAMES, play
 
 
@@ -73,6 +74,17 @@ def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
     assert "good" not in only
     assert "Did you mean 'gad'" in str(blurb("show", "--output", str(folder / "runs"), "--sort", "gat").exception)
     assert "no finished row matches" in str(blurb("show", "--output", str(folder / "runs"), "--head", "crf").exception)
+
+
+def test_rows_of_a_table_have_intervals_over_their_runs(folder: Path) -> None:
+    (row,) = (each for each in results_csv.read(folder / "results.csv") if each.model == "good")
+    shown = ranking.of_row(row)
+    low, high = shown.intervals["gad"]
+    half = half_width(row.values("gad"))
+    assert half is not None
+    assert (low, high) == (pytest.approx(shown.values["gad"] - half), pytest.approx(shown.values["gad"] + half))
+    assert shown.intervals["score"][0] < shown.values["score"] < shown.intervals["score"][1]
+    assert ranking.of_row(row, resampled=False).intervals == {}
 
 
 def test_without_some_units_the_score_is_that_of_the_rest(folder: Path) -> None:

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import click
 
-from blurb.cli._options import STORE
+from blurb.cli._options import RESULTS, STORE
 
 
 @click.command(name="html")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default="leaderboard.html", show_default=True,
               help="File to write.")  # fmt: skip
 @STORE
-@click.option("--results", type=click.Path(path_type=Path, dir_okay=False), multiple=True, metavar="FILE",
-              help="Also show the rows of this results.csv (repeatable).")  # fmt: skip
+@RESULTS
 @click.option("--ablations", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Also show the tables that blurb ablate wrote to this folder.")  # fmt: skip
 @click.option("--title", default="BLURB leaderboard", show_default=True, help="Title of the page.")

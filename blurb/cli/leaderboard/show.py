@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blurb.cli import _complete
-from blurb.cli._options import STORE
+from blurb.cli._options import RESULTS, STORE
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(name="show")
 @STORE
+@RESULTS
 @click.option(
     "--sort",
     "column",
@@ -42,26 +43,26 @@ if TYPE_CHECKING:
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder, for --without.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def command(
-    output: Path, column: str | None, model: str, protocol: str, head: str, suite: str | None, datasets: bool,
-    no_published: bool, no_intervals: bool, without: str | None, data: Path | None, form: str,
+    output: Path, results: tuple[Path, ...], column: str | None, model: str, protocol: str, head: str,
+    suite: str | None, datasets: bool, no_published: bool, no_intervals: bool, without: str | None, data: Path | None,
+    form: str,
 ) -> None:  # fmt: skip
     """Show the rows of the store, best first, with 95 % intervals over runs and test examples.
 
-    A rank such as 2-4 means that the intervals do not separate the row from its neighbours. Published rows have no
-    predictions and therefore no intervals. blurb-12 is the mean of the six means without BioASQ, which needs a
-    registration; it is not the BLURB score. Skill is the way from the best constant answer (0 %) to the best published
-    figure (100 %).
+    Rows of a results.csv have no predictions: their intervals are over runs alone; published rows have neither, and
+    no intervals. A rank such as 2-4 means that the intervals do not separate the row from its neighbours. blurb-12 is
+    the mean of the six means without BioASQ, which needs a registration; it is not the BLURB score. Skill is the way
+    from the best constant answer (0 %) to the best published figure (100 %).
     """
     from blurb import tasks
     from blurb.errors import SettingsError, UnknownName
     from blurb.leaderboard import ranking
     from blurb.leaderboard.ranking import SCORE
-    from blurb.results import from_store, published
+    from blurb.results import gathered, published
     from blurb.results.leaderboard_csv import TWELVE
     from blurb.results.row_scores import DATASETS
-    from blurb.runs.store import Store
 
-    rows = ranking.select(from_store.read(Store(output)), model, protocol, head)
+    rows = ranking.select(gathered.read(output, results), model, protocol, head)
     suites = {row.suite for row in rows}
     suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
     rows = [row for row in rows if row.suite == suite]
@@ -70,7 +71,7 @@ def command(
     if column is not None and column not in known:
         raise UnknownName("column", column, known)
     if not rows:
-        raise SettingsError(f"{output}: no finished row matches the options.")
+        raise SettingsError(f"{', '.join(map(str, (output, *results)))}: no finished row matches the options.")
     left_out = _leaks(rows, data) if without else None
     entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]
     if column is None:

@@ -8,17 +8,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from blurb import tasks
-from blurb.errors import DataError
-from blurb.leaderboard.html import intervals
+from blurb.leaderboard import intervals
 from blurb.leaderboard.html.ablations import read as read_ablations
-from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, PageRow, Value
+from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, PageRow
 from blurb.leaderboard.html.pairwise import comparisons
 from blurb.leaderboard.html.provenance import of_row, public
-from blurb.results import from_store, published, results_csv
+from blurb.leaderboard.intervals import Value
+from blurb.results import gathered, published
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS, DEMO, Origin, RowScores, labelled
-from blurb.results.schema import KEY, READ
-from blurb.runs.store import Record, Store
+from blurb.runs.store import Record
 
 TITLE = "BLURB leaderboard"
 
@@ -34,18 +33,7 @@ def collect(
     :param ablations: folder with tables of `blurb ablate`, also in subfolders
     :raises DataError: if a file is invalid, or two files have different runs of one row
     """
-    rows = {row.identity: row for row in (from_store.read(Store(store)) if store.is_dir() else [])}
-    for path in results:
-        for row in results_csv.read(path):
-            known = next((known for key, known in rows.items() if _same(row.identity, key)), None)
-            if known is None and row.means():
-                rows[row.identity] = row
-            elif known is not None and known.origin is Origin.RESULTS and _has_more(row, known):
-                raise DataError(
-                    f"has runs of {row.name} that another of the files with that row does not have; merge the files "
-                    "first, with blurb leaderboard merge.",
-                    path,
-                )
+    rows = {row.identity: row for row in gathered.read(store, results)}
     # Published numbers are of the real data: beside synthetic rows alone they mean nothing.
     if with_published and not (rows and all(row.suite == DEMO for row in rows.values())):
         rows |= {row.identity: row for row in published.shipped()}
@@ -63,18 +51,6 @@ def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
     present = {task for entry in ordered for task in entry.datasets}
     names = (*DATASETS, *sorted(present - set(DATASETS)))
     return Leaderboard(suite, names, ordered, comparisons(ordered, names), all(entry.row.probe for entry in ordered))
-
-
-def _has_more(row: RowScores, known: RowScores) -> bool:
-    return any(set(row.seeds(task)) - set(known.seeds(task)) for task in row.datasets)
-
-
-def _same(key: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two keys are of the same row; tables of an earlier schema have neither tokenizer nor recipe."""
-    return len(key) == len(other) and all(
-        one == two or (column in READ["3"] and not (one and two))
-        for column, one, two in zip(KEY, key, other, strict=True)
-    )
 
 
 def _rank(entry: PageRow) -> tuple[int, bool, float, int, float, str]:

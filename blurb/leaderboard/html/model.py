@@ -5,29 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from blurb.leaderboard.intervals import Value
 from blurb.results.row_scores import Origin, RowScores
 
-BASES = {
-    "both": "seeds and test examples",
-    "units": "test examples only",
-    "seeds": "seeds only",
-    "": "no interval",
-}
-"""What the variance of an interval comes from."""
 Curve = tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Value:
-    """One number with its 95 % interval.
-
-    :param basis: a key of `BASES`
-    """
-
-    mean: float
-    low: float | None = None
-    high: float | None = None
-    basis: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from markupsafe import Markup
 
 from blurb.leaderboard.html import svg, templating
 from blurb.leaderboard.html.collect import title_of
-from blurb.leaderboard.html.model import BASES, Leaderboard, Page, PageRow, Value
+from blurb.leaderboard.html.model import Leaderboard, Page, PageRow
 from blurb.leaderboard.html.pairwise import MOST, MOST_PROBES, opening
 from blurb.leaderboard.html.strips import lowest, marks, strips
+from blurb.leaderboard.intervals import BASES, Value
 from blurb.leaderboard.terminal import SHORT
 from blurb.results.comparison import PAIRED
 from blurb.results.leaderboard_csv import TWELVE

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from blurb.leaderboard.html.model import PageRow, Value
+from blurb.leaderboard.html.model import PageRow
+from blurb.leaderboard.intervals import Value
 from blurb.leaderboard.terminal import SHORT
 from blurb.results.leaderboard_csv import TWELVE
 from blurb.tasks import TYPES

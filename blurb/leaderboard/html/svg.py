@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from blurb.leaderboard.html.model import PageRow, Value
+from blurb.leaderboard.html.model import PageRow
+from blurb.leaderboard.intervals import Value
 
 WIDTH = 340
 """Width of every chart, in units that equal pixels on a phone, so that text keeps its size there."""

@@ -16,8 +16,9 @@ from blurb import models, tasks
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.errors import DataError
+from blurb.leaderboard import intervals
 from blurb.leaderboard.html import ablations as page_ablations
-from blurb.leaderboard.html import collect, intervals, pairwise
+from blurb.leaderboard.html import collect, pairwise
 from blurb.leaderboard.html.model import Page
 from blurb.leaderboard.html.provenance import of_row, public
 from blurb.leaderboard.html.render import render

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from benchmarks.page import entry
 from blurb.leaderboard.html.collect import entry_of
-from blurb.leaderboard.html.model import PageRow, Value
+from blurb.leaderboard.html.model import PageRow
 from blurb.leaderboard.html.strips import HEIGHT, RADIUS, lowest, marks, strips
+from blurb.leaderboard.intervals import Value
 from blurb.results import published
 
 OURS = entry("org/ours", level=80)

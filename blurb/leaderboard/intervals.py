@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from blurb.leaderboard.html.model import Value
 from blurb.results import predictions
 from blurb.results.row_scores import RowScores
 from blurb.results.score import dataset_weights, type_weights, weights_of_12
@@ -14,6 +13,32 @@ from blurb.statistics import bootstrap
 from blurb.statistics.bootstrap import RESAMPLES, BootstrapMean
 from blurb.statistics.clusters import generator
 from blurb.statistics.student import half_width
+
+BASES = {
+    "both": "seeds and test examples",
+    "units": "test examples only",
+    "seeds": "seeds only",
+    "": "no interval",
+}
+"""What the variance of an interval comes from."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number with its 95 % interval.
+
+    :param basis: a key of `BASES`
+    """
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+    basis: str = ""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends, if they are known."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -24,32 +49,40 @@ class Known:
     spread: BootstrapMean | None = None
 
 
-def of_row(row: RowScores) -> dict[str, Known]:
-    """The datasets of a row with a score on test."""
+def of_row(
+    row: RowScores, resamples: int = RESAMPLES, without: Mapping[str, Collection[str]] | None = None
+) -> dict[str, Known]:
+    """The datasets of a row with a score on test.
+
+    :param resamples: number of resamples; 0 for means without intervals
+    :param without: dataset -> ids of test examples to leave out; where nothing is left, or where the seeds were scored
+        on examples of their own, a dataset has no score
+    """
     found = {}
     for task, mean in row.means().items():
-        values = row.values(task)
-        if not values:
-            found[task] = Known(Value(mean))
+        values, dropped = row.values(task), (without or {}).get(task, ())
+        one = predictions.load(row.records_of(task), drop=dropped) if values and (resamples or dropped) else None
+        if one is None and dropped:
             continue
-        one = predictions.load(row.records_of(task))
-        if one is None:  # no predictions, or every seed was scored on other units
-            found[task] = of_runs(task, values)
-            continue
-        spread = bootstrap.spread(one, task)
         # The mean is that of the tables: equal to a rounding error, and printed the same everywhere.
-        value = Value(statistics.fmean(values), *spread.interval, "both" if len(values) > 1 else "units")
-        found[task] = Known(value, spread)
+        mean = float(one.scores.mean()) if one is not None and dropped else mean
+        if one is not None and resamples:
+            spread = bootstrap.spread(one, task, resamples)
+            found[task] = Known(Value(mean, *spread.interval, "both" if len(values) > 1 else "units"), spread)
+        elif values and resamples:  # no predictions, or every seed was scored on other units
+            found[task] = of_runs(task, values, resamples)
+        else:
+            found[task] = Known(Value(mean))
     return found
 
 
-def of_runs(task: str, values: list[float]) -> Known:
+def of_runs(task: str, values: list[float], resamples: int = RESAMPLES) -> Known:
     """A dataset for which only the scores of the runs are known."""
     mean, half = statistics.fmean(values), half_width(values)
     if half is None:
         return Known(Value(mean))
     variance = statistics.variance(values) / len(values)
-    draws = mean + variance**0.5 * generator(task).standard_normal(RESAMPLES)
+    draws = mean + variance**0.5 * generator(task).standard_normal(resamples)
     spread = BootstrapMean(mean, draws, len(values), variance**2 / (len(values) - 1))
     return Known(Value(mean, mean - half, mean + half, "seeds"), spread)
 

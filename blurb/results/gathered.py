@@ -1,0 +1,46 @@
+"""Rows from a store and from tables together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from blurb.errors import DataError
+from blurb.results import from_store, results_csv
+from blurb.results.row_scores import Origin, RowScores, labelled
+from blurb.results.schema import KEY, READ
+from blurb.runs.store import Store
+
+
+def read(store: Path, results: Sequence[Path] = ()) -> list[RowScores]:
+    """The rows of a store and of tables; a row that is in both is taken from the store.
+
+    :param store: folder of the trials; may be missing
+    :param results: files in the format of `results.csv`
+    :raises DataError: if a file is invalid, or two files have different runs of one row
+    """
+    rows = {row.identity: row for row in (from_store.read(Store(store)) if store.is_dir() else [])}
+    for path in results:
+        for row in results_csv.read(path):
+            known = next((known for key, known in rows.items() if _same(row.identity, key)), None)
+            if known is None and row.means():
+                rows[row.identity] = row
+            elif known is not None and known.origin is Origin.RESULTS and _has_more(row, known):
+                raise DataError(
+                    f"has runs of {row.name} that another of the files with that row does not have; merge the files "
+                    "first, with blurb leaderboard merge.",
+                    path,
+                )
+    return labelled(list(rows.values()))
+
+
+def _has_more(row: RowScores, known: RowScores) -> bool:
+    return any(set(row.seeds(task)) - set(known.seeds(task)) for task in row.datasets)
+
+
+def _same(key: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two keys are of the same row; tables of an earlier schema have neither tokenizer nor recipe."""
+    return len(key) == len(other) and all(
+        one == two or (column in READ["3"] and not (one and two))
+        for column, one, two in zip(KEY, key, other, strict=True)
+    )
