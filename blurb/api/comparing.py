@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from blurb.tasks import Split
 
 
+COLUMNS = (
+    "first", "other", "name", "first_score", "other_score", "difference", "low", "high", "p", "detectable",
+    "first_runs", "other_runs", "paired", "verdict", "reason",
+)  # fmt: skip
+"""Of a comparison, here and in `blurb compare --format json` (docs/json.md)."""
+
+
 def compare(
     first: Row, other: Row, *, split: Split = "test", output: Path | str = "runs", runs_only: bool = False
 ) -> Comparison:
@@ -54,18 +61,22 @@ class Comparison:
         """A line a dataset: both means, the difference with its 95 % interval, p (corrected by Holm) and a verdict."""
         from pandas import DataFrame
 
-        return DataFrame([self._record(line, level) for line in self.lines])
+        return DataFrame(self.table(level), columns=COLUMNS)
 
     def _repr_html_(self) -> str:
         return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
 
-    @staticmethod
-    def _record(line: ScoreComparison, level: float) -> dict[str, Any]:
+    def table(self, level: float = 0.05) -> list[tuple[Any, ...]]:
+        """The lines, with `COLUMNS`; None where nothing is known."""
+        return [self._cells(line, level) for line in self.lines]
+
+    def _cells(self, line: ScoreComparison, level: float) -> tuple[Any, ...]:
         low, high = line.comparison.interval or (None, None)
-        return {
-            "dataset": line.name, "first": line.before, "other": line.after, "difference": line.difference, "low": low,
-            "high": high, "p": line.p, "detectable": line.comparison.detectable, "verdict": line.verdict(level),
-        }  # fmt: skip
+        return (
+            self.first.name, self.other.name, line.name, line.before, line.after, line.difference, low, high, line.p,
+            line.comparison.detectable, *line.runs, line.comparison.paired, line.verdict(level).partition(":")[0],
+            line.reason,
+        )  # fmt: skip
 
 
 def check(

@@ -17,10 +17,22 @@ SEEDS = "seeds"
 
 
 @dataclass(frozen=True)
+class BySize:
+    """A learning rate that depends on the encoder.
+
+    :param parameters: encoders with fewer have the rate `below`, the others `above`
+    """
+
+    parameters: int
+    below: float
+    above: float
+
+
+@dataclass(frozen=True)
 class SettingValue:
     """What a protocol says of one setting of one task.
 
-    :param value: a number or word; text if it depends on the encoder or is searched
+    :param value: a number or word; `BySize` if it depends on the encoder, a tuple of seeds or of what is searched
     :param origin: what it stands in: the protocol, its part for the task, its search, the task, or the defaults
     """
 
@@ -30,10 +42,9 @@ class SettingValue:
     origin: str
 
 
-def seed_counts(protocol: Protocol, chosen: Sequence[Task]) -> str:
-    """The numbers of seeds, such as `5` or `5 to 10`."""
-    counts = sorted({len(protocol.seeds(task)) for task in chosen})
-    return f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+def seed_counts(protocol: Protocol, chosen: Sequence[Task]) -> list[int]:
+    """The numbers of seeds that occur, such as 5 and 10."""
+    return sorted({len(protocol.seeds(task)) for task in chosen})
 
 
 def values(protocol: Protocol, chosen: Sequence[Task]) -> list[SettingValue]:
@@ -44,16 +55,16 @@ def values(protocol: Protocol, chosen: Sequence[Task]) -> list[SettingValue]:
 def _of_task(protocol: Protocol, task: Task) -> list[SettingValue]:
     settings = protocol.settings(task, {}, parameters=0)
     concerned = _concerned(protocol, task)
-    lines = [SettingValue(task.name, SEEDS, _seeds(protocol, task), _origin_of_seeds(protocol, task))]
+    lines = [SettingValue(task.name, SEEDS, protocol.seeds(task), _origin_of_seeds(protocol, task))]
     for setting in (key for keys in GROUPS.values() for key in keys if key in concerned):
         value, origin = getattr(settings, setting), protocol.where(task, setting)
         by_size = setting == "lr" and "lr" not in {**protocol.everywhere, **protocol.per_task.get(task.name, {})}
         if setting in protocol.search:
-            value = " or ".join(map(_written, protocol.search[setting]))
+            value = tuple(protocol.search[setting])
             origin = f"search of protocol {protocol.name}"
         elif by_size and protocol.lr_by_size is not None:
             limit, below, above = protocol.lr_by_size
-            value = f"{below:g}, from {limit:g}M parameters {above:g}"
+            value = BySize(round(limit * 1e6), below, above)
         elif origin == "by default":
             origin = OF_TASK if setting == "max_length" else DEFAULT
         lines.append(SettingValue(task.name, setting, value, origin))
@@ -69,12 +80,6 @@ def _concerned(protocol: Protocol, task: Task) -> set[str]:
     foreign.add("word_pooling" if formulation.pooled else "pooling")
     fields = PROBE_FIELDS if protocol.learner == "probe" else [key for keys in GROUPS.values() for key in keys]
     return {*fields} - foreign
-
-
-def _seeds(protocol: Protocol, task: Task) -> str:
-    seeds = protocol.seeds(task)
-    counted = seeds == tuple(range(1, len(seeds) + 1)) and len(seeds) > 1
-    return f"1 to {len(seeds)}" if counted else ", ".join(map(str, seeds))
 
 
 def _origin_of_seeds(protocol: Protocol, task: Task) -> str:
@@ -93,7 +98,7 @@ def grouped(lines: Sequence[SettingValue]) -> list[tuple[str, str, str, str]]:
     for line in sorted(lines, key=lambda line: order.index(line.setting)):
         kind = line.origin.split(" ")[0] if line.origin.startswith(("protocol ", "search ")) else line.origin
         kind += ", by task" * line.origin.endswith(f", task {line.task}")
-        found.setdefault((line.setting, _written(line.value), kind), []).append(line.task)
+        found.setdefault((line.setting, _written(line), kind), []).append(line.task)
     return [(setting, value, origin, _named(names, every)) for (setting, value, origin), names in found.items()]
 
 
@@ -108,5 +113,18 @@ def _named(names: Sequence[str], every: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(types[name] if types[name] in several else name for name in names))
 
 
-def _written(value: object) -> str:
+def _written(line: SettingValue) -> str:
+    """`0.1`, `1 to 5`, `1e-05 or 3e-05`, `0.0001, from 60M parameters 5e-05`."""
+    value = line.value
+    if isinstance(value, BySize):
+        return f"{value.below:g}, from {value.parameters / 1e6:g}M parameters {value.above:g}"
+    if not isinstance(value, tuple):
+        return _short(value)
+    if line.setting != SEEDS:
+        return " or ".join(map(_short, value))
+    counted = value == tuple(range(1, len(value) + 1)) and len(value) > 1
+    return f"1 to {len(value)}" if counted else ", ".join(map(str, value))
+
+
+def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

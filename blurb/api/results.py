@@ -26,12 +26,14 @@ class Results:
     :param path: the store or table that they are of
     :param failed: of `blurb.run`: the trials that failed, with the reason in `message`
     :param decisions: of `blurb.run(check=...)`: a decision a row, if no trial failed
+    :param others: of `blurb.run`: the other rows of the store
     """
 
     rows: tuple[RowScores, ...]
     path: Path
     failed: tuple[TrialOutcome, ...] = ()
     decisions: tuple[Decision, ...] = field(default=())
+    others: tuple[RowScores, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)

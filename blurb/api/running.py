@@ -50,13 +50,13 @@ def execute(options: RunOptions) -> Results:
 
     outcomes = run_trials(planned, options, expected, lambda: rebuild(_unheard), engine=options.engine)
     wanted = [planned[0].request.row_key(source) for source in request.sources]
-    rows = tuple(row for row in rebuild() if row.key in wanted)
+    everything = rebuild()
+    rows, others = (tuple(row for row in everything if (row.key in wanted) is mine) for mine in (True, False))
     failed = tuple(outcome for outcome in outcomes if outcome.status == "failed")
     if options.check is None or failed:
-        return Results(rows, store.root, failed)
-    return Results(
-        rows, store.root, decisions=tuple(check(row, options.check, rules, output=store.root) for row in rows)
-    )
+        return Results(rows, store.root, failed, others=others)
+    decisions = tuple(check(row, options.check, rules, output=store.root) for row in rows)
+    return Results(rows, store.root, decisions=decisions, others=others)
 
 
 def run_trials(

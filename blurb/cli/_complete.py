@@ -181,7 +181,7 @@ def enable() -> None:
     """Prepares completion, if this process was started for it."""
     if not any(name.endswith("_COMPLETE") for name in os.environ):
         return
-    from click.shell_completion import BashComplete, add_completion_class
+    from click.shell_completion import BashComplete, FishComplete, ZshComplete, add_completion_class
 
     class Bash(BashComplete):
         """Writes names with blanks and brackets as bash has to read them."""
@@ -192,4 +192,30 @@ def enable() -> None:
             escaped = re.sub(r"([\s'\"()&;|<>$`\\*?\[\]])", r"\\\1", item.value)
             return f"{item.type},{escaped}".replace("\\", "\\\\")  # click's `read` takes one level away
 
-    add_completion_class(Bash)
+    class Zsh(ZshComplete):
+        """Keeps the option of `--tasks=gad`, which zsh would replace with the value."""
+
+        def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
+            return _with_option(incomplete, super().get_completions(args, incomplete))
+
+    class Fish(FishComplete):
+        """Keeps the option of `--tasks=gad`, without which fish finds no value, and commas in values."""
+
+        source_template = FishComplete.source_template.replace('string split ","', 'string split --max 1 ","')
+
+        def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
+            return _with_option(incomplete, super().get_completions(args, incomplete))
+
+    for shell in (Bash, Zsh, Fish):
+        add_completion_class(shell)
+
+
+def _with_option(incomplete: str, found: list[CompletionItem[str]]) -> list[CompletionItem[str]]:
+    """Values behind `--option=`, as the words that the shell is to complete."""
+    option, equals, _ = incomplete.partition("=")
+    if not equals or not option.startswith("-"):
+        return found
+    for item in found:
+        if item.type == "plain":
+            item.value = f"{option}={item.value}"
+    return found

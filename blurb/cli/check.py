@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,8 @@ import click
 from blurb.cli import _complete
 from blurb.cli._exit import gate
 from blurb.cli._options import STORE
-from blurb.terminal.output import show
+from blurb.tasks import SCORED
+from blurb.terminal.output import json_text, show
 
 if TYPE_CHECKING:
     from blurb.regression import Decision
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="TOML file of the rules.  [default: blurb-check.toml, if it exists]",
 )
-@click.option(
-    "--split", type=click.Choice(["dev", "test"]), help="Split to compare, overrides the rules.  [default: dev]"
-)
+@click.option("--split", type=click.Choice(SCORED), help="Split to compare, overrides the rules.  [default: dev]")
 @click.option("--max-drop", type=click.FloatRange(min=0), help="Points that a dataset may drop, overrides the rules.")
 @STORE
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the result as JUnit XML.")
@@ -72,7 +70,7 @@ def report(decision: Decision, junit: Path | None = None, summary: Path | None =
         with summary.open("a", encoding="utf-8") as file:
             file.write(markdown.write(decision))
     if form == "json":
-        click.echo(json.dumps(as_json.records(decision), indent=1, ensure_ascii=False))
+        click.echo(json_text(as_json.records(decision)), nl=False)
     else:
         _show(decision)
     if os.environ.get("GITHUB_ACTIONS") == "true":

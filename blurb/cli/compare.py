@@ -10,21 +10,18 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._options import STORE
+from blurb.tasks import SCORED
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
     from blurb.results.comparison import ScoreComparison
 
-COLUMNS = ("dataset", "first", "other", "difference", "low", "high", "p", "could see", "runs", "verdict")
-TITLES = tuple({"could see": "detectable", "difference": "change"}.get(column, column) for column in COLUMNS)
-"""Headings in the terminal; CSV and JSON keep their column names."""
+TITLES = ("dataset", "first", "other", "change", "low", "high", "p", "detectable", "runs", "verdict")
 
 
 @click.command(name="compare")
 @click.argument("rows", nargs=-1, shell_complete=_complete.rows_anywhere, required=True)
-@click.option(
-    "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Split to compare."
-)
+@click.option("--split", type=click.Choice(SCORED), default="test", show_default=True, help="Split to compare.")
 @STORE
 @click.option("--level", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Significance level.")
 @click.option("--runs-only", is_flag=True, help="Ignore the variance from the choice of test examples.")
@@ -42,10 +39,11 @@ def command(
 
     The null hypothesis is that both are the same encoder, fine-tuned with different seeds. p is two-sided and corrected
     over the datasets (Holm); low and high are the 95 % interval of the difference over runs and test examples;
-    'detectable' ('could see' in csv and json) is the true difference that is found with a probability of 80 %. A
-    published number has no runs, so it gets no verdict except from --max-drop.
+    'detectable' is the true difference that is found with a probability of 80 %. A published number has no runs, so it
+    gets no verdict except from --max-drop.
     """
     from blurb import api
+    from blurb.api.comparing import COLUMNS
     from blurb.errors import SettingsError
     from blurb.plots import forest
     from blurb.results import comparison
@@ -55,29 +53,28 @@ def command(
     if plot is not None:
         forest.check(plot)
     first, *others = [api.row_of(row, output) for row in rows]
-    found = {
-        other.name: api.compare(first, other, split=split, runs_only=runs_only).lines  # type: ignore[arg-type]
-        for other in others
-    }
-    table = [
-        (first.name, name, *_cells(line, level, max_drop)) for name, lines in found.items() for line in lines
-    ]  # fmt: skip
+    found = [api.compare(first, other, split=split, runs_only=runs_only) for other in others]  # type: ignore[arg-type]
     if form == "table":
-        for name in found:
-            click.echo(f"{name} minus {first.name}, {split}")
-            _print([row[2:] for row in table if row[1] == name])
-            if comparison.has_paired(found[name]):
+        for compared in found:
+            click.echo(f"{compared.other.name} minus {first.name}, {split}")
+            _print([_cells(line, level, max_drop) for line in compared.lines])
+            if comparison.has_paired(compared.lines):
                 click.echo(comparison.PAIRED)
     else:
-        show(("row", "other row", *COLUMNS), table, form)
+        table = [
+            (*cells, _within(line, max_drop))
+            for compared in found
+            for line, cells in zip(compared.lines, compared.table(level), strict=True)
+        ]
+        show((*COLUMNS, "within_max_drop"), table, form)
     if plot is not None:
-        forest.write(first.name, found, plot, level)
+        forest.write(first.name, {compared.other.name: compared.lines for compared in found}, plot, level)
         click.echo(f"Plot: {plot}", err=True)
 
 
 def _print(lines: Sequence[tuple[str, ...]]) -> None:
     """The comparison of two rows; numbers of runs only in a sentence if they are the same everywhere."""
-    place = COLUMNS.index("runs")
+    place = TITLES.index("runs")
     counts = {line[place] for line in lines}
     if len(counts) > 1:
         show(TITLES, lines, "table", numbers=TITLES[1:9])
@@ -95,12 +92,16 @@ def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple
 
     low, high = line.comparison.interval or (None, None)
     verdict = line.verdict(level) + (" (paired)" if line.comparison.paired else "")
-    if max_drop is not None and line.difference is not None:
-        verdict += (
-            f"; dropped by more than {max_drop:g}" if -line.difference > max_drop else f"; drop within {max_drop:g}"
-        )
+    within = _within(line, max_drop)
+    if within is not None:
+        verdict += f"; drop within {max_drop:g}" if within else f"; dropped by more than {max_drop:g}"
     return (
         line.name, number(line.before), number(line.after), number(line.difference, signed), number(low, signed),
         number(high, signed), probability(line.p), number(line.comparison.detectable), "/".join(map(str, line.runs)),
         verdict,
     )  # fmt: skip
+
+
+def _within(line: ScoreComparison, max_drop: float | None) -> bool | None:
+    """Whether a mean dropped by no more than the limit; None without one, or without a difference."""
+    return None if max_drop is None or line.difference is None else -line.difference <= max_drop

@@ -11,6 +11,7 @@ import click
 from blurb.cli import _complete
 from blurb.cli._options import STORE
 from blurb.cli.errors import TABLE_LIMIT
+from blurb.tasks import SCORED
 from blurb.terminal.output import FORMATS, console, show
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from blurb.analysis.differences import Difference, Differences
     from blurb.runs.store import Record
 
-COLUMNS = ("unit", "outcome", "kind_a", "kind_b", "gold", "a", "b", "size")
+COLUMNS = ("id", "outcome", "kind_a", "kind_b", "gold", "prediction_a", "prediction_b", "size")
 
 
 @click.command(name="diff")
@@ -27,9 +28,7 @@ COLUMNS = ("unit", "outcome", "kind_a", "kind_b", "gold", "a", "b", "size")
 @click.argument("b", shell_complete=_complete.rows_anywhere)
 @click.option("--task", "name", shell_complete=_complete.one_task, help="Dataset; not needed if both have only one.")
 @click.option("--seed", type=int, help="Seed of both runs.  [default: the first of each]")
-@click.option(
-    "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Split to compare."
-)
+@click.option("--split", type=click.Choice(SCORED), default="test", show_default=True, help="Split to compare.")
 @STORE
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder, to show the text of examples.")
 @click.option(
@@ -99,10 +98,10 @@ def _cells(example: Difference) -> tuple[object, ...]:
     first, other = example.first, example.other
     parts = {name: bracketed(text) for name, text in example.texts.items()}
     text = " / ".join(f"{name}: {part}" for name, part in parts.items()) if len(parts) > 1 else "".join(parts.values())
-    answers = (round(answer, 4) if isinstance(answer, float) else answer for answer in (
-        example.gold, first.answer, other.answer, example.size,
-    ))  # fmt: skip
-    return example.unit, example.outcome, first.kind, other.kind, *answers, text
+    return (
+        example.unit, example.outcome, first.kind, other.kind, example.gold, first.answer, other.answer, example.size,
+        text,
+    )  # fmt: skip
 
 
 def _print(examples: Sequence[Difference], total: int, kind: str | None, with_text: bool) -> None:

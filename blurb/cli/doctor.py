@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from blurb.cli._exit import PARTLY
+from blurb.terminal.output import json_text
 
 if TYPE_CHECKING:
-    from blurb.api.doctor import Report
+    from blurb.api.doctor import Fact, Report
 
 
 @click.command(name="doctor")
@@ -31,7 +31,7 @@ def command(what: Path | None, form: str) -> None:
 
     report = examine(what)
     if form == "json":
-        click.echo(json.dumps(asdict(report), indent=1, ensure_ascii=False))
+        click.echo(json_text(asdict(report)), nl=False)
     else:
         _show(report)
     if report.problems:
@@ -42,8 +42,12 @@ def _show(report: Report) -> None:
     from blurb.wording import plural
 
     click.secho(f"{report.kind.capitalize()} {report.subject}".strip(), bold=True)
-    width = max(map(len, report.facts), default=0)
-    for name, text in report.facts.items():
+    facts = {
+        name.removesuffix("_bytes").replace("bytes", "size").replace("_", " "): _told(value, name.endswith("bytes"))
+        for name, value in report.facts.items()
+    }
+    width = max(map(len, facts), default=0)
+    for name, text in facts.items():
         click.echo(f"  {name:{width}}  {text}")
     for number, problem in enumerate(report.problems, 1):
         click.secho(f"{number}. {problem.where}", fg="yellow")
@@ -53,3 +57,12 @@ def _show(report: Report) -> None:
         click.echo(f"{plural(len(report.problems), 'problem')}.")
     else:
         click.secho("Nothing is wrong.", fg="green")
+
+
+def _told(value: Fact, size: bool) -> str:
+    """A fact as text: sizes in MB, `none` where there is no number."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value / 1e6:,.1f} MB" if size else f"{value:,}"
+    return "none" if value is None else value

@@ -8,6 +8,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._options import STORE
+from blurb.tasks import SCORED
 from blurb.terminal.output import FORMATS, show
 
 TABLE_LIMIT = 10
@@ -17,9 +18,7 @@ TABLE_LIMIT = 10
 @click.argument("row", shell_complete=_complete.rows_anywhere)
 @click.option("--task", "name", shell_complete=_complete.one_task, help="Dataset; not needed if ROW is a trial folder.")
 @click.option("--seed", type=int, help="Seed of the run.  [default: the first]")
-@click.option(
-    "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Split to analyse."
-)
+@click.option("--split", type=click.Choice(SCORED), default="test", show_default=True, help="Split to analyse.")
 @STORE
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder, to show the text of mistakes.")
 @click.option(
@@ -60,16 +59,19 @@ def command(
         raise UnknownName("kind of mistake", kind, kinds)
     chosen = [example for example in report.examples if kind in (None, example.kind)]
     chosen.sort(key=lambda example: -example.weight)
-    key = "example" if form == "table" else "unit"
-    columns = (key, "kind", "right", "given", *(("text",) if texts and with_text else ()))
+    key = "example" if form == "table" else "id"
+    columns = (key, "kind", "gold", "prediction", *(("text",) if texts and with_text else ()))
     limit = TABLE_LIMIT if limit is None and form == "table" else limit
-    rows = [(one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)] for one in chosen[:limit]]
+    rows: list[tuple[object, ...]] = [
+        (one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)] for one in chosen[:limit]
+    ]
     if form == "table":
         click.echo(f"{row}: {record.trial.task}, seed {record.trial.seed}, {split}")
         for table in report.tables:
             click.echo(f"\n{table.title}")
             show(table.columns, table.rows, form, numbers=table.columns[1:])
         click.echo(f"{plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:")
+        rows = [tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
     show(columns, rows, form)
     if texts and not with_text:
         _texts.say_left_out()

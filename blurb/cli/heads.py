@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from blurb.terminal.output import FORMATS, show
@@ -20,20 +22,21 @@ def command(form: str) -> None:
     from blurb.heads._spec import options, written
     from blurb.inputs import words
 
-    rows: list[tuple[object, ...]] = []
+    rows: list[tuple[Any, ...]] = []
     for registry in (heads.heads, heads.poolings):
         for name in registry.names():
             try:
                 plugin = registry.get(name)
-                serves = ", ".join(getattr(plugin, "kinds", ("single", "multi", "regression")))
-                choices = options(plugin)
-                shown: object = choices if form == "json" else " ".join(written(choices))
-                rows.append((registry.kind, name, serves, shown, registry.origin(name)))
+                serves = list(getattr(plugin, "kinds", ("single", "multi", "regression")))
+                rows.append((registry.kind, name, serves, options(plugin), registry.origin(name)))
             except SettingsError as error:  # a broken plug-in must not hide the others
-                rows.append((registry.kind, name, "", {} if form == "json" else "", str(error)))
-    rows += [("word pooling", name, "tokens", {} if form == "json" else "", words.__file__) for name in words.POOLINGS]
+                rows.append((registry.kind, name, [], {}, str(error)))
+    rows += [("word pooling", name, ["tokens"], {}, words.__file__) for name in words.POOLINGS]
     if form == "table":
-        rows = [(*row[:4], _short(str(row[4]))) for row in rows]
+        rows = [
+            (kind, name, ", ".join(serves), " ".join(written(choices)), _short(origin))
+            for kind, name, serves, choices, origin in rows
+        ]
     show(("kind", "name", "serves", "options", "origin"), rows, form)
 
 

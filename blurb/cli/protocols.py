@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
 import click
 
 from blurb.cli import _complete
@@ -20,9 +23,11 @@ def command(context: click.Context, form: str) -> None:
     from blurb.protocols.protocol import load, names
 
     thirteen = tasks.select("all")
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         (one.name, one.learner, seed_counts(one, thirteen), one.description) for one in (load(name) for name in names())
     ]
+    if form == "table":
+        rows = [(*start, " to ".join(map(str, sorted({counts[0], counts[-1]}))), text) for *start, counts, text in rows]
     show(("name", "learner", "seeds", "description"), rows, form, numbers=("seeds",))
 
 
@@ -49,8 +54,8 @@ def show_protocol(name: str, selection: str, form: str) -> None:
     protocol = load(name)
     lines = protocols.values(protocol, tasks.select(selection))
     if form != "table":
-        columns = ("task", "setting", "value", "origin")
-        show(columns, [tuple(getattr(line, column) for column in columns) for line in lines], form)
+        records = [asdict(line) for line in lines]
+        show(tuple(records[0]), [tuple(record.values()) for record in records], form)
         return
     click.echo(f"{protocol.name}: {protocol.description}")
     if protocol.note:

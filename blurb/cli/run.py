@@ -111,13 +111,16 @@ def command(**given: Any) -> None:
 
 
 def _show_rows(options: RunOptions, results: Results) -> None:
-    from blurb.leaderboard.terminal import comparison, render
+    from blurb.leaderboard.standing import standing
+    from blurb.leaderboard.terminal import render
     from blurb.results.tables import results_beside
     from blurb.terminal.output import console
 
     out = console(width=120)
     for row in results.rows:
         out.print(render(row))
-    out.print(comparison(results.rows))
+    out.print(standing(results.rows, results.others, out.width))
     leaderboard = Path(options.leaderboard)  # type: ignore[arg-type]
     out.print(f"Rows: {leaderboard}   scores by seed: {results_beside(leaderboard)}   trials: {options.output}")
+    store = f" --output '{options.output}'" if str(options.output) != "runs" else ""
+    out.print(f"All rows, ranked with intervals: blurb leaderboard show{store}")

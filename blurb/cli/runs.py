@@ -9,6 +9,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._options import STORE
+from blurb.tasks import SCORED
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
@@ -68,14 +69,19 @@ def show_row(row: str, output: Path, form: str) -> None:
     from blurb.runs.store import Store
 
     found = find(Store(output), row)
-    columns = ("task", "seed", "state", "dev", "test", "seconds", "path")
-    lines = [(trial.task, trial.seed, trial.state, *_figures(trial, form), str(trial.path)) for trial in found.trials]
+    columns = ("task", "seed", "state", *SCORED, "seconds", "path")
+    lines = [(trial.task, trial.seed, trial.state, *_figures(trial), str(trial.path)) for trial in found.trials]
     if form != "table":
         told = [(*line, trial.message) for line, trial in zip(lines, found.trials, strict=True)]
         show((*columns, "message"), told, form)
         return
     click.echo(f"{found.name}: {found.count('done')} of {len(found.trials)} trials done")
-    show(columns, lines, form, numbers=("seed", "dev", "test", "seconds"))
+    written = [
+        (task, seed, state, *(None if score is None else f"{score:.2f}" for score in scores),
+         None if seconds is None else f"{seconds:.1f}", path)
+        for task, seed, state, *scores, seconds, path in lines
+    ]  # fmt: skip
+    show(columns, written, form, numbers=("seed", *SCORED, "seconds"))
     for trial in found.trials:
         if trial.message:
             click.echo(f"{trial.task}, seed {trial.seed}, {trial.state}: {trial.message}")
@@ -134,16 +140,13 @@ def remove(row: str, output: Path, leaderboard: Path, yes: bool) -> None:
     click.echo(f"Deleted {found.name}. {told}")
 
 
-def _figures(trial: TrialState, form: str) -> tuple[object, object, object]:
-    """Scores on dev and test, and seconds; numbers in json, empty without a finished trial."""
+def _figures(trial: TrialState) -> tuple[float | None, ...]:
+    """Scores on dev and test, and seconds; None without a finished trial."""
     if trial.record is None:
-        return (None, None, None) if form == "json" else ("", "", "")
+        return None, None, None
     made = trial.record.provenance
     seconds = sum(filter(None, (made.train_seconds, made.predict_seconds)))
-    scores = [100 * trial.record.score(split) for split in ("dev", "test")]
-    if form == "json":
-        return round(scores[0], 4), round(scores[1], 4), seconds
-    return f"{scores[0]:.2f}", f"{scores[1]:.2f}", f"{seconds:.1f}"
+    return *(100 * trial.record.score(split) for split in SCORED), seconds
 
 
 def megabytes(size: int) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from blurb.cli import _complete
-from blurb.terminal.output import FORMATS, show
+from blurb.terminal.output import FORMATS, json_text, show
 
 
 @click.group(name="tasks", invoke_without_command=True)
@@ -20,9 +20,9 @@ def command(context: click.Context, form: str) -> None:
         return
     from blurb import tasks
 
-    columns = ("name", "type", "metric", "train", "dev", "test", "seeds", "unit", "max length", "licence", "homepage")
+    columns = ("name", "type", "metric", "train", "dev", "test", "seeds", "unit", "max_length", "licence", "homepage")
     rows = [
-        (task.name, task.type, task.metric, *(task.sizes.get(split, "") for split in tasks.SPLITS),
+        (task.name, task.type, task.metric, *(task.sizes.get(split) for split in tasks.SPLITS),
          task.seeds, task.unit, task.max_length, task.licence, task.homepage)
         for task in tasks.all()
     ]  # fmt: skip
@@ -40,7 +40,7 @@ def show_task(name: str, form: str) -> None:
     task = tasks.get(name)
     fields = {**asdict(task), "declared_in": tasks.origin(name)}
     if form == "json":
-        show(list(fields), [list(fields.values())], form)
+        click.echo(json_text(fields), nl=False)
     else:  # fields that are not set are left out
         show(("field", "value"), [(field, text) for field, value in fields.items() if (text := _text(value))], form)
 

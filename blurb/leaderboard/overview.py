@@ -24,19 +24,32 @@ ROOM = 15
 """Columns of a row in the table of datasets."""
 
 
-def overview(ranks: Sequence[tuple[str, RankedRow]], sorted_by: str = SCORE) -> Table:
-    """Rank, score with half of its 95 % interval, and the six means; columns that nobody has are left out."""
-    shown = [name for name in (*MEANS, *([] if sorted_by in MEANS else [sorted_by]))
-             if name == sorted_by or any(name in row.values for _, row in ranks)]  # fmt: skip
+def overview(
+    ranks: Sequence[tuple[str, RankedRow]], sorted_by: str = SCORE, columns: Sequence[str] | None = None,
+    bold: Sequence[RankedRow] = (),
+) -> Table:  # fmt: skip
+    """Rank, score with half of its 95 % interval, and the six means; columns that nobody has are left out.
+
+    :param columns: these instead of score and means
+    :param bold: rows to show so
+    """
+    wanted = columns or (*MEANS, *([] if sorted_by in MEANS else [sorted_by]))
+    shown = [name for name in wanted if name == sorted_by or any(name in row.values for _, row in ranks)]
     table = _table()
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("row", overflow="fold", min_width=12)
     for name in shown:
-        table.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
+        table.add_column(heading(name), justify="right", no_wrap=True)
     for rank, row in ranks:
         cells = [_with_interval(row, name) if name == sorted_by else _number(row, name) for name in shown]
-        table.add_row(rank, Text(row.name), *cells, style="dim" if row.published else "")
+        style = "bold" if any(row is one for one in bold) else "dim" if row.published else ""
+        table.add_row(rank, Text(row.name), *cells, style=style)
     return table
+
+
+def heading(name: str) -> str:
+    """The heading of a score, mean or dataset."""
+    return SHORT.get(name, name)
 
 
 def datasets(rows: Sequence[RankedRow], width: int) -> list[Table]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from blurb.leaderboard import intervals
 from blurb.leaderboard.intervals import Value
@@ -40,6 +41,13 @@ class RankedRow:
     probe: bool = False
     published: bool = False
     synthetic: bool = False
+
+
+class Place(NamedTuple):
+    """A rank; the two differ if intervals do not separate an entry from its neighbours."""
+
+    best: int
+    worst: int
 
 
 def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> RankedRow:
@@ -81,26 +89,37 @@ def _versions(protocol: str) -> tuple[str, str]:
 
 
 def ranked(entries: Sequence[RankedRow], column: str) -> list[tuple[str, RankedRow]]:
-    """Entries with their ranks, best first: `2-4` if intervals do not separate an entry from its neighbours.
+    """Entries with their ranks as text, best first: `2`, `2-4`, `probe 1`, or "" for an entry that is not ranked."""
+    return [(_written(place, entry.probe), entry) for place, entry in placed(entries, column)]
+
+
+def _written(place: Place | None, probe: bool) -> str:
+    if place is None:
+        return ""
+    rank = f"{place.best}-{place.worst}" if place.best < place.worst else str(place.best)
+    return f"probe {rank}" if probe else rank
+
+
+def placed(entries: Sequence[RankedRow], column: str) -> list[tuple[Place | None, RankedRow]]:
+    """Entries with their ranks, best first; None for one that is not ranked.
 
     A row ranks behind another only if its interval ends below the other's. A number without an interval counts as
-    exact, as its uncertainty is unknown. Probes come last, ranked among themselves (`probe 1`).
+    exact, as its uncertainty is unknown. Probes come last, ranked among themselves.
     """
     probes = [entry for entry in entries if entry.probe]
     if probes and len(probes) < len(entries):
         rest = [entry for entry in entries if not entry.probe]
-        return ranked(rest, column) + ranked(probes, column)
+        return placed(rest, column) + placed(probes, column)
 
     def bounds(entry: RankedRow) -> tuple[float, float]:
         return entry.intervals.get(column, (entry.values[column], entry.values[column]))
 
     there = [entry for entry in entries if column in entry.values and not entry.capped]
     there.sort(key=lambda entry: (-entry.values[column], entry.name))
-    with_ranks = []
+    places: list[tuple[Place | None, RankedRow]] = []
     for entry in there:
         low, high = bounds(entry)
         best = 1 + sum(bounds(other)[0] > high for other in there if other is not entry)
         worst = len(there) - sum(bounds(other)[1] < low for other in there if other is not entry)
-        rank = str(best) if best == worst else f"{best}-{worst}"
-        with_ranks.append((f"probe {rank}" if probes else rank, entry))
-    return with_ranks + [("", entry) for entry in entries if entry not in there]
+        places.append((Place(best, worst), entry))
+    return places + [(None, entry) for entry in entries if entry not in there]

@@ -6,7 +6,6 @@ Names and titles come from users, so they go into `Text`, which does not interpr
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -23,36 +22,21 @@ SHORT = {name: tasks.types.get(name).short for name in TYPES}
 
 def render(row: RowScores) -> RenderableType:
     """The datasets of one row, its score or what is missing, and notes."""
-    parts: list[RenderableType] = [_datasets(row), _score(row)]
+    parts: list[RenderableType] = [_datasets(row)]
+    of_blurb = any(name not in row.own_tasks for name in row.datasets)
+    if of_blurb:  # tasks of one's own have no score, and no release to be verified against
+        parts.append(_score(row))
     if row.note:
         parts.append(Text(f"Note: {row.note}.", style="yellow"))
-    if row.data not in ("synthetic", "verified"):
+    if of_blurb and row.data not in ("synthetic", "verified"):
         parts.append(Text(f"The data is not verified as BLURB's: {row.data}.", style="yellow"))
     return Group(*parts)
 
 
-def comparison(rows: Sequence[RowScores]) -> RenderableType:
-    """The six means and the score of these rows, followed by published rows (source, and runs per dataset)."""
-    table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("row")
-    for heading in (*SHORT.values(), "score", "runs"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(Text(row.model), *_cells(row), style="bold")
-    if all(row.data == "synthetic" or row.probe for row in rows):
-        return table  # published rows are of real data and of fine-tuned encoders
-    notes: list[str] = []
-    for other in published.shipped():
-        notes += [note for note in other.remarks if note not in notes]
-        marks = "".join(f"[{notes.index(note) + 1}]" for note in other.remarks)
-        name = Text(" ".join(filter(None, (other.source, other.model, marks))))
-        table.add_row(name, *_cells(other), style="dim")
-    return Group(table, *(Text(f"[{number}] {note}", style="dim") for number, note in enumerate(notes, 1)))
-
-
 def _datasets(row: RowScores) -> Table:
     title = Text(f"{row.model}   {row.configuration.text}   {row.configuration.precision}", style="bold")
-    best = {} if row.data == "synthetic" or row.probe else published.best_of_paper()
+    compared = row.data != "synthetic" and not row.probe
+    best = {name: one for name, one in published.best_of_paper().items() if compared and row.seeds(name)}
     table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD,
                   padding=(0, 1, 0, 0), pad_edge=False)  # fmt: skip
     table.add_column("dataset")
@@ -79,13 +63,6 @@ def mean_and_sd(values: list[float]) -> str:
     """`74.92 ± 0.31`; a single run has no deviation."""
     mean = f"{statistics.fmean(values):.2f}"
     return f"{mean} ± {statistics.stdev(values):.2f}" if len(values) > 1 else mean
-
-
-def _cells(row: RowScores) -> list[str]:
-    """The six means, the score, and how many runs they are of."""
-    means = row.type_means()
-    cells = [f"{means[kind]:.2f}" if kind in means else "" for kind in TYPES]
-    return [*cells, "" if row.score is None else f"{row.score:.2f}", "/".join(map(str, row.run_counts))]
 
 
 def _score(row: RowScores) -> Text:

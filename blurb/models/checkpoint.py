@@ -96,21 +96,20 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
 
 def check_config(folder: Path) -> None:
     """Raises a ModelError if config.json describes an impossible encoder, or one that blurb does not support."""
-    for found in _fields(read_json(folder, "config.json")):
-        fault = _fault(*found)
-        if fault:
+    for name, value in config_fields(read_json(folder, "config.json")):
+        if fault := config_fault(name, value):
             raise ModelError(f"{folder}: config.json: {fault}.")
 
 
-def _fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def config_fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """All fields of a configuration, including nested ones (the encoder's in an encoder-decoder's)."""
     for name, value in config.items():
         yield name, value
         if isinstance(value, dict) and "model_type" in value:
-            yield from _fields(value)
+            yield from config_fields(value)
 
 
-def _fault(name: str, value: Any) -> str:
+def config_fault(name: str, value: Any) -> str:
     """What is wrong with a field, or "". Missing fields (null) get their default, or transformers rejects them."""
     if value is None:
         return ""

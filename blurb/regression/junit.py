@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from blurb.regression.as_json import TESTS
 from blurb.regression.decision import Decision, Outcome
 from blurb.regression.table import figures, flipped
 
+TESTS = {False: "runs", True: "paired over test units"}
+"""The unit of the test, by whether it is paired."""
 NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -51,7 +51,8 @@ def show(
     from rich.text import Text
 
     out = console(stderr=stderr)
-    cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
+    cells = [["" if cell is None else f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row]
+             for row in rows]  # fmt: skip
     widths = [max(len(line) for row in (columns, *cells) for line in row[at].split("\n")) for at in range(len(columns))]
     narrow = sum(widths) + 2 * len(widths) > out.width
     table = Table(box=SIMPLE_HEAD, header_style="bold", padding=0 if narrow else (0, 1, 0, 0), pad_edge=False)
@@ -68,10 +69,27 @@ def show(
 
 
 def render(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str) -> str:
-    """Rows as "csv" or "json" (a list of objects)."""
+    """Rows as "csv" or "json" (a list of objects). Both get the same values, and None where there is none."""
     if form == "json":
-        records = [dict(zip(columns, row, strict=True)) for row in rows]
-        return json.dumps(records, indent=1, ensure_ascii=False) + "\n"
+        return json_text([dict(zip(columns, row, strict=True)) for row in rows])
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+    csv.writer(text, lineterminator="\n").writerows([columns, *([_cell(value) for value in row] for row in rows)])
     return text.getvalue()
+
+
+def json_text(value: object) -> str:
+    """A value as every command prints it; docs/json.md. NaN and infinity are no JSON, and a ValueError."""
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _cell(value: object) -> object:
+    """A value as one cell of CSV: lists and objects joined by `|`, floats with six digits, nothing for None."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return "|".join(f"{key}={_cell(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return "|".join(str(_cell(item)) for item in value)
+    return "" if value is None else value

@@ -104,7 +104,7 @@ def test_text_only_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.Mon
         assert CliRunner().invoke(cli, arguments).exit_code == 0
     folder = demo.prepare()
     common = ("baseline:constant", "--task", "gad", "--limit", "1000")
-    mistake = next(csv.DictReader(run(tmp_path, *common, "--format", "csv")[1].splitlines()))["unit"]
+    mistake = next(csv.DictReader(run(tmp_path, *common, "--format", "csv")[1].splitlines()))["id"]
     texts = {row["id"]: row["text"] for row in read_split(tasks.get("gad"), folder, "test")}
     word = max(texts[mistake].split(), key=len)
     assert word not in run(tmp_path, *common)[1]
@@ -149,7 +149,7 @@ def test_which_trial(store: Store, tmp_path: Path) -> None:
     folder = next(path for path in store.trial_folders() if path.parent.name == "gad")
     listed = list(csv.DictReader(of(str(folder), "--format", "csv").splitlines()))
     assert Counter(row["kind"] for row in listed).keys() == {"1 as 0", "0 as 1"}
-    assert json.loads(of(str(folder), "--format", "json", "--kind", "1 as 0"))[0]["right"] == "1"
+    assert json.loads(of(str(folder), "--format", "json", "--kind", "1 as 0"))[0]["gold"] == "1"
     assert "Did you mean '1 as 0'" in of(str(folder), "--kind", "1 as  0")
 
 

@@ -147,10 +147,12 @@ def test_compare_and_check_say_what_the_commands_say(played: tuple[Path, blurb.R
     compared = blurb.compare(majority, tiny)
     arguments = ["compare", "baseline:majority", "scratch:tiny", "--output", str(folder / "runs"), "--format", "json"]
     told = json.loads(CliRunner().invoke(cli, arguments, catch_exceptions=False).stdout)
-    assert [(line["dataset"], line["verdict"]) for line in told] == [
-        (line.name, line.verdict(0.05)) for line in compared.lines
+    assert [(line["name"], line["verdict"]) for line in told] == [
+        (line.name, line.verdict(0.05).partition(":")[0]) for line in compared.lines
     ]
-    table = compared.to_pandas().set_index("dataset")
+    table = compared.to_pandas().set_index("name")
+    assert {*told[0]} - {"within_max_drop"} == {"name", *table.columns}
+    assert all(line["reason"] for line in told if line["verdict"] == "cannot judge")
     assert table.loc["gad", "difference"] == pytest.approx(compared["gad"].after - compared["gad"].before)
     assert "<table" in compared._repr_html_()
 

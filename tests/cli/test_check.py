@@ -202,7 +202,7 @@ def test_compare(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> 
     assert result.exit_code == 0, result.exception
     assert plot.read_bytes()[:4] == b"\x89PNG"
     result = blurb("compare", "old", "fell", "--format", "csv")
-    lines = {row["dataset"]: row for row in csv.DictReader(result.output.splitlines())}
+    lines = {row["name"]: row for row in csv.DictReader(result.output.splitlines())}
     assert lines["ncbi-disease"]["verdict"] == "lower"
     assert {line["verdict"] for name, line in lines.items() if name != "ncbi-disease"} <= {
         "no difference shown",
@@ -211,8 +211,9 @@ def test_compare(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> 
     assert float(lines["ncbi-disease"]["low"]) < float(lines["ncbi-disease"]["difference"]) < 0
     assert "score" in lines
     result = blurb("compare", "published:PubMedBERT (gu2021)", "old", "--format", "csv", "--max-drop", "5")
-    verdicts = {row["dataset"]: row["verdict"] for row in csv.DictReader(result.output.splitlines())}
-    assert verdicts["gad"].startswith("cannot judge: a number without runs; ")
+    gad = next(row for row in csv.DictReader(result.output.splitlines()) if row["name"] == "gad")
+    assert (gad["verdict"], gad["reason"]) == ("cannot judge", "a number without runs")
+    assert gad["within_max_drop"] == ("true" if float(gad["difference"]) >= -5 else "false")
 
 
 def test_check_loads_no_torch(folder: Path) -> None:

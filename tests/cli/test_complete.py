@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,31 +120,85 @@ def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
     assert found == free
 
 
-def test_names_with_blanks_are_escaped_for_bash(store: Path) -> None:
-    """Oracle: bash itself, with the function that click writes."""
-    bash = shutil.which("bash")
-    if bash is None:
-        pytest.skip("needs bash")
+@pytest.fixture
+def shell(store: Path) -> Callable[..., list[str]]:
+    """Runs a script in a shell that has the command `blurb`; skips the test without that shell."""
     folder = store.parent / "bin"
     folder.mkdir()
     blurb = folder / "blurb"
     blurb.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m blurb "$@"\n')
     blurb.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "TERM": "dumb"}
+
+    def run(name: str, *arguments: str) -> list[str]:
+        there = shutil.which(name)
+        if there is None:
+            pytest.skip(f"needs {name}")
+        done = subprocess.run(
+            [there, *arguments], capture_output=True, text=True, env=environment, cwd=store.parent, timeout=100
+        )
+        assert not done.stderr
+        return done.stdout.splitlines()
+
+    return run
+
+
+def test_names_with_blanks_are_escaped_for_bash(shell: Callable[..., list[str]]) -> None:
+    """Oracle: bash itself, with the function that click writes."""
     script = r"""
 eval "$(_BLURB_COMPLETE=bash_source blurb)"
 COMP_WORDS=(blurb runs show --output mine "$1"); COMP_CWORD=5
 _blurb_completion blurb
 printf '%s\n' "${COMPREPLY[@]}"
 """
-    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
-    for typed, told in (
-        (r"oth", [r"other\ quick\ lr=0.001", r"other\ standard"]),
-        (r"other\ st", [r"other\ standard"]),
-    ):
-        done = subprocess.run(
-            [bash, "-c", script, "-", typed], capture_output=True, text=True, env=environment, cwd=store.parent
-        )
-        assert done.stdout.splitlines() == told, done.stderr
+    assert shell("bash", "-c", script, "-", "oth") == [r"other\ quick\ lr=0.001", r"other\ standard"]
+    assert shell("bash", "-c", script, "-", r"other\ st") == [r"other\ standard"]
+
+
+def test_what_fish_offers(shell: Callable[..., list[str]]) -> None:
+    """Oracle: fish itself, which escapes what it inserts."""
+    script = "_BLURB_COMPLETE=fish_source blurb | source; for line in $argv; complete -C $line; echo; end"
+    lines = {
+        "blurb run m --tasks ga": ["gad"],
+        "blurb run m --tasks gad,bioa": ["gad,bioasq"],
+        "blurb run m --tasks=gad,bioa": ["--tasks=gad,bioasq"],
+        "blurb run m --set head_d": ["head_dropout="],
+        "blurb run baseline:m": ["baseline:majority"],
+        r"blurb runs show --output mine other\ s": ["other standard"],
+        "blurb runs show --output mine 'other s": ["other standard"],
+        "blurb errors ./min": ["./mine/"],
+    }
+    told = "\n".join(shell("fish", "--no-config", "-c", script, *lines)).split("\n\n")
+    assert [part.split() if "/" in part else part.strip().splitlines() for part in told] == [*lines.values()]
+
+
+def test_what_zsh_makes_of_a_tab(shell: Callable[..., list[str]]) -> None:
+    """Oracle: zsh itself, on a terminal of its own; a widget tells the line as it is after the tab."""
+    script = r"""
+zmodload zsh/zpty zsh/zselect
+zpty -b shell zsh -f -i
+zpty -w shell 'PS1=; autoload -Uz compinit; compinit -D -u; eval "$(_BLURB_COMPLETE=zsh_source blurb)"'
+zpty -w shell 'told() { print -r -- "$BUFFER" >> told }; zle -N told; bindkey "^X^X" told; PS1=RE""ADY'
+until [[ $seen == *READY* ]]; do zpty -r shell chunk && seen+=$chunk; zselect -t 5; done
+for line; do
+  zpty -w -n shell "$line"$'\t\x18\x18\x15'  # tab, the widget, an empty line again
+  (( ++sent ))
+  until [[ -e told && $(wc -l < told) -ge $sent ]]; do zpty -r shell chunk; zselect -t 5; done
+done
+zpty -d shell
+cat told
+"""
+    lines = {
+        "blurb run m --tasks ga": "blurb run m --tasks gad ",
+        "blurb run m --tasks gad,bioa": "blurb run m --tasks gad,bioasq ",
+        "blurb run m --tasks=gad,bioa": "blurb run m --tasks=gad,bioasq ",
+        "blurb run m --set head_d": "blurb run m --set head_dropout= ",
+        "blurb run baseline:m": "blurb run baseline:majority ",
+        r"blurb runs show --output mine other\ s": r"blurb runs show --output mine other\ standard ",
+        "blurb runs show --output mine 'other s": "blurb runs show --output mine 'other standard' ",
+        "blurb errors ./min": "blurb errors ./mine/",
+    }
+    assert shell("zsh", "-f", "-c", script, "zsh", *lines) == [*lines.values()]
 
 
 def test_completion_loads_nothing_heavy(store: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_read_is_a_finding_and_code_2(tmp_path: Path) -> N
     code, output, notes = run("--data", tmp_path, "--tasks", "bc5-chem,gad", "--format", "json")
     assert code == 2
     (found,) = json.loads(output)
-    assert (found["check"], found["dataset"], found["kind"]) == ("unreadable", "bc5-chem", "line 2")
+    assert (found["check"], found["task"], found["kind"]) == ("unreadable", "bc5-chem", "line 2")
     assert "train.tsv:2: tag I" in notes
     assert "bc5-chem: dev is missing" in notes
 

@@ -43,7 +43,7 @@ def test_what_is_missing_is_told_with_its_page_and_the_rest_is_prepared(tmp_path
     raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
     done = prepare("--raw", raw, "--out", out, "--tasks", "gad,bioasq", "--format", "json")
     assert done.exit_code == 1
-    rows = {row["dataset"]: row for row in json.loads(done.stdout)}
+    rows = {row["task"]: row for row in json.loads(done.stdout)}
     assert (rows["gad"]["train"], rows["gad"]["verdict"], rows["bioasq"]["verdict"]) == (2, "differs", "missing")
     task = tasks.get("bioasq")
     assert task.source

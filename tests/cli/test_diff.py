@@ -68,10 +68,12 @@ def test_csv_and_json_say_the_same_and_have_numbers() -> None:
     arguments = ("--task", "biosses", "--format")
     of_csv = list(csv.DictReader(run(*arguments, "csv").splitlines()))
     of_json = json.loads(run(*arguments, "json"))
-    assert [{key: str(value) for key, value in row.items()} for row in of_json] == of_csv
-    assert list(of_json[0]) == ["unit", "outcome", "kind_a", "kind_b", "gold", "a", "b", "size"]
-    assert all(isinstance(of_json[0][name], float) for name in ("gold", "a", "b", "size"))
-    assert all(row["size"] == pytest.approx(abs(row["a"] - row["b"]), abs=1e-3) for row in of_json)
+    numbers = ("gold", "prediction_a", "prediction_b", "size")
+    assert list(of_json[0]) == list(of_csv[0]) == ["id", "outcome", "kind_a", "kind_b", *numbers]
+    for of_one, line in zip(of_json, of_csv, strict=True):
+        assert all(isinstance(of_one[name], float) for name in numbers)
+        assert {key: f"{value:.6g}" if key in numbers else value for key, value in of_one.items()} == line
+        assert of_one["size"] == pytest.approx(abs(of_one["prediction_a"] - of_one["prediction_b"]))
     assert len(json.loads(run(*arguments, "json", "--limit", "2"))) == 2
 
 

@@ -68,7 +68,7 @@ def test_tasks_in_all_formats() -> None:
 
 
 def test_one_task_with_its_citation() -> None:
-    (task,) = json.loads(CliRunner().invoke(cli, ["tasks", "show", "chemprot", "--format", "json"]).output)
+    task = json.loads(CliRunner().invoke(cli, ["tasks", "show", "chemprot", "--format", "json"]).output)
     assert task["citation"].startswith("@inproceedings{")
     assert task["declared_in"].endswith("chemprot.py")
     assert "micro_f1_without" in CliRunner().invoke(cli, ["tasks", "show", "chemprot"]).output

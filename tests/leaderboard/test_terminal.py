@@ -15,6 +15,7 @@ from rich.console import Console, RenderableType
 
 from blurb import tasks
 from blurb.leaderboard import terminal
+from blurb.leaderboard.standing import standing
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores
 from blurb.runs.spec import Configuration
@@ -123,44 +124,26 @@ def test_what_is_to_be_known_of_a_row_is_said() -> None:
 @pytest.mark.parametrize(("suite", "learner"), [("demo", "encoder"), ("blurb", "probe")])
 def test_no_printed_number_stands_beside_what_cannot_be_compared_with_it(suite: str, learner: str) -> None:
     one = row(WHOLE, suite=suite, learner=learner)
-    text = printed(terminal.render(one), terminal.comparison([one, one]))
+    text = printed(terminal.render(one), standing([one, one]))
     assert not any(line["model"] in text for line in published())
     assert "Table 6" not in text
     assert ("Demo score" in text) == (suite == "demo")
     assert "verified" not in text
-    both = printed(terminal.comparison([one, row(WHOLE)]))  # a row among them can
-    assert "gu2021 PubMedBERT" in both
+    both = printed(standing([one, row(WHOLE)]))  # a row among them can
+    assert "(linkbert2022)" in both
 
 
-def test_the_six_means_and_the_score_of_every_row_and_every_printed_one() -> None:
-    mine = row({name: values for name, values in WHOLE.items() if name != "pubmedqa"})
-    text = printed(terminal.comparison([mine]))
-    head = cells(text, "row")
-    assert head == ["row", "NER", "PICO", "RE", "STS", "Doc", "QA", "score", "runs"]
-    (line,) = (one for one in text.splitlines() if one.startswith("m "))
-    means = [np.mean([np.mean(WHOLE[task.name]) for task in TASKS if task.type == kind]) for kind in tasks.TYPES]
-    assert line.split() == ["m", *(f"{mean:.2f}" for mean in means[:5]), "3"]  # neither QA nor a score
-    for model, total in {line["model"]: line["score"] for line in published() if line["dataset"] == "score"}.items():
-        assert any(model in one and f"{float(total):.2f}" in one for one in text.splitlines()), model
-
-
-def test_a_mark_of_a_printed_row_has_its_remark_below() -> None:
-    text = printed(terminal.comparison([row(WHOLE)]))
-    marks = set(re.findall(r"\[(\d+)\]", text))
-    below = re.findall(r"^\[(\d+)\] \S", text, re.MULTILINE)
-    assert marks == set(below)
-    assert below == [str(number) for number in range(1, len(below) + 1)]
-
-
-def test_rows_of_several_counts_of_runs_say_so() -> None:
-    text = printed(terminal.comparison([row({"gad": [80.0], "ddi": [70.0, 71.0]})]))
-    assert any(re.match(r"m +1/2$", one) for one in text.splitlines())
+def test_a_row_of_ones_own_tasks_has_no_score_and_no_release() -> None:
+    text = printed(terminal.render(row({"mine": [80.0]}, verdict="not known")))
+    assert "score" not in text
+    assert "verified" not in text
+    assert "Table 6" not in text
 
 
 def test_names_are_printed_as_they_are() -> None:
     name = "[bold]x[/] :smile: [/red]"
     one = replace(row(WHOLE, note="[red]no[/red]"), model=name)
-    text = printed(terminal.render(one), terminal.comparison([one]))
+    text = printed(terminal.render(one), standing([one]))
     assert text.count(name) == 2
     assert "[red]no[/red]" in text
 

@@ -63,17 +63,18 @@ def test_json_has_everything() -> None:
     found = json.loads(json.dumps(as_json.records(DECISION), allow_nan=False))
     assert {key: found[key] for key in found if key != "findings"} == {
         "outcome": "regression", "exit_code": 1, "candidate": "new quick", "baseline": "old quick", "split": "dev",
-        "level": 0.01, "test": "runs",
+        "level": 0.01, "paired": False,
     }  # fmt: skip
     score, gad, hoc = found["findings"]
     assert [one["outcome"] for one in (score, gad, hoc)] == ["pass", "regression", "cannot judge"]
     assert gad == {
-        "name": "gad", "outcome": "regression", "reasons": ["fell by 1.03 points", "below 80"], "baseline": 80.2,
-        "candidate": 79.166, "difference": pytest.approx(-1.0333, abs=1e-4), "p_drop": 0.004, "runs": [3, 3],
-        "worse": [{"unit": unit, "mistakes": change} for unit, change in units(12)],
-        "better": [{"unit": "test.99", "mistakes": -1.0}],
+        "name": "gad", "outcome": "regression", "reasons": ["fell by 1.03 points", "below 80"], "baseline_score": 80.2,
+        "candidate_score": 79.166, "difference": pytest.approx(-1.0333, abs=1e-4), "p_drop": 0.004,
+        "baseline_runs": 3, "candidate_runs": 3,
+        "worse": [{"id": unit, "mistakes": change} for unit, change in units(12)],
+        "better": [{"id": "test.99", "mistakes": -1.0}],
     }  # fmt: skip
-    assert (hoc["baseline"], hoc["difference"], hoc["p_drop"], hoc["worse"]) == (None, None, None, [])
+    assert (hoc["baseline_score"], hoc["difference"], hoc["p_drop"], hoc["worse"]) == (None, None, None, [])
 
 
 def test_a_row_of_a_table_leaves_out_what_is_not_known() -> None:
@@ -150,7 +151,7 @@ def test_probes_are_said_to_be_judged_by_another_test() -> None:
     for decision, paired in ((probes, True), (DECISION, False)):
         assert (PAIRED in markdown.write(decision)) is paired
         label = {False: "runs", True: "paired over test units"}[paired]
-        assert as_json.records(decision)["test"] == label
+        assert as_json.records(decision)["paired"] is paired
         assert [one.get("value") for one in parsed(decision).iter("property")] == [label]
 
 

@@ -200,13 +200,13 @@ def test_the_commands_say_which_test_it_was(folder: Path) -> None:
     assert "different learners" in blurb("compare", "good", "tuned", "--format", "csv").output
     done = blurb("check", "bad", "--baseline", "good", "--format", "json", "--junit", "j.xml", "--summary", "s.md")
     assert done.exit_code == 1
-    assert json.loads(done.output)["test"] == "paired over test units"
+    assert json.loads(done.output)["paired"] is True
     (label,) = ElementTree.parse("j.xml").iter("property")
     assert label.attrib == {"name": "test", "value": "paired over test units"}
     assert comparison.PAIRED in Path("s.md").read_text()
     assert blurb("check", "tuned", "--baseline", "good", "--max-drop", "90").exit_code == 2
     runs = blurb("check", "tuned", "--baseline", "tuned", "--format", "json")
-    assert json.loads(runs.output)["test"] == "runs"
+    assert json.loads(runs.output)["paired"] is False
 
 
 def test_it_is_no_result_for_the_hub(folder: Path) -> None:

@@ -21,16 +21,16 @@ class Mistake:
 
     :param unit: id of the example
     :param kind: kind of mistake
-    :param gold: the gold answer, as label names
-    :param predicted: the predicted answer
+    :param gold: the gold answer: label names, "" for none, or a number
+    :param predicted: the predicted answer, likewise
     :param text: text of the example with the mistake marked; empty without the data
     :param weight: size of the mistake; the largest are shown first
     """
 
     unit: str
     kind: str
-    gold: str
-    predicted: str
+    gold: str | float
+    predicted: str | float
     text: str = ""
     weight: float = 1.0
 

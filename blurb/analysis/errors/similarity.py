@@ -33,7 +33,7 @@ def analyse(
             table.append((f"{start:g} to {end:g}", len(inside), signed(statistics.fmean(inside)), spread))
     examples = [
         Mistake(
-            unit, "too high" if predicted > gold else "too low", f"{gold:.2f}", f"{predicted:.2f}",
+            unit, "too high" if predicted > gold else "too low", float(gold), float(predicted),
             " / ".join((rows[unit]["text_a"], rows[unit]["text_b"])) if unit in rows else "", abs(predicted - gold),
         )
         for unit, gold, predicted in answers

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from blurb import tasks, toml
-from blurb.api.doctor._base import Problem, Report
+from blurb.api.doctor._base import Fact, Problem, Report
 from blurb.data import manifest
 from blurb.data.splits import elsewhere, path_of
 from blurb.errors import BlurbError, DataError, SettingsError
 from blurb.regression import rules
 
-__all__ = ["Problem", "Report", "examine"]
+__all__ = ["Fact", "Problem", "Report", "examine"]
 
 KINDS = (
     "a store, a trial, a checkpoint, a data folder, a task file, a protocol, blurb-check.toml, or a table of results"

@@ -13,6 +13,8 @@ VERBS = (
     "remove", "rename", "run", "save", "see", "set", "use", "wait",
 )  # fmt: skip
 """With which a message says what to do."""
+Fact = str | int | None
+"""A number where it is one, `None` where there is none; sizes are in bytes."""
 SHOWN = 20
 """Problems of one file that are listed; more of them have one cause."""
 
@@ -37,13 +39,13 @@ class Report:
 
     :param kind: what it was taken for: "store", "checkpoint", ...
     :param subject: its path; "" for the environment
-    :param facts: what is known of it, by name
+    :param facts: what is known of it, by name; the names of sizes end in `bytes`
     """
 
     kind: str
     subject: str
     problems: Sequence[Problem]
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, Fact] = field(default_factory=dict)
 
 
 def of_error(error: BlurbError | OSError, where: Path | str, mend: str) -> Problem:

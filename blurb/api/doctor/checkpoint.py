@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from blurb.api.doctor._base import Problem, Report, of_error
+from blurb.api.doctor._base import Fact, Problem, Report, of_error
 from blurb.errors import ModelError
 from blurb.models import checkpoint, source, weights
 
@@ -17,7 +17,7 @@ TOKENIZER = "Save it to this folder with tokenizer.save_pretrained, or name anot
 
 def examine(folder: Path) -> Report:
     """What is wrong with a checkpoint folder."""
-    facts: dict[str, str] = {}
+    facts: dict[str, Fact] = {}
     problems: list[Problem] = []
     for check in (_structure, _config, _weights, _tokenizer):
         problems += check(folder)
@@ -45,12 +45,12 @@ def _config(folder: Path) -> Iterator[Problem]:
     if not (folder / "config.json").is_file():
         return
     try:
-        fields = list(checkpoint._fields(checkpoint.read_json(folder, "config.json")))
+        fields = list(checkpoint.config_fields(checkpoint.read_json(folder, "config.json")))
     except ModelError as error:
         yield of_error(error, folder, SAVE)
         return
     for name, value in fields:
-        if fault := checkpoint._fault(name, value):  # `check_config` stops at the first
+        if fault := checkpoint.config_fault(name, value):  # `check_config` stops at the first
             what, _, cure = fault.partition("; ")
             mend = f"{cure[:1].upper()}{cure[1:]}." if cure else "Correct it, or save the model again."
             yield Problem(str(folder / "config.json"), f"{what}.", mend)
@@ -87,7 +87,7 @@ def _tokenizer(folder: Path) -> Iterator[Problem]:
     yield from _tried(folder, TOKENIZER, checkpoint.check_tokenizer, folder)
 
 
-def _together(folder: Path, facts: dict[str, str]) -> list[Problem]:
+def _together(folder: Path, facts: dict[str, Fact]) -> list[Problem]:
     """What only the libraries see: the architecture, sizes, casing, weights that are missing or not finite."""
     from blurb.models import loading
 
@@ -95,15 +95,15 @@ def _together(folder: Path, facts: dict[str, str]) -> list[Problem]:
     found: list[Problem] = []
     try:
         tokenizer, parameters = loading.describe(folder, False)
-        facts["parameters"] = f"{parameters:,}"
-        facts["tokenizer"] = f"{tokenizer[:12]}, {loading.load_tokenizer(str(folder)).size:,} entries"
+        facts["parameters"] = parameters
         facts["weights"] = weights.hash_weights(folder)[:12]
+        facts["tokenizer"] = tokenizer[:12]
+        facts["tokenizer_entries"] = loading.load_tokenizer(str(folder)).size
     except ModelError as error:
         found.append(of_error(error, folder, SAVE))
     try:
         encoder, _ = loading.load_encoder(str(folder))
-        longest = loading.capacity(encoder)
-        facts["maximum length"] = "no limit" if longest is None else f"{longest:,} sub-tokens"
+        facts["longest_input"] = loading.capacity(encoder)
     except ModelError as error:
         found.append(of_error(error, folder, SAVE))
     return found

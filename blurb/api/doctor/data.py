@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blurb import tasks, toml
-from blurb.api.doctor._base import Problem, Report, ended, few, of_error
+from blurb.api.doctor._base import Fact, Problem, Report, ended, few, of_error
 from blurb.data import verify
 from blurb.data.splits import elsewhere
 from blurb.errors import BlurbError, DataError
@@ -19,10 +19,11 @@ def examine(folder: Path) -> Report:
     """What is wrong with a data folder in BLURB's layout: each file, and whether it is BLURB's data."""
     chosen = tasks.select("all")
     findings = [verify.examine(task, folder) for task in chosen]
-    facts = {
-        "datasets": f"{sum(not one.missing for one in findings)} of {len(findings)} whole, "
-        f"{sum(one.verdict == 'identical' for one in findings)} identical to BLURB's",
-        "leaks and copies": f"blurb data audit --data {folder}",
+    facts: dict[str, Fact] = {
+        "datasets": len(findings),
+        "whole": sum(not one.missing for one in findings),
+        "identical_to_blurb": sum(one.verdict == "identical" for one in findings),
+        "leaks_and_copies": f"blurb data audit --data {folder}",
     }
     if all(len(one.missing) == len(SPLITS) for one in findings):
         hint = elsewhere(chosen, folder).strip().removeprefix("Did you mean ").removesuffix("?")
@@ -64,7 +65,7 @@ def examine_task_file(path: Path) -> Report:
 
     mend = "docs/add-a-task.md has all keys; blurb tasks new writes a template."
     problems = [of_error(error, path, mend) for error in _file.faults(path)]
-    facts: dict[str, str] = {}
+    facts: dict[str, Fact] = {}
     problems += _missing(path)
     try:
         task = tasks.get(str(path))
@@ -87,7 +88,7 @@ def _missing(path: Path) -> Iterator[Problem]:
             yield Problem(str(path), f"The file of {split} is missing: {name}.", "Correct its path in [files].")
 
 
-def _corpus(task: Task, facts: dict[str, str]) -> Iterator[Problem]:
+def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
     """Every example that cannot be read, and what the audit says of the others."""
     from blurb.data.audit import Corpus, audit
     from blurb.data.readers import task_file
@@ -99,7 +100,7 @@ def _corpus(task: Task, facts: dict[str, str]) -> Iterator[Problem]:
             continue
         found = list(task_file.each(path, task, split))
         rows = [row for row in found if not isinstance(row, DataError)]
-        facts[split] = f"{len(rows):,} examples"
+        facts[f"{split}_examples"] = len(rows)
         yield from few([of_error(one, path, "Correct the line.") for one in found if isinstance(one, DataError)], path)
         if not found:
             yield Problem(str(path), "The file contains no examples.", "Check [format] and the file.")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import __version__, cache
-from blurb.api.doctor._base import Problem, Report, of_error
+from blurb.api.doctor._base import Fact, Problem, Report, of_error
 from blurb.errors import BlurbError, said
 
 DISTRIBUTION = "blurb-bench"
@@ -23,12 +23,12 @@ DRIVER = Path("/proc/driver/nvidia")
 
 def examine() -> Report:
     """What is wrong with the environment."""
-    facts: dict[str, str] = {"blurb": __version__, "python": platform.python_version()}
+    facts: dict[str, Fact] = {"blurb": __version__, "python": platform.python_version()}
     problems = [*_packages(facts), *_hardware(facts), *_disk(facts), *_plugins(facts)]
     return Report("environment", "", problems, facts)
 
 
-def _packages(facts: dict[str, str]) -> Iterator[Problem]:
+def _packages(facts: dict[str, Fact]) -> Iterator[Problem]:
     from packaging.requirements import Requirement
     from packaging.specifiers import SpecifierSet
 
@@ -58,7 +58,7 @@ def _packages(facts: dict[str, str]) -> Iterator[Problem]:
             yield Problem(asked.name, f"It is {there}; blurb needs {text}.", f"pip install '{text}'")
 
 
-def _hardware(facts: dict[str, str]) -> Iterator[Problem]:
+def _hardware(facts: dict[str, Fact]) -> Iterator[Problem]:
     try:
         import torch
 
@@ -67,9 +67,8 @@ def _hardware(facts: dict[str, str]) -> Iterator[Problem]:
         yield Problem("torch", f"It cannot be imported: {error}.", "Install torch again.")
         return
     device = hardware.choose_device("auto")
-    facts["device"] = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    facts["bf16"] = "in hardware" if hardware.has_bf16(device) else "no, so --precision auto is fp32"
-    facts["threads"] = str(torch.get_num_threads())
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    facts |= {"device": name, "bf16_in_hardware": hardware.has_bf16(device), "threads": torch.get_num_threads()}
     if device.type != "cuda" and DRIVER.exists():
         built = torch.version.cuda or "no CUDA"
         yield Problem(
@@ -80,12 +79,12 @@ def _hardware(facts: dict[str, str]) -> Iterator[Problem]:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         yield Problem(
-            facts["device"], f"It cannot be used: {str(error).splitlines()[0]}.",
+            name, f"It cannot be used: {str(error).splitlines()[0]}.",
             "Free its memory, or run with --device cpu.",
         )  # fmt: skip
 
 
-def _disk(facts: dict[str, str]) -> Iterator[Problem]:
+def _disk(facts: dict[str, Fact]) -> Iterator[Problem]:
     home = cache.home()
     try:
         used = sum(one.size for one in cache.usage())
@@ -93,13 +92,12 @@ def _disk(facts: dict[str, str]) -> Iterator[Problem]:
         yield Problem(str(home), f"The cache cannot be read: {error.strerror}.", "Set BLURB_HOME to another folder.")
         return
     nearest = next(place for place in (home.absolute(), *home.absolute().parents) if place.exists())
-    facts["cache"] = f"{home}, {used / 1e6:,.1f} MB"
+    facts |= {"cache": str(home), "cache_used_bytes": used}
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         yield Problem(str(home), f"The cache cannot be written in {nearest}.", "Set BLURB_HOME to another folder.")
         return
-    for name, place in (("cache", nearest), ("working folder", Path.cwd())):
-        free = shutil.disk_usage(place).free
-        facts[f"free in the {name}"] = f"{free / 1e9:,.1f} GB"
+    for name, place in (("cache", nearest), ("working_folder", Path.cwd())):
+        free = facts[f"{name}_free_bytes"] = shutil.disk_usage(place).free
         if free < ENOUGH:
             yield Problem(
                 str(place), f"Only {free / 1e6:,.0f} MB of the disk are free.",
@@ -107,7 +105,7 @@ def _disk(facts: dict[str, str]) -> Iterator[Problem]:
             )  # fmt: skip
 
 
-def _plugins(facts: dict[str, str]) -> Iterator[Problem]:
+def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
     """Entry points that cannot be loaded, or have a name that is taken."""
     count = 0
     for group in GROUPS:
@@ -128,7 +126,7 @@ def _plugins(facts: dict[str, str]) -> Iterator[Problem]:
             yield of_error(error, "plug-ins", "Rename or uninstall one of them.")
         except Exception:  # noqa: BLE001 - of a plug-in that is reported above
             continue
-    facts["plug-ins"] = str(count) if count else "none"
+    facts["plugins"] = count
 
 
 def _registries() -> list[Callable[[], Any]]:

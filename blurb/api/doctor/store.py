@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blurb import metrics
-from blurb.api.doctor._base import Problem, Report, ended, of_error, sentence
+from blurb.api.doctor._base import Fact, Problem, Report, ended, of_error, sentence
 from blurb.errors import BlurbError, StoreError, UnknownName
 from blurb.files import read_json
 from blurb.runs import inventory, rescore, rows
@@ -98,12 +98,12 @@ def _leftovers(store: Store) -> Iterator[Problem]:
             yield Problem(str(path), f"A process that was killed left it ({size:,.1f} MB).", f"rm -r '{path}'")
 
 
-def _facts(store: Store) -> dict[str, str]:
+def _facts(store: Store) -> dict[str, Fact]:
     known = rows.read(store, lambda text: None)
     trials = [trial for row in known for trial in inventory.trials(store, row)]
-    states = [f"{count} {state}" for state in inventory.STATES if (count := sum(one.state == state for one in trials))]
+    states = {state.replace(" ", "_"): sum(one.state == state for one in trials) for state in inventory.STATES}
     others = inventory.unlisted(store, known)
     return {
-        "rows": str(len(known)), "trials": ", ".join(states) or "none", "in no row": str(len(others)),
-        "size": f"{inventory.size_of(store.root) / 1e6:,.1f} MB",
+        "rows": len(known), "trials": len(trials), **states, "in_no_row": len(others),
+        "bytes": inventory.size_of(store.root),
     }  # fmt: skip

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from blurb.api.doctor._base import SHOWN, Problem, Report, of_error
+from blurb.api.doctor._base import SHOWN, Fact, Problem, Report, of_error
 from blurb.errors import DataError
 from blurb.results import csv_files, published, results_csv
 from blurb.results.references import of_file
@@ -23,14 +23,14 @@ def examine(path: Path) -> Report:
         return Report("table", str(path), [of_error(error, path, MEND)])
     read = _reader(columns)
     problems: list[Problem] = []
-    facts = {"lines": f"{len(lines):,}"}
+    facts: dict[str, Fact] = {"lines": len(lines)}
     text = path.read_bytes().decode("utf-8-sig").split("\n")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / path.name
         while len(problems) < SHOWN:
             copy.write_text("\n".join(text), encoding="utf-8", newline="")
             try:
-                facts["rows"] = f"{len(read(copy)):,}"
+                facts["rows"] = len(read(copy))
                 break
             except DataError as error:
                 said = str(error).replace(str(copy), str(path))

@@ -14,7 +14,7 @@ from blurb.terminal.output import render, show
 if TYPE_CHECKING:
     from blurb.data.audit import Finding
 
-COLUMNS = ("check", "dataset", "where", "kind", "count", "distinct", "long", "effect", "ids", "others")
+COLUMNS = ("check", "task", "where", "kind", "count", "distinct", "long", "effect", "ids", "others")
 NUMBERS = ("count", "distinct", "6+ words")
 SHOWN = 26
 """Maximum characters of ids in the table."""
@@ -78,15 +78,8 @@ def audit(
 
 
 def _plain(findings: Sequence[Finding], form: str) -> str:
-    """All findings with all ids: lists in JSON, joined by `|` in CSV."""
-
-    def cell(value: object) -> object:
-        return "|".join(map(str, value)) if form == "csv" and isinstance(value, tuple) else value
-
-    rows = [
-        [cell(getattr(finding, {"dataset": "task"}.get(column, column))) for column in COLUMNS] for finding in findings
-    ]
-    return render(COLUMNS, rows, form)
+    """All findings with all ids."""
+    return render(COLUMNS, [[getattr(finding, column) for column in COLUMNS] for finding in findings], form)
 
 
 def _show(findings: list[Finding]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -43,14 +43,14 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
     chosen = tasks.select(selection)
     if not raw.is_dir():
         raise DataError("the folder of the original releases does not exist.", raw)
-    rows: list[tuple[object, ...]] = []
+    rows: list[tuple[Any, ...]] = []
     missing: list[tuple[Task, str]] = []
     errors: list[str] = []
     lacking: list[str] = []
     remarks: list[str] = []
     for task in chosen:
         start = perf_counter()
-        counts: tuple[object, ...] = ("-", "-", "-")
+        counts: tuple[int | None, ...] = (None, None, None)
         if not task.builder:
             outcome = "not preparable"
             missing.append((task, "its task names no builder."))
@@ -71,8 +71,10 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
             except DataError as error:
                 outcome = "broken"
                 errors.append(f"{task.title}: {error}")
-        rows.append((task.name, task.unit, *counts, outcome, f"{perf_counter() - start:.1f}"))
-    columns = ("dataset", "unit", *tasks.SPLITS, "verdict", "seconds")
+        rows.append((task.name, task.unit, *counts, outcome, round(perf_counter() - start, 3)))
+    if form == "table":
+        rows = [(*("-" if cell is None else cell for cell in row[:-1]), f"{row[-1]:.1f}") for row in rows]
+    columns = ("dataset" if form == "table" else "task", "unit", *tasks.SPLITS, "verdict", "seconds")
     show(columns, rows, form, numbers=(*tasks.SPLITS, "seconds"))
     for remark in remarks:
         click.secho(remark, fg="yellow", err=True)

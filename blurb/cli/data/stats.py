@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blurb.cli.data._options import look_options, reader_of
-from blurb.terminal.output import show
+from blurb.terminal.output import json_text, show
 
 if TYPE_CHECKING:
     from blurb.data.stats import Lengths, Statistics
@@ -60,12 +60,11 @@ def stats(
     if form == "table":
         _show_tables(found)
     elif form == "json":
-        records = [record(one) for one in found]
-        show(list(records[0]), [list(one.values()) for one in records], form)
+        click.echo(json_text([record(one) for one in found]), nl=False)
     else:
         rows_ = [_flat(record(one)) for one in found]
         columns = list(dict.fromkeys(column for row in rows_ for column in row))
-        show(columns, [[row.get(column, "") for column in columns] for row in rows_], form)
+        show(columns, [[row.get(column) for column in columns] for row in rows_], form)
     if plot is not None:
         input_lengths.write(found, plot)
     for note in notes:
@@ -73,40 +72,34 @@ def stats(
 
 
 def record(one: Statistics) -> dict[str, Any]:
-    """All statistics of a split, for JSON; floats with four decimals."""
+    """All statistics of a split, for JSON."""
     from blurb.data.stats import TABLE_8
 
     published = TABLE_8.get(one.task.name)
     return {
-        "dataset": one.task.name, "split": one.split, "unit": one.task.unit, "units": one.units, "inputs": one.inputs,
+        "task": one.task.name, "split": one.split, "unit": one.task.unit, "units": one.units, "inputs": one.inputs,
         "words": _lengths(one.words), "sub_tokens": None if one.subtokens is None else _lengths(one.subtokens),
         "limit": one.limit, "truncated": one.truncated, "windowed": one.windowed,
         "table_8": None if published is None else dict(zip(("wiki_books", "pubmed"), published, strict=True)),
         "labels": dict(one.labels),
-        "score": None if one.score is None else {"mean": round(one.score[0], 4), "sd": round(one.score[1], 4)},
-        "adjacent_entities": one.adjacent, "io_ceiling": _rounded(one.io_ceiling), "majority": _rounded(one.majority),
+        "score": None if one.score is None else dict(zip(("mean", "sd"), one.score, strict=True)),
+        "adjacent_entities": one.adjacent, "io_ceiling": one.io_ceiling, "majority": one.majority,
     }  # fmt: skip
 
 
 def _lengths(one: Lengths) -> dict[str, Any]:
     quantiles = {f"p{part}": length for part, length in one.quantiles.items()}
-    return {"mean": round(one.mean, 4), **quantiles, "longest": one.longest, "longest_id": one.longest_id}
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+    return {"mean": one.mean, **quantiles, "longest": one.longest, "longest_id": one.longest_id}
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested objects as columns (`words mean`). Labels are one cell, as they differ by dataset; None becomes ""."""
+    """Nested objects as columns (`words_mean`). Labels are one cell, as they differ by dataset."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        if key == "labels":
-            flat[key] = "|".join(f"{label}={count}" for label, count in value.items())
-        elif isinstance(value, dict):
-            flat.update(_flat(value, f"{prefix}{key} "))
+        if isinstance(value, dict) and key != "labels":
+            flat.update(_flat(value, f"{prefix}{key}_"))
         elif value is not None or key not in ("words", "sub_tokens", "table_8", "score"):
-            flat[prefix + key] = "" if value is None else value
+            flat[prefix + key] = value
     return flat
 
 

@@ -47,7 +47,7 @@ def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: 
     findings = [examine(task, folder, trust=not full) for task in chosen]
     if form == "table":
         columns = ("dataset", "unit", *tasks.SPLITS, "verdict")
-        rows = [(f.task.name, f.task.unit, *(_cell(f, split) for split in tasks.SPLITS), _verdict(f)) for f in findings]
+        rows = [(f.task.name, f.task.unit, *(_cell(f, split) for split in tasks.SPLITS), _told(f)) for f in findings]
         show(columns, rows, form, numbers=tasks.SPLITS)
         click.echo("In brackets: the number in Table 3 of the paper, where it differs.")
     else:
@@ -78,12 +78,12 @@ def _cell(finding: Verification, split: Split) -> str:
 def _show_plainly(findings: list[Verification], form: str) -> None:
     from blurb.tasks import SPLITS
 
-    columns = ["dataset", "unit", *(name for split in SPLITS for name in (split, f"{split} printed")), "verdict"]
+    printed = [name for split in SPLITS for name in (split, f"{split}_printed")]
     rows = []
     for finding in findings:
         sizes = (size for split in SPLITS for size in (finding.counts.get(split), finding.task.sizes.get(split)))
-        rows.append([finding.task.name, finding.task.unit, *sizes, _verdict(finding)])
-    show(columns, rows, form)
+        rows.append([finding.task.name, finding.task.unit, *sizes, _verdict(finding), list(finding.missing)])
+    show(("task", "unit", *printed, "verdict", "missing"), rows, form)
 
 
 def _verdict(finding: Verification) -> str:
@@ -91,4 +91,10 @@ def _verdict(finding: Verification) -> str:
         return "unreadable"
     if finding.verdict is None:
         return "missing"
-    return finding.verdict + (f", missing: {', '.join(finding.missing)}" if finding.missing else "")
+    return finding.verdict
+
+
+def _told(finding: Verification) -> str:
+    """The verdict, and which splits are missing if some are there."""
+    some = finding.missing and finding.verdict is not None and not finding.errors
+    return _verdict(finding) + (f", missing: {', '.join(finding.missing)}" if some else "")

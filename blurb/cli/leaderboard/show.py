@@ -13,7 +13,7 @@ from blurb.cli._options import RESULTS, STORE
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
-    from blurb.leaderboard.ranking import RankedRow
+    from blurb.leaderboard.ranking import Place, RankedRow
     from blurb.results.row_scores import RowScores
     from blurb.tasks import Split
 
@@ -78,14 +78,14 @@ def command(
         column = SCORE if any(SCORE in entry.values for entry in entries) else TWELVE
     if not no_published and not left_out and suite == "blurb":
         entries += [ranking.of_row(row) for row in published.shipped()]
-    ranks = ranking.ranked(entries, column)
     if form == "table":
-        _print(ranks, column, datasets, left_out)
+        _print(ranking.ranked(entries, column), column, datasets, left_out)
         return
     shown = [*DATASETS, *own] if datasets else [SCORE, TWELVE, *tasks.TYPES]
     shown += [] if column in shown else [column]
-    columns = ("rank", "row", *(f"{name}{end}" for name in shown for end in ("", "_low", "_high")), "runs")
-    show(columns, [_line(rank, entry, shown, form) for rank, entry in ranks], form)
+    scores = [f"{name}{end}" for name in shown for end in ("", "_low", "_high")]
+    columns = ("row", "best_rank", "worst_rank", "probe", "published", *scores, "runs", "note")
+    show(columns, [_line(place, entry, shown) for place, entry in ranking.placed(entries, column)], form)
 
 
 def _print(
@@ -109,18 +109,13 @@ def _print(
         click.echo(f"Test examples left out because their input occurs in train: {counts or 'none'}.")
 
 
-def _line(rank: str, entry: RankedRow, names: Sequence[str], form: str) -> tuple[object, ...]:
-    """A record: numbers as numbers in json, with two decimals in csv; empty where there is none."""
-
-    def number(value: float | None) -> object:
-        if form == "json":
-            return None if value is None else round(value, 4)
-        return "" if value is None else f"{value:.2f}"
-
-    cells = [
-        number(value) for name in names for value in (entry.values.get(name), *entry.intervals.get(name, (None, None)))
-    ]
-    return rank, entry.name, *cells, "/".join(map(str, sorted(entry.runs)))
+def _line(place: Place | None, entry: RankedRow, names: Sequence[str]) -> tuple[object, ...]:
+    """A record of csv and json; None where there is no number."""
+    scores = (
+        value for name in names for value in (entry.values.get(name), *entry.intervals.get(name, (None, None)))
+    )  # fmt: skip
+    ranks = (None, None) if place is None else place
+    return entry.name, *ranks, entry.probe, entry.published, *scores, sorted(entry.runs), entry.note
 
 
 def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:
@@ -159,12 +154,13 @@ def published_rows(form: str) -> None:
     from blurb.results.score import blurb_score
 
     columns = ("row", "version", *tasks.TYPES, "score", "recomputed", "numbers")
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for row in published.shipped():
         entry = ranking.of_row(row)
-        cells = (f"{entry.values[name]:.2f}" if name in entry.values else "" for name in (*tasks.TYPES, ranking.SCORE))
-        again = blurb_score(row.means())
-        rows.append((entry.name, row.version, *cells, "" if again is None else f"{again:.2f}", row.certainty))
+        means = (entry.values.get(name) for name in (*tasks.TYPES, ranking.SCORE))
+        rows.append((entry.name, row.version, *means, blurb_score(row.means()), row.certainty))
+    if form == "table":
+        rows = [tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
     show(columns, rows, form, numbers=columns[2:-1])
     if form == "table":
         for row in published.shipped():

@@ -59,7 +59,7 @@ def test_data_that_is_not_blurbs(data: Path) -> None:
     assert len(report.problems) == 13
     assert all("not BLURB's examples" in problem.what for problem in report.problems)
     assert "BC5-chem" in report.problems[0].where or "bc5-chem" in report.problems[0].where
-    assert report.facts["datasets"] == "13 of 13 whole, 0 identical to BLURB's"
+    assert [report.facts[name] for name in ("datasets", "whole", "identical_to_blurb")] == [13, 13, 0]
 
 
 def test_data_with_everything_wrong_at_once(data: Path) -> None:
@@ -85,7 +85,7 @@ def test_the_folder_of_one_dataset(data: Path) -> None:
 def test_a_task_file_that_is_right(task_file: Path) -> None:
     report = examine(task_file)
     assert (report.kind, report.problems) == ("task file", [])
-    assert report.facts == {"train": "2 examples", "dev": "2 examples", "test": "2 examples"}
+    assert report.facts == {"train_examples": 2, "dev_examples": 2, "test_examples": 2}
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_rules(tmp_path: Path) -> None:
 def test_the_environment_of_the_tests_is_whole() -> None:
     report = examine()
     assert report.kind == "environment"
-    assert {"python", "torch", "device", "bf16", "cache", "free in the cache"} <= report.facts.keys()
+    assert {"python", "torch", "device", "bf16_in_hardware", "cache", "cache_free_bytes"} <= report.facts.keys()
     assert all("plug-in" not in problem.what for problem in report.problems)
 
 

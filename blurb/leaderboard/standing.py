@@ -1,0 +1,72 @@
+"""Where rows stand: they, the rows next to them, and the best, as `blurb run` shows them at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.table import Table
+
+from blurb import tasks
+from blurb.leaderboard import overview, ranking
+from blurb.leaderboard.ranking import RankedRow
+from blurb.results import published
+from blurb.results.row_scores import DATASETS, RowScores
+
+NEXT = 2
+"""Rows shown above and below each of the given ones."""
+NAME = 26
+"""Characters that ranks and names should have on a narrow terminal."""
+
+
+def standing(rows: Sequence[RowScores], others: Iterable[RowScores] = (), width: int = 120) -> Table:
+    """The given rows among those of the store and the published ones.
+
+    The columns are the means that a given row has, and, as far as they fit, datasets that are in none of them: first
+    the tasks of one's own, then those of types that are not whole.
+
+    :param others: rows of the same store; of other suites, of a part of the examples, and probes beside fine-tuned
+        encoders are left out
+    :param width: of the terminal
+    """
+    mine = [ranking.of_row(row, resampled=False) for row in rows]
+    columns = _columns(mine, width)
+    whole = (name for name in columns if all(name in row.values for row in mine))
+    by = next(whole, columns[0] if columns else ranking.SCORE)
+    suites, probe = {row.suite for row in rows}, {row.probe for row in mine}
+    beside = [row for row in others if row.suite in suites]
+    if any(not row.synthetic and not row.probe for row in mine):
+        beside += published.shipped()
+    theirs = [ranking.of_row(row, resampled=False) for row in beside]
+    entries = [*mine, *(row for row in theirs if row.probe in probe and not row.capped)]
+    return overview.overview(_near(ranking.ranked(entries, by), mine), by, columns, bold=mine)
+
+
+def _columns(rows: Sequence[RankedRow], width: int) -> list[str]:
+    """What is shown of them, the most general first."""
+    there = {name for row in rows for name in row.values}
+    means = [name for name in overview.MEANS if name in there]
+    types = {task.name: task.type for task in tasks.all()}
+    own = sorted(there - {*DATASETS, *overview.MEANS})
+    loose = [name for name in (*own, *DATASETS) if name in there and (name in own or types[name] not in means)]
+    room = width - NAME - sum(map(_width, means))
+    chosen: list[str] = []
+    for name in loose:
+        room -= _width(name)
+        if room >= 0 or not (means or chosen):
+            chosen.append(name)
+    return [*means, *chosen]
+
+
+def _width(name: str) -> int:
+    return max(len(overview.heading(name)), len("100.00")) + 1
+
+
+def _near(ranks: Sequence[tuple[str, RankedRow]], mine: Sequence[RankedRow]) -> list[tuple[str, RankedRow]]:
+    """Those of `mine`, the rows next to them, and the best one."""
+    own = {id(row) for row in mine}
+    places = [place for place, (rank, row) in enumerate(ranks) if rank and id(row) in own]
+    shown = {near for place in places for near in range(place - NEXT, place + NEXT + 1)}
+    shown |= {0} if places else set()
+    return [
+        (rank, row) for place, (rank, row) in enumerate(ranks) if id(row) in own or (rank and place in shown)
+    ]  # fmt: skip
