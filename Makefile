@@ -5,12 +5,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test test-all bench lint clean
+.PHONY: help install demo docs test test-all bench lint clean
 
 help:
 	@echo "make demo      set up, then fine-tune a tiny encoder on the synthetic suite and print its score"
 	@echo "make test      set up, then linters, type checks and tests (under 10 minutes on two cores)"
 	@echo "make test-all  the same with the slow tests"
+	@echo "make docs      set up, then write the documentation as a site to build/docs"
 	@echo "make bench MODEL=FOLDER DATA=FOLDER  measure what docs/performance.md says, and write it (a quarter of an hour)"
 	@echo "make clean     remove the environment and caches"
 
@@ -40,9 +41,15 @@ test: lint
 test-all: lint
 	$(BIN)/python -m pytest $(PARALLEL)
 
+# Warnings, such as a link that leads nowhere, are errors; all of them are shown.
+docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet -b html docs build/docs
+	@echo "build/docs/index.html"
+
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[plots]"
 	$(BIN)/python -m benchmarks.bench --model $(MODEL) --data $(DATA)
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo build/docs .pytest_cache .mypy_cache .ruff_cache .hypothesis

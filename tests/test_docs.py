@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ FILES = sorted(
 EXAMPLES = [
     path for path in FILES if path.is_relative_to(ROOT / "blurb") and ">>> " in path.read_text(encoding="utf-8")
 ]
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 ELSEWHERE = re.compile(r"\b(?:PROTOCOL|DESIGN|STYLE|house)\.md\b|\bshared/(?:data/README|review)")
 CITED = re.compile(r'docs/benchmark\.md, "([^"]+)"')
 PAGE = re.compile(r"\bdocs/[\w/-]+\.md\b")
@@ -65,6 +68,42 @@ def test_headings_that_are_cited_exist() -> None:
 
 def test_pages_that_are_cited_exist() -> None:
     assert [one for one in found(PAGE) if not (ROOT / one[1]).is_file()] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What `#...` may be behind a link to a page: its headings as the repository's viewer and the site write them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    lost = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        address, _, fragment = link.partition("#")
+        target = page.parent / address if address else page
+        if "://" not in link and (not target.exists() or (fragment and fragment not in anchors(target))):
+            lost.append(link)
+    assert lost == []
+
+
+def test_the_index_has_every_page() -> None:
+    index, site = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("README.md", "index.md"))
+    names = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"README", "index"}
+    assert {name for name in names if f"]({name}.md)" not in index} == set()
+    assert names <= set(site.splitlines())
+
+
+@pytest.mark.slow
+def test_the_site(tmp_path: Path) -> None:
+    for needed in ("sphinx", "myst_nb", "furo", "sphinx_click"):
+        pytest.importorskip(needed, reason="the extra `docs` is not installed")
+    command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "-b", "html"]
+    built = subprocess.run([*command, ROOT / "docs", tmp_path], capture_output=True, text=True, check=False)
+    assert (built.returncode, built.stderr) == (0, "")
+    assert "blurb.load_results" in (tmp_path / "api.html").read_text(encoding="utf-8")
+    assert "--relation-input" in (tmp_path / "options.html").read_text(encoding="utf-8")
+    assert 'src="_images/' in (tmp_path / "tour.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

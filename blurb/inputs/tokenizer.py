@@ -52,6 +52,14 @@ class SpecialTokens:
     single_suffix_types: tuple[int, ...]
     cls: int | None
 
+    @property
+    def highest_type(self) -> int:
+        """The highest segment id of a pair; 0 without segment ids."""
+        if self.types is None:
+            return 0
+        prefix, a, middle, b, suffix = self.types
+        return max(*prefix, a, *middle, b, *suffix)
+
     def single(self, ids: Sequence[int]) -> list[int]:
         """Ids of one text with its special tokens."""
         return [*self.prefix, *ids, *self.suffix]
@@ -219,6 +227,13 @@ class Tokenizer:
         special = set(self.inner.all_special_tokens)
         entries = [token for token in self.inner.get_vocab() if token not in special]
         return sum(token != token.lower() for token in entries), len(entries)
+
+    def keeps_unknown_capitals(self) -> bool:
+        """Whether it keeps upper case although no vocabulary entry has any, so words with capitals are unknown.
+
+        The usual cause is an uncased checkpoint that lost its `do_lower_case`.
+        """
+        return not self.lower_cases and self.capitals[0] == 0
 
     def lowers_a_cased_vocabulary(self) -> bool:
         """Whether many vocabulary entries have upper case, which this tokenizer can never produce.

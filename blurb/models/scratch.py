@@ -20,10 +20,12 @@ import numpy.typing as npt
 from blurb import tasks
 from blurb.cache import home
 from blurb.data import read_split
+from blurb.data.raw import columns
 from blurb.data.schema import Example
 from blurb.errors import DataError, UnknownName
 from blurb.files import new_folder
 from blurb.models.loading import quiet
+from blurb.tasks import Task
 
 PREFIX = "scratch:"
 SIZES = {"tiny": {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}}
@@ -60,13 +62,13 @@ def training_text(folder: Path) -> Iterator[str]:
         except DataError:
             continue
         for row in rows:
-            yield from _texts(row)
+            yield from _texts(task, row)
 
 
-def _texts(row: Example) -> Iterable[str]:
+def _texts(task: Task, row: Example) -> Iterable[str]:
     if "tokens" in row:
         return [" ".join(row["tokens"])]
-    return [row[column] for column in ("text", "text_a", "text_b", "question", "context") if column in row]
+    return [row[name] for name in columns(task) if task.task_type.columns[name] == "text"]
 
 
 def _save(size: str, texts: list[str], folder: Path) -> None:

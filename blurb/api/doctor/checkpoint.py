@@ -9,6 +9,7 @@ from typing import Any
 
 from blurb.api.doctor._base import Fact, Problem, Report, of_error
 from blurb.errors import ModelError
+from blurb.inputs.tokenizer import Tokenizer
 from blurb.models import checkpoint, source, weights
 
 SAVE = "Save it again with save_pretrained, or download it again."
@@ -106,4 +107,24 @@ def _together(folder: Path, facts: dict[str, Fact]) -> list[Problem]:
         facts["longest_input"] = loading.capacity(encoder)
     except ModelError as error:
         found.append(of_error(error, folder, SAVE))
-    return found
+    return found or list(_silent(folder, loading.load_tokenizer(str(folder)), encoder))
+
+
+def _silent(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[Problem]:
+    """What loads without an error, and then costs the scores or fails on some of the tasks only."""
+    where = str(folder / "tokenizer_config.json")
+    if tokenizer.keeps_unknown_capitals():
+        yield Problem(
+            where,
+            "The tokenizer keeps upper case, but no entry of its vocabulary has any: words with capitals are unknown.",
+            'Set "do_lower_case": true, or take the tokenizer of the original checkpoint with --tokenizer.',
+        )
+    table = getattr(getattr(encoder, "embeddings", None), "token_type_embeddings", None)
+    segments = 1 + tokenizer.special_tokens.highest_type
+    if table is not None and segments > table.num_embeddings:
+        yield Problem(
+            where,
+            f"The tokenizer numbers {segments} segments of a pair of texts, but the encoder has embeddings for "
+            f"{table.num_embeddings} only: trials on pairs (similarity, QA) will fail.",
+            'Set "model_input_names": ["input_ids", "attention_mask"], which leaves the segments out.',
+        )

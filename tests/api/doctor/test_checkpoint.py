@@ -54,6 +54,19 @@ def _ids(folder: Path) -> tuple[str, str]:
     return "must be a whole number from 0", "tokenizer.save_pretrained"
 
 
+def _casing(folder: Path) -> tuple[str, str]:
+    change(folder, "tokenizer_config.json", do_lower_case=False)
+    return "words with capitals are unknown", '"do_lower_case": true'
+
+
+def _segments(folder: Path) -> tuple[str, str]:
+    weights = load_file(folder / "model.safetensors")
+    name = next(name for name in weights if name.endswith("token_type_embeddings.weight"))
+    save_file({**weights, name: weights[name][:1].clone()}, folder / "model.safetensors", {"format": "pt"})
+    change(folder, "config.json", type_vocab_size=1)
+    return "numbers 2 segments of a pair of texts, but the encoder has embeddings for 1 only", "model_input_names"
+
+
 def _config(folder: Path) -> tuple[str, str]:
     change(folder, "config.json", hidden_size=0)
     return "hidden_size must be from 1 to 1,000,000 (got 0)", "save the model again"
@@ -90,7 +103,7 @@ def _adapter(folder: Path) -> tuple[str, str]:
     return "PEFT adapter", ""
 
 
-BROKEN = (_weights, _cut, _tokenizer, _ids, _config, _quantised, _json, _nan, _vocabulary, _adapter)
+BROKEN = (_weights, _cut, _tokenizer, _ids, _casing, _segments, _config, _quantised, _json, _nan, _vocabulary, _adapter)
 
 
 @pytest.mark.parametrize("breaks", BROKEN, ids=lambda one: one.__name__)

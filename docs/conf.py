@@ -1,0 +1,63 @@
+"""The site of these pages: `make docs` writes it to build/docs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx import addnodes
+
+import blurb
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+project = "blurb"
+author = "The blurb maintainers"
+project_copyright = author
+version = release = blurb.__version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_click"]
+exclude_patterns = ["README.md"]  # a part of index.md
+
+# Pages are Markdown that reads well in any viewer of the repository; the tour is shown with the outputs that it has.
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+nb_execution_mode = "off"
+
+# Docstrings are reStructuredText with Markdown's single backticks for code.
+default_role = "literal"
+smartquotes = False  # it makes a dash of the two hyphens of an option
+maximum_signature_line_length = 80
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+
+html_theme = "furo"
+html_title = f"blurb {version}"
+html_short_title = "blurb"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+
+
+def link_pages(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+    """Makes links of the pages that docstrings name by their path."""
+    lines[:] = [re.sub(r"\bdocs/([\w-]+)\.md\b", r":doc:`\1`", line) for line in lines]
+
+
+def open_pages(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Makes links to HTML files open them; Sphinx would download them."""
+    for link in list(doctree.findall(addnodes.download_reference)):
+        if link["reftarget"].endswith(".html"):
+            address = f"{'../' * page.count('/')}_downloads/{link['filename']}"
+            link.replace_self(nodes.reference("", "", *link.children, refuri=address))
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("doctree-resolved", open_pages)
+    app.connect("autodoc-process-docstring", link_pages)
