@@ -49,8 +49,11 @@ def link_pages(app: Sphinx, what: str, name: str, thing: object, options: object
     lines[:] = [re.sub(r"\bdocs/([\w-]+)\.md\b", r":doc:`\1`", line) for line in lines]
 
 
-def open_pages(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Makes links to HTML files open them; Sphinx would download them."""
+def tidy(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Makes links to HTML files open them, which Sphinx would download; a dash behind the name of a parameter."""
+    for text in list(doctree.findall(nodes.Text)):
+        if text.astext() == " -- ":
+            text.parent.replace(text, nodes.Text(" \u2013 "))
     for link in list(doctree.findall(addnodes.download_reference)):
         if link["reftarget"].endswith(".html"):
             address = f"{'../' * page.count('/')}_downloads/{link['filename']}"
@@ -59,5 +62,5 @@ def open_pages(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    app.connect("doctree-resolved", open_pages)
+    app.connect("doctree-resolved", tidy)
     app.connect("autodoc-process-docstring", link_pages)
