@@ -25,7 +25,7 @@ class Results:
     :param rows: each a model under one configuration, see `blurb.results.row_scores.RowScores`
     :param path: the store or table that they are of
     :param failed: of `blurb.run`: the trials that failed, with the reason in `message`
-    :param decisions: of `blurb.run(check=...)`: one decision per row, if no trial failed
+    :param decisions: of `blurb.run(check=...)`: a decision a row, if no trial failed
     """
 
     rows: tuple[RowScores, ...]
