@@ -44,13 +44,20 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 
 
-def link_pages(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
-    """Makes links of the pages that docstrings name by their path."""
+def adapt(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+    """Makes links of the pages that docstrings name by their path, and code of indented examples, as in Markdown."""
     lines[:] = [re.sub(r"\bdocs/([\w-]+)\.md\b", r":doc:`\1`", line) for line in lines]
+    for number in reversed(range(2, len(lines))):
+        before, blank, line = lines[number - 2 : number + 1]
+        if line.startswith("    ") and not blank and before and not before.startswith((" ", ":")):
+            lines[number:number] = ["::", ""]
 
 
-def open_pages(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Makes links to HTML files open them; Sphinx would download them."""
+def tidy(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Makes links to HTML files open them, which Sphinx would download; a dash behind the name of a parameter."""
+    for text in list(doctree.findall(nodes.Text)):
+        if text.astext() == " -- ":
+            text.parent.replace(text, nodes.Text(" \u2013 "))
     for link in list(doctree.findall(addnodes.download_reference)):
         if link["reftarget"].endswith(".html"):
             address = f"{'../' * page.count('/')}_downloads/{link['filename']}"
@@ -59,5 +66,5 @@ def open_pages(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    app.connect("doctree-resolved", open_pages)
-    app.connect("autodoc-process-docstring", link_pages)
+    app.connect("doctree-resolved", tidy)
+    app.connect("autodoc-process-docstring", adapt)

@@ -82,7 +82,7 @@ def test_links_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         address, _, fragment = link.partition("#")
         target = page.parent / address if address else page
-        if "://" not in link and (not target.exists() or (fragment and fragment not in anchors(target))):
+        if "://" not in link and (not target.is_file() or (fragment and fragment not in anchors(target))):
             lost.append(link)
     assert lost == []
 

@@ -58,7 +58,7 @@ class Comparison:
         return next(line for line in self.lines if line.name == name)
 
     def to_pandas(self, level: float = 0.05) -> DataFrame:
-        """A line a dataset: both means, the difference with its 95 % interval, p (corrected by Holm) and a verdict."""
+        """One line per dataset: both means, the difference with its 95 % interval, p (corrected by Holm), a verdict."""
         from pandas import DataFrame
 
         return DataFrame(self.table(level), columns=COLUMNS)

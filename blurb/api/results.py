@@ -39,7 +39,7 @@ class Results:
         return len(self.rows)
 
     def to_pandas(self) -> DataFrame:
-        """One line a score of a run, columns `TIDY`; scores are times 100, counts as they are.
+        """One line per score of a run, columns `TIDY`; scores are times 100, counts as they are.
 
         Rows without runs (of a `leaderboard.csv` or a paper) have their means, with an empty seed.
         """
@@ -57,7 +57,7 @@ class Results:
         return DataFrame(lines, columns=TIDY).astype({"seed": "Int64"})
 
     def leaderboard(self) -> DataFrame:
-        """One line a row: the columns of `leaderboard.csv` (docs/csv.md)."""
+        """One line per row: the columns of `leaderboard.csv` (docs/csv.md)."""
         from pandas import DataFrame
 
         from blurb.results import leaderboard_csv
@@ -68,7 +68,7 @@ class Results:
         return frame.astype(dict.fromkeys(numbers, "string")).replace({"": None}).astype(dict.fromkeys(numbers, float))
 
     def predictions(self, model: str, task: str, seed: int | None = None) -> DataFrame:
-        """What a trial answered on dev and test: one line an example, labels as names.
+        """What a trial answered on dev and test: one line per example, labels as names.
 
         :param model: model or name of a row
         :param seed: None for the first
