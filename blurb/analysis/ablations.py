@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-AXES = ("head", "tagging", "relation", "pooling")
 POOLING_INPUT = "markers"
 """The axis `pooling` is the part of Table 14 with this relation input, the only one with three poolings."""
 

@@ -84,6 +84,17 @@ def is_kept(trial: Path) -> bool:
     return (trial / FOLDER).is_dir() and not damage(trial / FOLDER)
 
 
+def copy_as(model: str, folder: Path, target: Path) -> None:
+    """Copies a kept model under the name of another model; one that is damaged is copied as it is.
+
+    :param target: is created
+    """
+    shutil.copytree(folder, target)
+    if not damage(folder):
+        write_json(target / ABOUT, {**read_json(target / ABOUT), "model": model})
+        write_json(target / SEAL, {"sha256": _hashes(target)})
+
+
 def load(folder: Path, device: str = "auto") -> tuple[EncoderLearner, dict[str, Any]]:
     """A kept model, ready to predict, and its `blurb.json`.
 

@@ -70,8 +70,40 @@ def load(path: Path) -> Rules:
     [datasets.ncbi-disease]
     min_score = 80.0
     """
-    content = toml.read(path)
-    where = str(path)
+    return _parse(toml.read(path), str(path))
+
+
+def faults(path: Path) -> list[BlurbError]:
+    """Everything for which `load` refuses a file; no key hangs on another, so each is read by itself."""
+    found: list[BlurbError] = []
+    try:
+        parts = _parts(toml.read(path))
+    except BlurbError as error:
+        return [error]
+    for part in parts:
+        try:
+            _parse(part, str(path))
+        except BlurbError as error:
+            found.append(error)
+    return found
+
+
+def _parts(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A file key by key, its tables limit by limit."""
+
+    def apart(value: Any) -> list[Any]:
+        return [{key: one} for key, one in value.items()] if isinstance(value, dict) and value else [value]
+
+    found: list[dict[str, Any]] = []
+    for key, value in content.items():
+        if key == "datasets" and isinstance(value, dict):
+            found += [{key: {name: part}} for name, limits in value.items() for part in apart(limits)]
+        else:
+            found += [{key: part} for part in apart(value)]
+    return found
+
+
+def _parse(content: Mapping[str, Any], where: str) -> Rules:
     known = ("split", "level", "max_drop", "tasks", OVERALL, "datasets")
     for key in content:
         if key not in known:

@@ -133,12 +133,14 @@ def of_file(path: Path, alone: bool = False) -> list[RowScores]:
 
 
 def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[RowScores] | None:
-    """The rows of the results table that has all rows of a `leaderboard.csv`; None if there is none.
+    """The rows of the results table that has all rows of a `leaderboard.csv`; None if there is none, or none is needed.
 
     Until schema 3 the runs of every table were in `results.csv`.
     """
     columns = ("suite", "model", "weights", "protocol", "overrides", "precision")
     mine = {tuple(line[column] for column in columns) for _, line in lines if not line["source"]}
+    if not mine:
+        return None
     for beside in dict.fromkeys((tables.results_beside(path), path.with_name("results.csv"))):
         if beside.is_file():
             runs = results_csv.read_lines(beside)

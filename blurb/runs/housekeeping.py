@@ -18,6 +18,7 @@ from filelock import FileLock
 from blurb import names
 from blurb.errors import SettingsError, StoreError
 from blurb.files import read_json, write_json
+from blurb.models import kept
 from blurb.runs import inventory, provenance, rows
 from blurb.runs.rows import PlannedRow
 from blurb.runs.store import OWNERS, Store, aside_of
@@ -154,17 +155,28 @@ def _of_searches(store: Store, row: PlannedRow) -> Iterator[Path]:
 
 
 def _copy(store: Store, path: Path, target: Path, model: str) -> None:
-    """Copies a trial, or the reason why it failed, to another model; what is there stays."""
+    """Copies a trial with its kept model, or the reason why it failed, to another model; what is there stays."""
     failure, copied = inventory.failure_of(path), inventory.failure_of(target)
     if failure.exists() and not copied.exists():
         with contextlib.suppress(StoreError):  # a reason that cannot be read is none
             write_json(copied, read_json(failure))
-    if not path.exists() or store.is_done(target):
+    if not path.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(store.lock(target), timeout=0), store.writing(target) as aside:
-        shutil.copytree(path, aside, ignore=shutil.ignore_patterns("DONE.json"), dirs_exist_ok=True)
-        write_json(aside / provenance.FILE, {**read_json(aside / provenance.FILE), "model": model})
+    with FileLock(store.lock(target), timeout=0):
+        if store.is_done(target):
+            if kept.is_kept(path) and not kept.is_kept(target):
+                with store.aside(target) as aside:
+                    kept.copy_as(model, path / kept.FOLDER, aside / kept.FOLDER)
+                    shutil.rmtree(target / kept.FOLDER, ignore_errors=True)  # damaged, or not there
+                    (aside / kept.FOLDER).rename(target / kept.FOLDER)
+            return
+        with store.writing(target) as aside:
+            left_out = shutil.ignore_patterns("DONE.json", kept.FOLDER)
+            shutil.copytree(path, aside, ignore=left_out, dirs_exist_ok=True)
+            if (path / kept.FOLDER).is_dir():
+                kept.copy_as(model, path / kept.FOLDER, aside / kept.FOLDER)
+            write_json(aside / provenance.FILE, {**read_json(aside / provenance.FILE), "model": model})
 
 
 def _remove(store: Store, row: PlannedRow) -> None:

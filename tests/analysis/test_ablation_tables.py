@@ -13,6 +13,7 @@ from scipy import stats
 from blurb.analysis import ablation_tables, ablations
 from blurb.leaderboard.html.ablations import read
 from blurb.results.row_scores import RowScores
+from tests.analysis.test_ablations import GRIDS
 from tests.results import invented
 
 TAGGING = ablations.grid("tagging")
@@ -60,7 +61,7 @@ def test_cells_without_runs_have_no_figures_and_no_verdict() -> None:
     assert [line["verdict"] for line in without_default] == ["default", "cannot judge", "cannot judge"]
 
 
-@pytest.mark.parametrize("axis", ablations.AXES)
+@pytest.mark.parametrize("axis", GRIDS)
 def test_every_grid_has_a_line_a_cell_and_dataset(axis: str) -> None:
     """All that the paper prints, and a dataset that it does not."""
     grid = ablations.grid(axis)

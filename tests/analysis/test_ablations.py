@@ -32,7 +32,7 @@ SCORES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("axis", ablations.AXES)
+@pytest.mark.parametrize("axis", GRIDS)
 def test_cells_and_numbers_of_the_paper_in_its_order(axis: str) -> None:
     grid = ablations.grid(axis)
     cells, datasets = GRIDS[axis]
@@ -46,7 +46,7 @@ def test_every_cell_can_be_run() -> None:
     known = {
         "head": heads.names(), "pooling": poolings.names(), "tagging": SCHEMES, "relation_input": STRATEGIES,
     }  # fmt: skip
-    for axis in ablations.AXES:
+    for axis in GRIDS:
         for cell in ablations.grid(axis).cells:
             assert all(value in known[key] for key, value in cell.settings.items())
 

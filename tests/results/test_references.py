@@ -100,6 +100,14 @@ def test_numbers_of_others_in_a_leaderboard_are_rows_without_runs() -> None:
     assert [row.model for row in of_file(Path("leaderboard.csv"))] == ["a", "org/b", "org/b", "Theirs"]
 
 
+def test_a_leaderboard_of_numbers_of_others_alone_needs_no_runs(tmp_path: Path) -> None:
+    """The table of an empty store: its results.csv has a heading and no line."""
+    published.add(tmp_path / "external.csv", published.Printed("us2026", "v1", "Theirs", {"gad": 81.5}))
+    tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
+    (row,) = of_file(tmp_path / "leaderboard.csv")
+    assert (row.model, row.means()) == ("Theirs", {"gad": 81.5})
+
+
 def test_runs_beside_a_leaderboard_that_are_not_all_of_it_are_not_its_own(tmp_path: Path) -> None:
     shutil.copy("leaderboard.csv", tmp_path / "leaderboard.csv")
     head, *lines = Path("results.csv").read_text().splitlines(keepends=True)

@@ -14,7 +14,8 @@ import pytest
 from filelock import FileLock
 
 from blurb.errors import SettingsError, StoreError
-from blurb.files import write_json
+from blurb.files import read_json, write_json
+from blurb.models import kept
 from blurb.runs import housekeeping, inventory, rows
 from blurb.runs.rows import PlannedRow
 from blurb.runs.store import Store
@@ -101,6 +102,55 @@ def test_a_renamed_row_has_all_its_trials_under_the_new_name(store: Store) -> No
     assert record.provenance.model == "org/new"
     assert record.score("test") == 0.5
     assert store.owners("org/new") == {"org/new"}
+
+
+def keep(path: Path, content: str = "weights", model: str = "m") -> None:
+    """A kept model in the folder of a trial, with its seal."""
+    (path / kept.FOLDER).mkdir()
+    write_json(path / kept.FOLDER / kept.ABOUT, {"model": model, "max_length": 128})
+    (path / kept.FOLDER / kept.HEAD).write_text(content)
+    write_json(path / kept.FOLDER / kept.SEAL, {"sha256": kept._hashes(path / kept.FOLDER)})
+
+
+def model_of(path: Path) -> tuple[str, str]:
+    """The name in a kept model, which must be whole, and its weights."""
+    assert kept.is_kept(path)
+    return read_json(path / kept.FOLDER / kept.ABOUT)["model"], (path / kept.FOLDER / kept.HEAD).read_text()
+
+
+def test_a_kept_model_comes_along_under_the_new_name(store: Store) -> None:
+    keep(store.path("m", "hoc", OWN[0].hash))
+    keep(store.path("m", "gad", SHARED[0].hash))
+    housekeeping.rename(store, pick(store, "m"), "new")
+    assert model_of(store.path("new", "hoc", OWN[0].hash)) == ("new", "weights")
+    assert model_of(store.path("new", "gad", SHARED[0].hash)) == ("new", "weights")
+    assert model_of(store.path("m", "gad", SHARED[0].hash)) == ("m", "weights")  # the other row has it still
+    assert not store.path("m", "hoc", OWN[0].hash).exists()
+    assert done(store, "new", OWN[0], SHARED[0]) == [True, True]
+
+
+def test_a_kept_model_that_is_damaged_stays_so(store: Store) -> None:
+    path = store.path("m", "hoc", OWN[0].hash)
+    keep(path)
+    (path / kept.FOLDER / kept.HEAD).write_text("other")
+    housekeeping.rename(store, pick(store, "m"), "new")
+    assert kept.damage(store.path("new", "hoc", OWN[0].hash) / kept.FOLDER) == [kept.HEAD]
+
+
+@pytest.mark.parametrize("there", ["", "whole", "damaged"])
+def test_a_trial_that_is_there_already_gets_the_kept_model_if_it_has_none(store: Store, there: str) -> None:
+    """The trial of n is that of m, too, but for its model."""
+    target = store.path("n", "gad", SHARED[0].hash)
+    if there:
+        keep(target, "its own", "n")
+    if there == "damaged":
+        (target / kept.FOLDER / kept.HEAD).unlink()
+    rows.write(store, row("x", SHARED[0]))
+    keep(finish(store, "x", SHARED[0], 0.5), model="x")
+    housekeeping.rename(store, pick(store, "x"), "n")
+    assert model_of(target) == ("n", "its own" if there == "whole" else "weights")
+    assert done(store, "n", SHARED[0]) == [True]
+    assert not (store.root / "x").exists()
 
 
 def test_trials_of_a_search_come_along_and_stay(store: Store) -> None:

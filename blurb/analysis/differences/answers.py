@@ -89,7 +89,7 @@ def _same(first: Any, other: Any) -> bool:
 
 
 def _answer(given: Any) -> Answer:
-    return "; ".join(given) or "no label" if isinstance(given, list) else str(given)
+    return "; ".join(given) if isinstance(given, list) else str(given)
 
 
 def _size(first: Any, other: Any) -> int:

@@ -169,6 +169,29 @@ def test_rules(tmp_path: Path) -> None:
     assert "level must be at least 0 and below 1" in problem.what
 
 
+def test_rules_with_all_faults_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "blurb-check.toml"
+    path.write_text(
+        'split = "train"\nlevel = 2\nmaxdrop = 1\nmax_drop = -1\ntasks = ["gadd"]\n'
+        '[overall]\nmax_drop = "much"\nmin = 3\n[datasets.gadd]\nmax_drop = 1\n'
+        "[datasets.gad]\nmin_score = true\nmax_drop = 2\n[datasets.hoc]\nmax_drop = -2\n"
+    )
+    text = "\n".join(f"{problem.where}: {problem.what}" for problem in examine(path).problems)
+    for message in (
+        "split must be dev or test", "level must be", "'maxdrop'", "blurb-check.toml: max_drop must be at least 0",
+        "tasks: ", "overall: max_drop must be a number", "'min'", "There is no dataset",
+        "datasets.gad: min_score must be a number", "datasets.hoc: max_drop must be at least 0",
+    ):  # fmt: skip
+        assert message in text
+    assert len(examine(path).problems) == 10
+    path.write_text('[datasets]\ngad = 1\n"" = 2\n')
+    assert len(examine(path).problems) == 2
+    path.write_text("datasets = 3\n")
+    assert ["datasets must be a table" in problem.what for problem in examine(path).problems] == [True]
+    path.write_text("split = [\n")
+    assert ["invalid TOML" in problem.what for problem in examine(path).problems] == [True]
+
+
 def test_the_environment_of_the_tests_is_whole() -> None:
     report = examine()
     assert report.kind == "environment"
