@@ -1,0 +1,148 @@
+"""`blurb vocab`: how tokenizers split the texts of the benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from blurb.cli import _complete
+from blurb.terminal.output import FORMATS, json_text, show
+
+if TYPE_CHECKING:
+    from blurb.analysis.vocabulary import Counts, VocabularyReport
+
+
+@click.command(name="vocab")
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=_complete.models)
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder; without it only the terms are shown.")
+@click.option("--tasks", "selection", shell_complete=_complete.tasks, default="all", show_default=True,
+              help="Task names, types or files, comma-separated.")  # fmt: skip
+@click.option("--terms", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Terms to split, one a line.  [default: those of Gu et al., Table 1]")  # fmt: skip
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Also plot the datasets to a .png, .svg or .pdf (needs the extra 'plots').")  # fmt: skip
+@click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def command(
+    models: tuple[str, ...], data: Path | None, selection: str, terms: Path | None, plot: Path | None,
+    trust_remote_code: bool, form: str,
+) -> None:  # fmt: skip
+    """Show how tokenizers split biomedical terms and the texts of the datasets.
+
+    A MODEL is what blurb run takes, or a folder with a tokenizer alone. Lengths count special tokens and are means over
+    all splits, beside Table 8 of Gu et al. In csv, a line for each model and dataset (without --data: each term).
+    """
+    from blurb.api.vocabulary import vocabulary
+    from blurb.plots import vocabulary as picture
+
+    if plot is not None:
+        picture.check(plot)
+    reports, notes = vocabulary(models, data, selection, terms, trust_remote_code)
+    if form == "json":
+        parts = {"models": map(_model, reports), "terms": _terms(reports), "tasks": _tasks(reports)}
+        click.echo(json_text({name: list(lines) for name, lines in parts.items()}), nl=False)
+    elif form == "csv":
+        lines = _tasks(reports) or _terms(reports)
+        show(list(lines[0]), [list(line.values()) for line in lines], form)
+    else:
+        _print(reports)
+    if plot is not None:
+        picture.write(reports, plot)
+    for note in notes:
+        click.echo(note, err=True)
+
+
+def _model(one: VocabularyReport) -> dict[str, Any]:
+    return {
+        "model": one.name, "vocabulary": one.hash, "entries": one.size, "lower_cases": one.lower_cases,
+        "subtokens_per_word": one.share("pieces", "words"),
+        "subtokens_per_mention_word": one.share("mention_pieces", "mention_words"),
+        "whole_mentions": one.share("whole", "mentions"), "unknown": one.share("unknown", "pieces"),
+    }  # fmt: skip
+
+
+def _terms(reports: Sequence[VocabularyReport]) -> list[dict[str, Any]]:
+    return [
+        {"model": one.name, "term": term, "pieces": list(pieces)}
+        for one in reports
+        for term, pieces in one.terms.items()
+    ]
+
+
+def _tasks(reports: Sequence[VocabularyReport]) -> list[dict[str, Any]]:
+    from blurb.data.stats import TABLE_8
+
+    return [
+        {
+            "model": report.name, "task": task, "inputs": one.inputs, "words": one.words, "subtokens": one.pieces,
+            "unknown": one.unknown, "mean_length": one.mean_length, "wiki_books": TABLE_8.get(task, (None, None))[0],
+            "pubmed": TABLE_8.get(task, (None, None))[1], "limit": one.limit, "longer": one.longer,
+            "mentions": one.mentions, "whole_mentions": one.whole, "mention_words": one.mention_words,
+            "mention_subtokens": one.mention_pieces,
+        }
+        for report in reports
+        for task, one in report.datasets.items()
+    ]  # fmt: skip
+
+
+def _print(reports: Sequence[VocabularyReport]) -> None:
+    columns = ["model", "entries", "case", "sub-tokens a word", "in mentions", "mentions whole", "unknown"]
+    summaries: list[list[object]] = [
+        [
+            one.name, one.size, "lowered" if one.lower_cases else "kept", _ratio(one.share("pieces", "words")),
+            _ratio(one.share("mention_pieces", "mention_words")), _percent(one.share("whole", "mentions")),
+            _percent(one.share("unknown", "pieces"), 3),
+        ]
+        for one in reports
+    ]  # fmt: skip
+    has_data = bool(reports[0].datasets)
+    shown = len(columns) if has_data else 3
+    show(columns[:shown], [summary[:shown] for summary in summaries], "table", numbers=columns[1:])
+    for first, others in _twins(reports):
+        click.echo(f"The vocabulary of {first} is also that of {', '.join(others)}, entry by entry.")
+    click.echo()
+    names = [one.name for one in reports]
+    terms = reports[0].terms
+    show(["term", *names], [[term, *("-".join(one.terms[term]) for one in reports)] for term in terms], "table")
+    if has_data:
+        _print_lengths(reports, names)
+
+
+def _print_lengths(reports: Sequence[VocabularyReport], names: Sequence[str]) -> None:
+    from blurb.data.stats import TABLE_8
+
+    click.echo("Mean sub-tokens of an input over all splits, special tokens counted, and the difference from")
+    click.echo("Table 8 of Gu et al. for the vocabulary of Wiki + Books")
+    lengths, longer = [], []
+    for task, first in reports[0].datasets.items():
+        published = TABLE_8.get(task)
+        means = [one.datasets[task].mean_length for one in reports]
+        cells = [f"{mean:.1f}" + (f" {mean - published[0]:+6.1f}" if published else "") for mean in means]
+        lengths.append([task, *cells, *(published or ("", ""))])
+        longer.append([task, first.limit, *(_longer(one.datasets[task]) for one in reports)])
+    show(["task", *names, "Wiki+Books", "PubMed"], lengths, "table", numbers=[*names, "Wiki+Books", "PubMed"])
+    click.echo("Inputs longer than the limit of training (sub-tokens)")
+    show(["task", "limit", *names], longer, "table", numbers=["limit", *names])
+
+
+def _twins(reports: Sequence[VocabularyReport]) -> list[tuple[str, list[str]]]:
+    """Models with the same vocabulary: the first, and the others."""
+    groups: dict[str, list[str]] = {}
+    for one in reports:
+        groups.setdefault(one.hash, []).append(one.name)
+    return [(first, others) for first, *others in groups.values() if others]
+
+
+def _longer(one: Counts) -> str:
+    return f"{100 * one.longer / one.inputs:.2f} %" if one.longer else "-"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _percent(value: float | None, digits: int = 1) -> str:
+    return "" if value is None else f"{100 * value:.{digits}f} %"
