@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb import metrics
+from blurb.data.examples import texts
 from blurb.data.schema import Example
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
@@ -86,6 +87,10 @@ class Formulation(ABC):
     def units(self, examples: Iterable[Example]) -> list[Example]:
         """Converts the examples of a split to units."""
         return list(examples)
+
+    def texts(self, units: Sequence[Example]) -> list[list[str]]:
+        """The texts that the tokenizer gets: one for each unit, or two lists, the first and the second of each pair."""
+        return [list(part) for part in zip(*map(texts, units), strict=True)]
 
     @abstractmethod
     def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:

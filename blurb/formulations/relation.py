@@ -43,6 +43,9 @@ class Relation(Classification):
     def special_tokens(self, units: Sequence[Example]) -> list[str]:
         return relations.special_tokens(units, self.strategy)
 
+    def texts(self, units: Sequence[Example]) -> list[list[str]]:
+        return [[relations.mark(unit, self.strategy).text for unit in units]]
+
     def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
         marked = [relations.mark(unit, self.strategy) for unit in units]
         texts, heads, tails = ([getattr(text, name) for text in marked] for name in ("text", "head", "tail"))

@@ -14,11 +14,22 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from blurb.errors import ModelError
 from blurb.files import file_hash
+
+Ints = npt.NDArray[np.int64]
+WITHOUT_FRAME: dict[str, Any] = {
+    "add_special_tokens": False, "return_attention_mask": False, "return_token_type_ids": False, "truncation": False,
+    "padding": False, "verbose": False,
+}  # fmt: skip
+"""How the tokenizer is called for the sub-tokens of texts alone."""
 
 
 @dataclass(frozen=True)
@@ -124,20 +135,17 @@ class Tokenizer:
             return []
         if not getattr(self.inner, "is_fast", False):
             return [self._subtokens_by_word(text) for text in texts]
-        batch = self.inner(
-            list(texts),
-            add_special_tokens=False,
-            return_offsets_mapping=True,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            truncation=False,
-            padding=False,
-            verbose=False,
-        )
+        batch = self.inner(list(texts), return_offsets_mapping=True, **WITHOUT_FRAME)
         return [
             _without_leading_blanks(text, ids, offsets, self._blanks)
             for text, ids, offsets in zip(texts, batch["input_ids"], batch["offset_mapping"], strict=True)
         ]
+
+    def counted(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        """`flat` of the sub-tokens of all texts, without finding where each of them stands."""
+        if getattr(self.inner, "is_fast", False) and texts:
+            return _flat(self.inner(list(texts), **WITHOUT_FRAME)["input_ids"])
+        return flat(self.subtokens(texts))
 
     @cached_property
     def _blanks(self) -> frozenset[int]:
@@ -245,6 +253,16 @@ class Tokenizer:
         special = set(self.inner.all_special_tokens)
         words = [token for token in self.inner.get_vocab() if token not in special and token.strip("[]<>#▁Ġ").isalpha()]
         return bool(sum(token != token.lower() for token in words) > 0.05 * len(words))
+
+
+def flat(subtokens: Sequence[Subtokens]) -> tuple[Ints, Ints]:
+    """The sub-tokens of all texts one after another, and their number in each text: (pieces,), (texts,)."""
+    return _flat([one.ids for one in subtokens])
+
+
+def _flat(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    ids = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+    return ids, np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
 
 
 def _without_leading_blanks(
