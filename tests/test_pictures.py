@@ -40,3 +40,10 @@ def test_the_growth_of_cost_is_of_the_measurement() -> None:
 def test_the_study_is_of_its_lines() -> None:
     found = study.figures(study.scores(pictures.RESULTS / "protocol-study"))
     assert pictures.stamped(pictures.RESULTS / "protocol-study" / "agreement.png") == digest(found)
+
+
+def test_the_vocabularies_are_of_their_report() -> None:
+    folder = pictures.RESULTS / "vocabulary"
+    found = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))["tasks"]
+    columns = ("model", "task", "subtokens", "words", "mentions", "whole_mentions")
+    assert pictures.stamped(folder / "vocabulary.png") == digest([[line[name] for name in columns] for line in found])

@@ -36,9 +36,12 @@ def command(
     all splits, beside Table 8 of Gu et al. In csv, a line for each model and dataset (without --data: each term).
     """
     from blurb.api.vocabulary import vocabulary
+    from blurb.errors import SettingsError
     from blurb.plots import vocabulary as picture
 
     if plot is not None:
+        if data is None:
+            raise SettingsError("--plot shows the datasets; add --data.")
         picture.check(plot)
     reports, notes = vocabulary(models, data, selection, terms, trust_remote_code)
     if form == "json":

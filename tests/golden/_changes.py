@@ -25,6 +25,11 @@ def lose_a_seed(folder: Path) -> None:
     shutil.rmtree(sorted((folder / "today" / "fell" / "gad").glob("*/DONE.json"))[1].parent)
 
 
+def some_terms(folder: Path) -> None:
+    """A file of terms."""
+    (folder / "lines.txt").write_text("insulin\nacetyltransferase\n", encoding="utf-8")
+
+
 def split_in_two(folder: Path) -> None:
     """The results of two machines, with common lines, and one with another value for one of them."""
     head, *lines = (folder / "tables" / "results.csv").read_text(encoding="utf-8").splitlines(keepends=True)

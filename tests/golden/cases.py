@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.golden._case import Case, formats, of
-from tests.golden._changes import alter_tables, damage, lose_a_seed, own_table, split_in_two
+from tests.golden._changes import alter_tables, damage, lose_a_seed, own_table, some_terms, split_in_two
 
 TWO_SEEDS = "--seeds 2 --set lr=0.01 --set epochs=40 --set batch_size=16"
 HERE = "--data data --raw data --precision fp32 --device cpu"
@@ -97,6 +97,11 @@ DATA = [
     *formats("data/stats", "data stats --data data --model golden-encoder --casing uncased"),
     Case("data/stats-words", ["data stats --data data --tasks ner,hoc --plot words.svg"]),
     Case("data/stats-plot", ["data stats --data data --model golden-encoder --plot lengths.png --format csv"]),
+    *formats("vocab/data", "vocab golden-encoder --data data --tasks ner,gad,biosses"),
+    Case("vocab/terms", [
+        "vocab golden-encoder --terms lines.txt --format csv", "vocab golden-encoder --plot v.svg",
+        "vocab baseline:majority", "vocab scratch:tiny", "vocab golden-encoder --data nowhere",
+    ], prepare=some_terms),
     *formats("data/audit", "data audit --data data --raw data --model golden-encoder --casing uncased"),
     Case("data/audit-files", [
         "data audit --data data --tasks relation,qa --out found.csv", "data audit --data data --tasks hoc --out f.json",
@@ -413,7 +418,7 @@ LEFT_OUT: Sequence[str] = (
     "run --suite", "ablate --suite",
     # Of models on the Hub, or not seen in what is printed.
     "run --revision", "run --trust-remote-code", "ablate --revision", "ablate --trust-remote-code", "ablate --casing",
-    "ablate --jobs", "ablate --name",
+    "ablate --jobs", "ablate --name", "vocab --trust-remote-code",
     # The weights are not seen in what is printed; tests/api has them.
     "run --tokenizer", "ablate --tokenizer", "run --keep-model", "predict", "predict --data", "predict --device",
     "predict --out", "predict --output", "predict --seed", "predict --task", "predict --text",
