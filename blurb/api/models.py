@@ -14,6 +14,10 @@ class NamedModel:
     :param model: its Hub id, or what it is
     :param casing: that blurb states over the tokenizer's files; "" if these are right
     :param needs: what it takes to run it
+    :param size: base, large, ... as its makers call it
+    :param text: what it was pretrained on
+    :param vocabulary: whose it is
+    :param published: its row among the published ones
     """
 
     name: str
@@ -21,15 +25,25 @@ class NamedModel:
     model: str
     casing: str
     needs: str
+    size: str = ""
+    text: str = ""
+    vocabulary: str = ""
+    published: str = ""
 
 
 def named_models() -> list[NamedModel]:
     """Presets, encoders that start from scratch, baselines."""
     from blurb.models.baseline import BASELINES
-    from blurb.models.references import known_casing, presets
+    from blurb.models.references import preset_facts
     from blurb.models.scratch import PREFIX, SIZES
 
-    found = [NamedModel(name, "preset", model, known_casing(model), "download") for name, model in presets().items()]
+    found = [
+        NamedModel(
+            name, "preset", facts["id"], facts.get("casing", ""), "download", facts["size"], facts["text"],
+            facts.get("vocabulary", ""), facts.get("published", ""),
+        )
+        for name, facts in preset_facts().items()
+    ]  # fmt: skip
     for name, size in SIZES.items():
         what = f"random weights, {size['num_hidden_layers']} layers of {size['hidden_size']}"
         found.append(NamedModel(f"{PREFIX}{name}", "scratch", what, "", "data"))

@@ -12,11 +12,14 @@ from blurb.terminal.output import FORMATS, show
 def command(form: str) -> None:
     """List the models that blurb knows by name: presets of the Hub, encoders from scratch, and baselines.
 
-    Any checkpoint folder and any Hub id (org/model or org/model@revision) can be run as well. A casing is stated where
-    the checkpoint's files are wrong; see --casing of blurb run. A scratch encoder takes its vocabulary from the data.
+    Any checkpoint folder and any Hub id (org/model or org/model@revision) can be run as well. A scratch encoder takes
+    its vocabulary from the data. csv and json also have the casing that blurb states where a checkpoint's files are
+    wrong (see --casing of blurb run), whose vocabulary it has, and its row among the published ones.
     """
     from blurb.api.models import named_models
 
-    columns = ("name", "kind", "casing", "needs", "model") if form != "table" else ("name", "casing", "needs", "model")
+    columns: tuple[str, ...] = ("name", "kind", "model", "casing", "needs", "size", "text", "vocabulary", "published")
+    if form == "table":
+        columns = ("name", "size", "text", "model")
     rows = [tuple(getattr(model, column) for column in columns) for model in named_models()]
     show(columns, rows, form)

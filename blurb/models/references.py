@@ -5,6 +5,8 @@ from __future__ import annotations
 import glob
 import re
 import tomllib
+from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -16,14 +18,23 @@ HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.codes"]
 
 def presets() -> dict[str, str]:
     """The presets: short names of checkpoints on the Hub."""
-    return {name: preset["id"] for name, preset in _presets().items()}
+    return {name: preset["id"] for name, preset in preset_facts().items()}
+
+
+@cache
+def preset_facts() -> Mapping[str, Mapping[str, str]]:
+    """What `presets.toml` says of each preset, by its short name."""
+    found: dict[str, dict[str, str]] = tomllib.loads(
+        (files("blurb.models") / "presets.toml").read_text(encoding="utf-8")
+    )
+    return found
 
 
 def known_casing(reference: str) -> str:
     """The casing that the presets state for a Hub checkpoint, given its short name or its id."""
     if Path(reference).expanduser().is_dir():
         return ""
-    known = {preset["id"].lower(): preset.get("casing", "") for preset in _presets().values()}
+    known = {preset["id"].lower(): preset.get("casing", "") for preset in preset_facts().values()}
     return known.get(_repository(reference)[0].lower(), "")
 
 
@@ -96,11 +107,6 @@ def _download(repository: str, revision: str | None, remote_code: bool) -> tuple
             f"{reason(error)}"
         ) from error
     return folder, folder.name
-
-
-def _presets() -> dict[str, dict[str, str]]:
-    content = tomllib.loads((files("blurb.models") / "presets.toml").read_text(encoding="utf-8"))
-    return {name: {"id": entry} if isinstance(entry, str) else entry for name, entry in content.items()}
 
 
 def _repository(reference: str) -> tuple[str, str]:

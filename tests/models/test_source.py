@@ -12,7 +12,9 @@ import torch
 
 from blurb.errors import ModelError, UnknownName
 from blurb.models import resolve
+from blurb.models.references import preset_facts
 from blurb.models.source import default_name, hash_weights, presets, weight_files
+from blurb.results import published
 from tests import checkpoints
 
 Checkpoint = Callable[[str], Path]
@@ -159,6 +161,16 @@ def test_a_slip_in_a_preset() -> None:
 def test_presets_are_hub_ids() -> None:
     assert {"bert-uncased", "pubmedbert", "biolinkbert", "roberta"} <= set(presets())
     assert all(value.count("/") == 1 for value in presets().values())
+    assert len({*presets().values()}) == len(presets())
+
+
+def test_presets_name_published_rows_and_what_they_are() -> None:
+    rows = {row.name for row in published.shipped()}
+    for name, facts in preset_facts().items():
+        assert {"id", "size", "text"} <= facts.keys() <= {"id", "casing", "size", "text", "vocabulary", "published"}, (
+            name
+        )
+        assert facts.get("published", next(iter(rows))) in rows, name
 
 
 def test_without_network_or_cache_the_hub_cannot_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
