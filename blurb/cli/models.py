@@ -1,21 +1,33 @@
-"""`blurb models`: the models that have a name of their own."""
+"""`blurb models`: the models that have a name of their own, and what will surprise with a checkpoint."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
 import click
 
-from blurb.terminal.output import FORMATS, show
+from blurb.cli import _complete
+from blurb.cli._exit import PARTLY
+from blurb.cli._options import CASING
+from blurb.terminal.output import FORMATS, json_text, show
+
+if TYPE_CHECKING:
+    from blurb.api.model_check import ModelCheck
 
 
-@click.command(name="models")
+@click.group(name="models", invoke_without_command=True)
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
-def command(form: str) -> None:
-    """List the models that blurb knows by name: presets of the Hub, encoders from scratch, and baselines.
+@click.pass_context
+def command(context: click.Context, form: str) -> None:
+    """List the models that blurb knows by name (presets of the Hub, encoders from scratch, baselines), or check one.
 
     Any checkpoint folder and any Hub id (org/model or org/model@revision) can be run as well. A scratch encoder takes
     its vocabulary from the data. csv and json also have the casing that blurb states where a checkpoint's files are
     wrong (see --casing of blurb run), whose vocabulary it has, and its row among the published ones.
     """
+    if context.invoked_subcommand:
+        return
     from blurb.api.models import named_models
 
     columns: tuple[str, ...] = ("name", "kind", "model", "casing", "needs", "size", "text", "vocabulary", "published")
@@ -23,3 +35,39 @@ def command(form: str) -> None:
         columns = ("name", "size", "text", "model")
     rows = [tuple(getattr(model, column) for column in columns) for model in named_models()]
     show(columns, rows, form)
+
+
+@command.command(name="check")
+@click.argument("model", shell_complete=_complete.models)
+@CASING
+@click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output format.")
+def check(model: str, casing: str | None, trust_remote_code: bool, form: str) -> None:
+    """Show what will surprise with MODEL, and try a step of training and a prediction for each kind of task.
+
+    The examples are synthetic, so no data is needed. Exit code 0 if everything ran, 1 if something did not, 2 if MODEL
+    cannot be loaded (then see blurb doctor).
+    """
+    from blurb.api.model_check import check_model
+
+    found = check_model(model, casing, trust_remote_code)
+    if form == "json":
+        click.echo(json_text(asdict(found)), nl=False)
+    else:
+        _show(found)
+    if any(one.error for one in found.tries):
+        raise SystemExit(PARTLY)
+
+
+def _show(found: ModelCheck) -> None:
+    click.secho(found.model, bold=True)
+    width = max(map(len, found.facts))
+    for name, value in found.facts.items():
+        text = "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+        click.echo(f"  {name.replace('_', ' '):{width}}  {text}")
+    for surprise in found.surprises:
+        click.secho(f"* {surprise}", fg="yellow")
+    for one in found.tries:
+        settings = " ".join(f"{key}={value}" for key, value in one.settings.items())
+        verdict = one.error or f"ran in {one.seconds:.1f} s"
+        click.secho(f"  {one.task:10} {settings:45} {verdict}".rstrip(), fg="red" if one.error else None)

@@ -78,6 +78,10 @@ DECLARATIONS = [
     *formats("protocols/show", "protocols show quick --tasks gad,biosses,ncbi-disease,hoc"),
     Case("protocols/paper", ["protocols show paper", "protocols show standrad"], terminal=True),
     *formats("models/list", "models"),
+    Case("models/check", ["models check golden-encoder", "models check baseline:majority"],
+         varying={r"ran in [\d.]+ s": "ran in SECONDS"}),
+    Case("models/check-json", ["models check golden-encoder --format json"],
+         varying={r'"seconds": [\d.]+': '"seconds": 0.0'}),
     Case("tasks/unknown", ["tasks show bc5-chemical"]),
     # Terminal tables of these hold the place of a file: their widths hang on the folder of the repository.
     *[case for case in formats("heads/list", "heads") if not case.terminal],
@@ -418,7 +422,8 @@ LEFT_OUT: Sequence[str] = (
     "run --suite", "ablate --suite",
     # Of models on the Hub, or not seen in what is printed.
     "run --revision", "run --trust-remote-code", "ablate --revision", "ablate --trust-remote-code", "ablate --casing",
-    "ablate --jobs", "ablate --name", "vocab --trust-remote-code",
+    "ablate --jobs", "ablate --name", "vocab --trust-remote-code", "models check --trust-remote-code",
+    "models check --casing",
     # The weights are not seen in what is printed; tests/api has them.
     "run --tokenizer", "ablate --tokenizer", "run --keep-model", "predict", "predict --data", "predict --device",
     "predict --out", "predict --output", "predict --seed", "predict --task", "predict --text",

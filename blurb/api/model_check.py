@@ -1,0 +1,171 @@
+"""`blurb models check`: what will surprise with a checkpoint, and whether every kind of task runs with it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.errors import BlurbError
+
+if TYPE_CHECKING:
+    from blurb.inputs.tokenizer import Tokenizer
+    from blurb.models.source import Source
+    from blurb.tasks import Task
+
+TRIES: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("bc5-chem", {"head": "crf"}),
+    ("chemprot", {"relation_input": "markers", "pooling": "entity-start"}),
+    ("biosses", {}),
+    ("hoc", {}),
+    ("pubmedqa", {}),
+)
+"""A task of each kind of input, with the settings that ask most of a tokenizer."""
+EXAMPLES = 4
+"""Examples of the demo suite that are trained on, and predicted."""
+SYMBOLS = ("TNF-α", "β2-microglobulin", "µg", "5′-UTR", "Ca²⁺", "≥", "→", "37 °C", "Sjögren")
+"""Letters and signs of biomedical texts that vocabularies lack, beside the terms of the paper's Table 1."""
+
+
+@dataclass(frozen=True)
+class Try:
+    """A step of training and a prediction.
+
+    :param error: why it failed; "" if it ran
+    """
+
+    task: str
+    settings: Mapping[str, Any]
+    seconds: float
+    error: str
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """What is known of a checkpoint.
+
+    :param surprises: sentences: what may cost scores or time, and what to do
+    """
+
+    model: str
+    facts: Mapping[str, str | int | float | None]
+    surprises: Sequence[str]
+    tries: Sequence[Try]
+
+
+def check_model(reference: str, casing: str | None = None, remote_code: bool = False) -> ModelCheck:
+    """Examines a checkpoint, and tries it on synthetic examples.
+
+    :raises ModelError: if it cannot be loaded; `blurb doctor` lists all that is wrong then
+    """
+    from blurb import tasks
+    from blurb.api.request import source
+    from blurb.corpora import demo
+    from blurb.models.loading import capacity, encoder_of, is_causal, tokenizer_of
+
+    logging.getLogger("transformers").setLevel(logging.ERROR)  # it tells of new embeddings, which markers need
+    folder = demo.prepare()
+    found = source(reference, None, None, remote_code, folder, casing)
+    if found.kind != "encoder":
+        from blurb.errors import SettingsError
+
+        raise SettingsError(f"{reference} has no encoder to check; name a checkpoint.")
+    tokenizer, (encoder, _) = tokenizer_of(found), encoder_of(found)
+    unknown = _unknown(tokenizer)
+    facts: dict[str, str | int | float | None] = {
+        "architecture": type(encoder).__name__,
+        "parameters": found.parameters,
+        "longest_input": capacity(encoder),
+        "attention": getattr(encoder.config, "_attn_implementation", None),
+        "entries": tokenizer.size,
+        "case": "lowered" if tokenizer.lower_cases else "kept",
+        "unknown_probes": len(unknown),
+    }
+    surprises = [*_of_tokenizer(tokenizer, unknown), *_of_encoder(found, facts)]
+    every = [task for task in tasks.all() if task.paper_order]
+    if short := [task.name for task in every if (facts["longest_input"] or task.max_length) < task.max_length]:  # type: ignore[operator]
+        surprises.append(
+            f"Inputs of {', '.join(short)} are cut to {facts['longest_input']} sub-tokens, the maximum of the encoder, "
+            "where the protocol has more."
+        )
+    without_cls = tokenizer.special_tokens.cls is None or is_causal(found.location, found.remote_code)
+    plain = {"pooling": "mean"} if without_cls else {}
+    tries = [_try(found, tasks.get(name), settings or plain, folder) for name, settings in TRIES]
+    return ModelCheck(found.name, facts, surprises, tries)
+
+
+def _unknown(tokenizer: Tokenizer) -> list[str]:
+    """The probes of which a part is the unknown token."""
+    from blurb.analysis.vocabulary.terms import published
+
+    probes = [*published(), *SYMBOLS]
+    index = tokenizer.inner.unk_token_id
+    return [probe for probe, pieces in zip(probes, tokenizer.subtokens(probes), strict=True) if index in pieces.ids]
+
+
+def _of_tokenizer(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[str]:
+    from blurb.inputs.words import word_pieces
+
+    if not getattr(tokenizer.inner, "is_fast", False):
+        yield "The tokenizer has no fast version: sub-tokens are found word by word, and a word is their only place."
+    if tokenizer.lowers_a_cased_vocabulary():
+        yield "The tokenizer lower-cases, but its vocabulary has upper case: most likely --casing cased is right."
+    if tokenizer.keeps_unknown_capitals():
+        yield "The tokenizer keeps upper case, but no entry has any: words with capitals are unknown; --casing uncased."
+    if tokenizer.special_tokens.cls is None:
+        yield "The tokenizer adds no classification token: the pooling must be attention or mean."
+    if tokenizer.inner.pad_token_id is None:
+        yield "There is no padding token: id 0 is used, which the mask hides."
+    first, later = (tokenizer.subtokens([text])[0].ids for text in ("insulin", "an insulin"))
+    if first and later[-len(first) :] != first:
+        yield (
+            "A word at the start of a text has other entries than one behind a blank (byte-level BPE without "
+            "add_prefix_space); so it had in pretraining, and blurb leaves it so."
+        )
+    words = ["The", "(", "beta", ")", "-blocker", ",", "IL", "-", "2", "R", "."]
+    placed = word_pieces(words, tokenizer.subtokens([" ".join(words)])[0])
+    if lost := [word for word, place in zip(words, placed, strict=True) if place[0] < 0]:
+        yield f"Words without any sub-token ({' '.join(lost)}) are always predicted as O."
+    if any(one == other for one, other in pairwise(placed) if one[0] >= 0):
+        yield "Some sub-tokens span two words: no border of an entity can be told between them (blurb data audit)."
+    if unknown:
+        yield f"Unknown tokens in {len(unknown)} of the probes: {', '.join(unknown)}."
+
+
+def _of_encoder(source: Source, facts: Mapping[str, Any]) -> Iterator[str]:
+    from blurb.api.doctor import checkpoint
+    from blurb.models.loading import is_causal
+
+    yield from (f"{problem.what} {problem.mend}" for problem in checkpoint.examine(Path(source.location)).problems)
+    if is_causal(source.location, source.remote_code):
+        yield "It is a causal decoder: each position sees only what is before it, and the pooling cls is refused."
+    if facts["attention"] != "sdpa":
+        yield f"Its attention is '{facts['attention']}', not torch's own (sdpa): slower, and with more memory."
+
+
+def _try(source: Source, task: Task, settings: Mapping[str, Any], folder: Path) -> Try:
+    """One step of training and a prediction, on synthetic examples."""
+    from blurb import formulations
+    from blurb.data import read_split
+    from blurb.models import Subset
+    from blurb.models.encoder import EncoderLearner
+    from blurb.protocols import protocol
+
+    begun = time.perf_counter()
+    error = ""
+    try:
+        changed = {**settings, "batch_size": EXAMPLES, "epochs": 1}
+        formulation = formulations.bind(task, protocol.load("smoke").settings(task, changed, source.parameters))
+        rows = formulation.units(list(read_split(task, folder, "train"))[:EXAMPLES])
+        units = Subset(rows, "")
+        learner = EncoderLearner(source, formulation, "cpu", "fp32")
+        learner.fit(units, units, 1, lambda done, total: None)
+        predicted, _ = learner.predict(units)
+        assert len(predicted) == len(rows)
+    except (BlurbError, RuntimeError, ValueError, IndexError, KeyError, TypeError, AttributeError) as found:
+        error = str(found) if isinstance(found, BlurbError) else f"{type(found).__name__}: {found}"
+    return Try(task.name, dict(settings), round(time.perf_counter() - begun, 2), error)
