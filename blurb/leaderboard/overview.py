@@ -14,10 +14,9 @@ from rich.text import Text
 from blurb import tasks
 from blurb.leaderboard.ranking import SCORE, RankedRow
 from blurb.leaderboard.terminal import SHORT
-from blurb.results.leaderboard_csv import TWELVE
 from blurb.results.row_scores import DATASETS
 from blurb.results.skill import skill
-from blurb.tasks import TYPES
+from blurb.tasks import TWELVE, TYPES
 
 MEANS = (SCORE, TWELVE, *TYPES)
 ROOM = 15

@@ -59,8 +59,8 @@ def command(
     from blurb.leaderboard import ranking
     from blurb.leaderboard.ranking import SCORE
     from blurb.results import gathered, published
-    from blurb.results.leaderboard_csv import TWELVE
     from blurb.results.row_scores import DATASETS
+    from blurb.tasks import TWELVE
 
     rows = ranking.select(gathered.read(output, results), model, protocol, head)
     suites = {row.suite for row in rows}
