@@ -91,8 +91,13 @@ def sources(options: TrainOptions, folder: Path) -> list[Source]:
 
     :param folder: of the data, from which a model that starts from scratch gets its vocabulary
     """
+    from blurb import tasks
     from blurb.runs import plan
 
+    selections = {*(task.name for task in tasks.all()), *tasks.TYPES, "all", tasks.TWELVE}
+    for model in options.models:
+        if str(model) in selections and not Path(str(model)).is_dir():
+            raise SettingsError(f"MODEL '{model}' is a task; separate tasks by commas without blanks: --tasks gad,hoc.")
     found = [
         source(
             model, options.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer
