@@ -58,6 +58,17 @@ def datasets(rows: Sequence[RankedRow], width: int) -> list[Table]:
     return [_of_datasets(names, rows[start : start + room]) for start in range(0, len(rows), room)]
 
 
+def without_means(row: RankedRow) -> bool:
+    """Whether the overview has no figure of a row, as no task type is whole."""
+    return not any(name in row.values for name in MEANS)
+
+
+def beside_means(row: RankedRow) -> list[str]:
+    """Its datasets that are in no mean of the overview: of one's own, or of a task type that is not whole."""
+    means = {task.name for task in tasks.all() if task.paper_order and task.type in row.values}
+    return [name for name in row.values if name not in (*MEANS, *means)]
+
+
 def _of_datasets(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
     table = _table()
     table.add_column("dataset", no_wrap=True)
