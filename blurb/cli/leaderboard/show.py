@@ -103,7 +103,7 @@ def _print(
     out.print(overview.overview(ranks, column))
     own = [entry for _, entry in ranks if not entry.published]
     alone = [entry for entry in own if overview.without_means(entry)]
-    shown = own if with_datasets else alone if len(alone) <= FEW else []
+    shown = own if with_datasets or len(alone) == len(ranks) else alone if len(alone) <= FEW else []
     for table in overview.datasets(shown, out.width):
         out.print(table)
     if any(overview.beside_means(entry) and entry not in shown for entry in own):
