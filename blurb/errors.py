@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 
@@ -15,9 +15,15 @@ class BlurbError(Exception):
 class UnknownName(BlurbError, KeyError):
     """A task, head, protocol or setting that does not exist."""
 
-    def __init__(self, kind: str, name: str, available: Iterable[str]) -> None:
+    def __init__(
+        self, kind: str, name: str, available: Iterable[str], aliases: Mapping[str, str] | None = None
+    ) -> None:
+        """
+        :param aliases: names that people type -> the available name that they mean
+        """
         names = list(available)
-        close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        meant = (aliases or {}).get(name)
+        close = [meant] if meant else difflib.get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f" Did you mean '{close[0]}'?" if close else ""
         super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {', '.join(names) or 'none'}.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str]:
@@ -47,3 +47,15 @@ def plural(count: int, name: str) -> str:
     ('1 trial', '2,000 trials')
     """
     return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
+
+
+def grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each reason, with all that it holds of; the reasons are no columns, so that a table stays narrow.
+
+    >>> grouped([("a", "missing"), ("b", ""), ("c", "missing"), ("d", "damaged")])
+    ['a, c: missing.', 'd: damaged.']
+    """
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons:
+        names.setdefault(reason, []).append(name)
+    return [f"{', '.join(those)}: {reason}." for reason, those in names.items() if reason]

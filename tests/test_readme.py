@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from blurb import tasks
+from blurb.api.request import check_files
 from blurb.cli import cli
-from blurb.errors import SettingsError
+from blurb.corpora import demo
+from blurb.errors import DataError, SettingsError
 
 README = Path(__file__).parent.parent / "README.md"
 NOT_HERE = ("pip install", "blurb data download", "blurb data prepare", "blurb data verify")
 """Commands that fetch, or whose data the demo suite does not have; they have tests of their own."""
 QUICKLY = {
-    "--data DATA": "--suite demo", "--protocol quick": "--protocol smoke",
+    "--tasks blurb-12": "--tasks ncbi-disease,gad", "--data DATA": "--suite demo",
+    "--protocol quick": "--protocol smoke",
     "--max-drop 5": "--max-drop 100", " standard ": " smoke ", " quick@2": " smoke",
 }  # fmt: skip
 
@@ -53,6 +58,15 @@ def _quickly(arguments: list[str]) -> list[str]:
     if "--protocol" not in found:
         found += ["--protocol", "smoke"]
     return found
+
+
+def test_no_journey_needs_the_dataset_that_needs_a_registration(tmp_path: Path) -> None:
+    data = Path(shutil.copytree(demo.prepare(), tmp_path / "data", ignore=shutil.ignore_patterns("BioASQ")))
+    runs = [command.split() for journey in journeys() for command in journey if "--data DATA" in command]
+    for words in (words for words in runs if words[1] in ("run", "ablate")):
+        check_files(tasks.select(words[words.index("--tasks") + 1] if "--tasks" in words else "all"), data)
+    with pytest.raises(DataError, match=r"BioASQ/test.tsv\). To run the others: --tasks blurb-12$"):
+        check_files(tasks.select("all"), data)
 
 
 def test_the_journeys_are_there() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ def compare(
     return Comparison(before, after, split, tuple(compare_rows(before, after, split, with_units=not runs_only)))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Comparison:
     """The differences of two rows.
 
@@ -62,6 +63,11 @@ class Comparison:
         from pandas import DataFrame
 
         return DataFrame(self.table(level), columns=COLUMNS)
+
+    def __repr__(self) -> str:
+        verdicts = Counter(line.verdict(0.05).partition(":")[0] for line in self.lines)
+        found = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "nothing to compare"
+        return f"<Comparison of {self.other.name} with {self.first.name}, {self.split}: {found}>"
 
     def _repr_html_(self) -> str:
         return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.api.options import RunOptions
+from blurb.errors import UnknownName
 
 if TYPE_CHECKING:
     from blurb.api.options import Keep, Model, Row, Tokenizer
@@ -84,6 +86,17 @@ def run(
     :raises BlurbError: before anything is trained, if options, data or models are invalid
     """
     options = RunOptions(**locals())  # nothing else is there yet
+    _refuse_unknown(settings)
     from blurb.api.running import execute
 
     return execute(options)
+
+
+def _refuse_unknown(settings: Mapping[str, Any]) -> None:
+    """Raises an UnknownName for a keyword that is neither an option nor a setting, with the nearest of both."""
+    from blurb.protocols.settings import ELSEWHERE, FIELDS
+
+    options = [field.name for field in dataclasses.fields(RunOptions) if field.name != "settings"]
+    for name in settings:
+        if name not in FIELDS:
+            raise UnknownName("option or setting", name, dict.fromkeys([*options, *FIELDS]), ELSEWHERE)

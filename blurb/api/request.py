@@ -55,7 +55,7 @@ def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
 def check_files(chosen: list[Task], folder: Path) -> None:
     """Raises a DataError that lists every missing dataset, before anything is trained."""
     from blurb.data.splits import elsewhere, path_of
-    from blurb.tasks import SPLITS
+    from blurb.tasks import SPLITS, TWELVE, select
 
     if not folder.is_dir():
         raise DataError("the data folder does not exist.", folder)
@@ -65,7 +65,8 @@ def check_files(chosen: list[Task], folder: Path) -> None:
     }
     missing = {task: paths for task, paths in missing.items() if paths}
     if missing:
-        there = ",".join(task.name for task in chosen if task.name not in missing)
+        others = [task for task in chosen if task.name not in missing]
+        there = TWELVE if others == select(TWELVE) else ",".join(task.name for task in others)
         lost = "; ".join(f"{task} ({', '.join(paths)})" for task, paths in missing.items())
         hint = f" To run the others: --tasks {there}" if there else elsewhere(chosen, folder)
         raise DataError(f"missing files: {lost}.{hint}", folder)
@@ -90,8 +91,13 @@ def sources(options: TrainOptions, folder: Path) -> list[Source]:
 
     :param folder: of the data, from which a model that starts from scratch gets its vocabulary
     """
+    from blurb import tasks
     from blurb.runs import plan
 
+    selections = {*(task.name for task in tasks.all()), *tasks.TYPES, "all", tasks.TWELVE}
+    for model in options.models:
+        if str(model) in selections and not Path(str(model)).is_dir():
+            raise SettingsError(f"MODEL '{model}' is a task; separate tasks by commas without blanks: --tasks gad,hoc.")
     found = [
         source(
             model, options.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer

@@ -20,7 +20,7 @@ TIDY = ("model", "configuration", "task", "seed", "split", "metric", "value")
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """Rows; in a notebook a table of their means.
+    """Rows; in a notebook a table of their means, and of the datasets that are in none.
 
     :param rows: each a model under one configuration, see `blurb.results.row_scores.RowScores`
     :param path: the store or table that they are of
@@ -96,8 +96,15 @@ class Results:
 
         from blurb import tasks
 
-        columns = ("row", *tasks.TYPES, "score")
-        lines = [(row.name, *(row.type_means().get(kind) for kind in tasks.TYPES), row.score) for row in self.rows]
+        figures = [(row, row.means(), row.type_means()) for row in self.rows]
+        whole = {task.name: task.type for task in tasks.all() if task.paper_order}
+        alone = dict.fromkeys(
+            name for _, means, types in figures for name in means if whole.get(name) not in types
+        )  # in no mean
+        columns = ("row", *tasks.TYPES, "score", *alone)
+        lines = [
+            (row.name, *map(types.get, tasks.TYPES), row.score, *map(means.get, alone)) for row, means, types in figures
+        ]
         frame = DataFrame(lines, columns=columns).astype(dict.fromkeys(columns[1:], float))
         return str(frame.to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
 

@@ -11,9 +11,10 @@ import click
 
 from blurb import __version__
 from blurb.cli import _complete, _exit
+from blurb.cli._group import Group
 
 
-class Commands(click.Group):
+class Commands(Group):
     """Finds the commands among the modules of this folder; heavy imports wait until a command runs."""
 
     def list_commands(self, context: click.Context) -> list[str]:

@@ -54,9 +54,10 @@ def _task_names(context: click.Context) -> list[str]:
 
 
 def _selections(context: click.Context) -> list[str]:
+    from blurb import tasks
     from blurb.tasks import types
 
-    return [*_task_names(context), *types.names(), "all"]
+    return [*_task_names(context), *types.names(), "all", tasks.TWELVE]
 
 
 def _types(context: click.Context) -> list[str]:
@@ -131,9 +132,8 @@ def _caches(context: click.Context) -> list[str]:
 
 def _columns(context: click.Context) -> list[str]:
     from blurb.leaderboard.ranking import SCORE
-    from blurb.results.leaderboard_csv import TWELVE
     from blurb.results.row_scores import DATASETS
-    from blurb.tasks import TYPES
+    from blurb.tasks import TWELVE, TYPES
 
     return [SCORE, TWELVE, *TYPES, *DATASETS]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from blurb.cli import _complete
+from blurb.cli._group import Group
 from blurb.terminal.output import FORMATS, show
 
 
-@click.group(name="cache")
+@click.group(name="cache", cls=Group)
 def command() -> None:
     """Show or clear the cache: tokenised data, vectors, demo suite, scratch encoders, downloads."""
 

@@ -82,11 +82,13 @@ def _show(decision: Decision) -> None:
     """Prints the score first, then the datasets, then the examples with more mistakes."""
     from blurb.regression import Outcome, table
     from blurb.results.comparison import PAIRED
-    from blurb.wording import plural, signed
+    from blurb.wording import grouped, plural, signed
 
     click.echo(f"{decision.candidate} compared with {decision.baseline}, {decision.rules.split}")
     rows = [table.cells(finding) for finding in decision.findings]
-    show(table.COLUMNS, rows, "table", numbers=table.COLUMNS[1:6])
+    show(table.COLUMNS[:-1], [row[:-1] for row in rows], "table", numbers=table.COLUMNS[1:6])
+    for line in grouped((row[0], row[-1]) for row in rows):
+        click.echo(line)
     if decision.paired:
         click.echo(PAIRED)
     for finding in decision.findings:

@@ -58,6 +58,7 @@ def command(
         for compared in found:
             click.echo(f"{compared.other.name} minus {first.name}, {split}")
             _print([_cells(line, level, max_drop) for line in compared.lines])
+            _print_reasons(compared.lines)
             if comparison.has_paired(compared.lines):
                 click.echo(comparison.PAIRED)
     else:
@@ -84,6 +85,16 @@ def _print(lines: Sequence[tuple[str, ...]]) -> None:
     click.echo(f"Runs: {counts.pop()} on each.")
 
 
+def _print_reasons(lines: Sequence[ScoreComparison]) -> None:
+    """Why datasets have no verdict; that of a mean is one of its datasets', and told with it."""
+    from blurb.wording import grouped
+
+    names = {line.name for line in lines}
+    reasons = [(line.name, line.reason) for line in lines if line.p is None]
+    for text in grouped((name, reason) for name, reason in reasons if reason.partition(":")[0] not in names):
+        click.echo(text)
+
+
 def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple[str, ...]:
     from blurb.wording import probability, signed
 
@@ -91,7 +102,7 @@ def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple
         return "" if value is None else write(value)
 
     low, high = line.comparison.interval or (None, None)
-    verdict = line.verdict(level) + (" (paired)" if line.comparison.paired else "")
+    verdict = line.verdict(level).partition(":")[0] + (" (paired)" if line.comparison.paired else "")
     within = _within(line, max_drop)
     if within is not None:
         verdict += f"; drop within {max_drop:g}" if within else f"; dropped by more than {max_drop:g}"

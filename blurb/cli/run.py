@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     shell_complete=_complete.tasks,
     default="all",
     show_default=True,
-    help="Task names, types or files, comma-separated.",
+    help="Task names, types or files, comma-separated; blurb-12: all but BioASQ.",
 )
 @click.option(
     "--head",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blurb.cli import _complete
+from blurb.cli._group import Group
 from blurb.cli._options import STORE
 from blurb.tasks import SCORED
 from blurb.terminal.output import FORMATS, show
@@ -21,7 +22,7 @@ TABLES = click.option(
 )  # fmt: skip
 
 
-@click.group(name="runs", invoke_without_command=True)
+@click.group(name="runs", cls=Group, invoke_without_command=True)
 @STORE
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 @click.pass_context

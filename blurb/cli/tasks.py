@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from blurb.cli import _complete
+from blurb.cli._group import Group
 from blurb.terminal.output import FORMATS, json_text, show
 
 
-@click.group(name="tasks", invoke_without_command=True)
+@click.group(name="tasks", cls=Group, invoke_without_command=True)
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 @click.pass_context
 def command(context: click.Context, form: str) -> None:

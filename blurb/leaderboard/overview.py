@@ -14,10 +14,9 @@ from rich.text import Text
 from blurb import tasks
 from blurb.leaderboard.ranking import SCORE, RankedRow
 from blurb.leaderboard.terminal import SHORT
-from blurb.results.leaderboard_csv import TWELVE
 from blurb.results.row_scores import DATASETS
 from blurb.results.skill import skill
-from blurb.tasks import TYPES
+from blurb.tasks import TWELVE, TYPES
 
 MEANS = (SCORE, TWELVE, *TYPES)
 ROOM = 15
@@ -57,6 +56,17 @@ def datasets(rows: Sequence[RankedRow], width: int) -> list[Table]:
     names = [name for name in (*DATASETS, *_own(rows)) if any(name in row.values for row in rows)]
     room = max(1, (width - ROOM) // ROOM)
     return [_of_datasets(names, rows[start : start + room]) for start in range(0, len(rows), room)]
+
+
+def without_means(row: RankedRow) -> bool:
+    """Whether the overview has no figure of a row, as no task type is whole."""
+    return not any(name in row.values for name in MEANS)
+
+
+def beside_means(row: RankedRow) -> list[str]:
+    """Its datasets that are in no mean of the overview: of one's own, or of a task type that is not whole."""
+    means = {task.name for task in tasks.all() if task.paper_order and task.type in row.values}
+    return [name for name in row.values if name not in (*MEANS, *means)]
 
 
 def _of_datasets(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from blurb.leaderboard import intervals
 from blurb.leaderboard.intervals import Value
-from blurb.results.leaderboard_csv import TWELVE
 from blurb.results.row_scores import DATASETS, DEMO, RowScores
+from blurb.tasks import TWELVE
 
 SCORE = "score"
 RESAMPLES = 2_000

@@ -18,7 +18,7 @@ from blurb.heads.pooling._base import Pooling
 from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Subset
-from blurb.models.loading import capacity, encoder_of, is_causal, tokenizer_of
+from blurb.models.loading import capacity, encoder_of, enlarge, is_causal, tokenizer_of
 from blurb.models.source import Source
 from blurb.protocols.settings import OWN, Where, shown, unsaid
 from blurb.training.dropout import set_dropout
@@ -182,8 +182,7 @@ class EncoderLearner(Learner):
         apply(encoder, settings)
         if settings.encoder_dropout != OWN:
             set_dropout(encoder, settings.encoder_dropout)
-        if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:
-            encoder.resize_token_embeddings(self.tokenizer.size)
+        enlarge(encoder, self.tokenizer.size)
         pooling, use_pooler = None, False
         size = int(encoder.config.hidden_size)
         head, options = parse(heads, settings.head)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,25 +77,20 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
     Only the encoder of an encoder-decoder is loaded. Weights of heads in the checkpoint are ignored.
     """
     from transformers import AutoModel
-    from transformers.utils import logging as transformers_logging
 
     quiet()
     config = _config(folder, remote_code)
     loader = _loader(config)
-    before = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()  # the checkpoint's other heads are rightly unused
-    try:
-        with blamed(folder, "cannot load the weights"):
-            model, info = loader.from_pretrained(
-                folder,
-                config=config,
-                dtype="float32",
-                trust_remote_code=remote_code,
-                output_loading_info=True,
-                ignore_mismatched_sizes=True,  # named below; transformers' own error does not
-            )
-    finally:
-        transformers_logging.set_verbosity(before)
+    # The checkpoint's other heads are rightly unused, which transformers tells.
+    with errors_alone(), blamed(folder, "cannot load the weights"):
+        model, info = loader.from_pretrained(
+            folder,
+            config=config,
+            dtype="float32",
+            trust_remote_code=remote_code,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # named below; transformers' own error does not
+        )
     missing = set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
     pooler = getattr(model, "pooler", None)
     trained_pooler = pooler is not None and not any(key.startswith("pooler.") for key in missing)
@@ -215,3 +212,23 @@ def quiet() -> None:
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.disable_progress_bar()
+
+
+@contextmanager
+def errors_alone() -> Iterator[None]:
+    """Without the warnings of transformers about what is meant to be so."""
+    from transformers.utils import logging as transformers_logging
+
+    before = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(before)
+
+
+def enlarge(encoder: Any, size: int) -> None:
+    """Makes room in the embedding table for the tokens that a formulation adds."""
+    if size > encoder.get_input_embeddings().num_embeddings:
+        with errors_alone():
+            encoder.resize_token_embeddings(size)

@@ -17,7 +17,7 @@ from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features
 from blurb.models._base import Subset
 from blurb.models.frozen import LAYERS, Frozen, fingerprint
-from blurb.models.loading import capacity, encoder_of, tokenizer_of
+from blurb.models.loading import capacity, encoder_of, enlarge, tokenizer_of
 from blurb.models.source import Source
 from blurb.models.vectors import Half, stored
 from blurb.training.hardware import Precision
@@ -71,8 +71,7 @@ class Reader:
         encoder, _ = encoder_of(source)
         most = capacity(encoder)
         self.limit = min(settings.max_length, most or settings.max_length)
-        if self.tokenizer.size > encoder.get_input_embeddings().num_embeddings:
-            encoder.resize_token_embeddings(self.tokenizer.size)
+        enlarge(encoder, self.tokenizer.size)
         self.frozen = Frozen(
             encoder, self.tokenizer.special_tokens.cls, self.tokenizer.pad_id, device, precision, settings.word_pooling
         )

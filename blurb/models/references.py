@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -39,9 +40,9 @@ def known_casing(reference: str) -> str:
 
 
 def default_name(reference: str) -> str:
-    """Last part of a path or Hub id."""
+    """Last part of a path or Hub id, as typed: of a link its own name, not that of the folder it leads to."""
     if Path(reference).is_dir():
-        return Path(reference).resolve().name
+        return Path(os.path.abspath(reference)).name
     return reference.partition("@")[0].rstrip("/").split("/")[-1]
 
 

@@ -110,6 +110,12 @@ OWN = -1.0
 """Value of `encoder_dropout` that keeps the checkpoint's own dropout."""
 MOST = 1e300
 """Maximum of any setting; rules out infinity, NaN and integers too large for a float."""
+ELSEWHERE = {
+    "learning_rate": "lr", "num_train_epochs": "epochs", "num_epochs": "epochs", "max_seq_length": "max_length",
+    "per_device_train_batch_size": "batch_size", "train_batch_size": "batch_size", "warmup_ratio": "warmup",
+    "max_grad_norm": "clip_norm", "max_steps": "max_updates", "dropout": "head_dropout",
+}  # fmt: skip
+"""What transformers and its scripts call the settings, for suggestions."""
 FIELDS = {field.name: field.type for field in dataclasses.fields(Settings)}
 
 
@@ -139,7 +145,7 @@ def typed(name: str, value: Any, where: str) -> Any:
     :raises SettingsError: if the value has the wrong type
     """
     if name not in FIELDS:
-        raise UnknownName(f"setting (in {where})", name, FIELDS)
+        raise UnknownName(f"setting (in {where})", name, FIELDS, ELSEWHERE)
     kind = FIELDS[name]
     if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST:
         return float(value)

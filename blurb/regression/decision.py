@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from html import escape
 
 from blurb.regression.rules import Limit, Rules
 from blurb.results.comparison import SCORE, ScoreComparison, compare_rows, flips, has_paired
@@ -56,7 +57,7 @@ class DatasetDecision:
         return self.line.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decision:
     """The result of the check: all findings, the score first."""
 
@@ -87,6 +88,20 @@ class Decision:
     def exit_code(self) -> int:
         """That of `blurb check`: 0 pass, 1 regression, 2 cannot judge."""
         return int(self.outcome)
+
+    def __repr__(self) -> str:
+        return f"<Decision on {self.candidate} compared with {self.baseline}, {self.rules.split}: {self.outcome.words}>"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the findings as a table."""
+        from pandas import DataFrame
+
+        from blurb.regression import table
+
+        rows = [table.cells(finding) for finding in self.findings]
+        return (
+            f"<p>{escape(repr(self)[1:-1])}</p>{DataFrame(rows, columns=table.COLUMNS).to_html(index=False, border=0)}"
+        )
 
     def to_junit(self) -> bytes:
         """The decision as JUnit XML, a test case a finding."""

@@ -13,9 +13,8 @@ from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS, Origin, RowScores, labelled
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
 from blurb.statistics.student import NORMAL
-from blurb.tasks import TYPES
+from blurb.tasks import TWELVE, TYPES
 
-TWELVE = "blurb-12"
 COLUMNS = (
     "schema", "suite", "model", "source", *ASKED, *MODEL[1:],
     "score", "score_sd", "score_low", "score_high", TWELVE, *TYPES, *DATASETS, "seeds", "complete", "data", "note",

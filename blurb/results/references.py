@@ -27,9 +27,11 @@ def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> RowScores:
     :raises DataError: (file, line) if a file is invalid
     """
     if reference.startswith(f"{PUBLISHED}:"):
-        return pick(published.shipped(), reference.partition(":")[2], "the published rows")
+        return pick(published.shipped(), reference.partition(":")[2], "the list of published rows")
     mine = from_store.read(Store(store), tell)
     path, row = _split(reference)
+    if path is None and _holds_rows(inside := Path(reference) / "runs"):
+        raise SettingsError(f"{reference} is a folder but no store; did you mean {inside}?")
     if path is None or any(reference in (one.model, one.name) for one in mine):
         return pick(mine, reference, str(store))
     if path.is_dir():

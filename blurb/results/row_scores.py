@@ -33,7 +33,7 @@ class Origin(Enum):
     PUBLISHED = "published"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RowScores:
     """The scores of one model in one configuration or from one publication.
 
@@ -68,6 +68,11 @@ class RowScores:
     def name(self) -> str:
         """Model and configuration, and what distinguishes the row from others it was read with (`labelled`)."""
         return self.label or plain_name(self)
+
+    def __repr__(self) -> str:
+        """Short: the fields of all trials would be pages."""
+        score = "" if self.score is None else f", score {self.score:.2f}"
+        return f"<Row {self.name}: {len(self.means())} datasets{score}>"
 
     @property
     def detail(self) -> str:

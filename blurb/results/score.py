@@ -7,10 +7,7 @@ from collections.abc import Mapping
 
 from blurb import tasks
 from blurb.errors import UnknownName
-from blurb.tasks import TYPES, Task
-
-UNREGISTERED = "bioasq"
-"""The dataset that needs a registration, which `blurb_12` leaves out."""
+from blurb.tasks import TYPES, UNREGISTERED, Task
 
 
 def datasets_by_type() -> dict[str, list[Task]]:

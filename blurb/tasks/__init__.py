@@ -15,7 +15,9 @@ from blurb.tasks.types import TYPES, TaskType
 __all__ = [
     "SCORED",
     "SPLITS",
+    "TWELVE",
     "TYPES",
+    "UNREGISTERED",
     "Download",
     "Source",
     "Split",
@@ -30,8 +32,12 @@ __all__ = [
 ]
 
 SUFFIX = ".toml"
-RESERVED = ("rows",)
-"""Names of other folders in a run store (`blurb.runs.rows`); no task may have one of them."""
+UNREGISTERED = "bioasq"
+"""The dataset of BLURB that needs a registration."""
+TWELVE = "blurb-12"
+"""The other twelve: a selection of tasks, and the mean of their task-type means."""
+RESERVED = ("rows", TWELVE)
+"""No task may have one of these names: that of another folder in a run store (`blurb.runs.rows`), of a selection."""
 _registry: Registry[Task] = Registry("task", "blurb.tasks", "TASK", "blurb.tasks")
 
 
@@ -99,9 +105,10 @@ def all() -> list[Task]:
 
 
 def select(wanted: str | Iterable[str]) -> list[Task]:
-    """Selects tasks by name, type, path of a task file, or `all`; returns each once, in the paper's order.
+    """Selects tasks by name, type, path of a task file, `all` or `blurb-12`; returns each once, in the paper's order.
 
-    `all` and the types select only from the thirteen of BLURB. Give plug-ins by name and task files by path.
+    `all`, `blurb-12` (all but BioASQ) and the types select only from the thirteen of BLURB. Give plug-ins by name and
+    task files by path.
 
     :param wanted: comma-separated text, or several words
     """
@@ -112,14 +119,14 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
     for word in (word.strip() for word in words):
         if not word:
             continue
-        if word == "all":
-            chosen |= {task.name for task in every if task.paper_order}
+        if word in ("all", TWELVE):
+            chosen |= {task.name for task in every if task.paper_order and (word, task.name) != (TWELVE, UNREGISTERED)}
         elif word in types.names():
             chosen |= {task.name for task in every if task.type == word and task.paper_order}
         elif any(task.name == word for task in every):
             chosen.add(word)
         else:
-            raise UnknownName("task", word, [task.name for task in every] + [*types.names(), "all"])
+            raise UnknownName("task", word, [task.name for task in every] + [*types.names(), "all", TWELVE])
     if not chosen:
         raise SettingsError("No task is selected; give task names, types or 'all', separated by commas.")
     return [task for task in every if task.name in chosen]

@@ -22,7 +22,7 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
     from blurb.wording import plural
 
     rows = [row for at, plan in enumerate(planned) for row in _rows(plan, cells[at] if cells else None)]
-    columns = ("kind", "cell" if cells else "model", "task", "seed", "lr", "batch", "epochs", "max length", "state",
+    columns = ("kind", "cell" if cells else "model", "task", "seed", "lr", "batch", "epochs", "length", "state",
                "trial")  # fmt: skip
     show(columns, rows, "table", numbers=columns[3:8])
     click.echo(f"{plural(len(rows), 'trial')}. Nothing was run or written.")

@@ -125,6 +125,19 @@ def test_results_show_themselves(played: tuple[Path, blurb.Results]) -> None:
     assert "<th>similarity</th>" in shown
     assert "scratch:tiny smoke" in shown
     assert "nan" not in shown.lower()
+    assert "<th>gad</th>" in shown  # in no mean, as the other relations were not run
+    assert "<th>biosses</th>" not in shown
+
+
+def test_rows_and_verdicts_show_themselves_in_a_line(played: tuple[Path, blurb.Results]) -> None:
+    first, other = played[1].rows
+    assert repr(other) == f"<Row scratch:tiny smoke: {len(other.means())} datasets>"
+    assert repr(blurb.compare(first, other)).startswith(
+        "<Comparison of scratch:tiny smoke with baseline:majority smoke"
+    )
+    decision = blurb.check(other, first, max_drop=100)
+    assert repr(decision).startswith("<Decision on scratch:tiny smoke compared with baseline:majority smoke, dev: ")
+    assert "<th>outcome</th>" in decision._repr_html_()
 
 
 def test_load_results_of_a_store_and_its_tables(played: tuple[Path, blurb.Results], tmp_path: Path) -> None:

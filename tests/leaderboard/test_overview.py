@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from blurb.leaderboard.overview import datasets, overview
+from blurb.leaderboard.overview import beside_means, datasets, overview, without_means
 from blurb.leaderboard.ranking import RankedRow, of_row, ranked
 from blurb.results import published
 from blurb.tasks import TYPES
@@ -56,3 +56,14 @@ def test_datasets_have_scores_and_skill(width: int) -> None:
     assert text.count("77.00   49 %") == 7  # (77.00 - 68.96) / (85.44 - 68.96)
     assert text.count("77.00") == 8
     assert "my-task" in text
+
+
+def test_figures_that_no_mean_has_are_known() -> None:
+    assert beside_means(MINE) == ["my-task"]  # gad is in the mean of the relations
+    assert not without_means(MINE)
+    partly = RankedRow("m", {"similarity": 16.6, "biosses": 16.6, "gad": 72.5})
+    assert beside_means(partly) == ["gad"]
+    assert not without_means(partly)
+    alone = RankedRow("m", {"gad": 72.5})
+    assert without_means(alone)
+    assert not beside_means(RankedRow("nothing", {}))

@@ -74,6 +74,7 @@ def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
     assert "good" not in only
     assert "Did you mean 'gad'" in str(blurb("show", "--output", str(folder / "runs"), "--sort", "gat").exception)
     assert "no finished row matches" in str(blurb("show", "--output", str(folder / "runs"), "--head", "crf").exception)
+    assert "run: no such folder; blurb run writes one" in str(blurb("show", "--output", "run").exception)
 
 
 def test_rows_of_a_table_have_intervals_over_their_runs(folder: Path) -> None:

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from blurb.errors import ModelError
-from blurb.models.loading import capacity, describe, load_encoder, load_tokenizer
+from blurb.models.loading import capacity, describe, enlarge, load_encoder, load_tokenizer
 from tests import checkpoints
 
 Checkpoint = Callable[[str], Path]
@@ -168,3 +168,24 @@ def test_a_t5_that_was_saved_without_its_decoder(checkpoint: Callable[[str], Pat
     whole, alone = (load_encoder(str(place))[0].state_dict() for place in (folder, tmp_path))
     assert all((alone[name] == value).all() for name, value in whole.items())
     assert describe(tmp_path, remote_code=False)[1] == describe(folder, remote_code=False)[1]
+
+
+def test_room_for_new_tokens_is_made_without_the_warning_of_transformers(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers.utils import logging as transformers_logging
+
+    encoder, _ = load_encoder(str(checkpoint("bert_uncased")))
+    size, before = encoder.get_input_embeddings().num_embeddings, transformers_logging.get_verbosity()
+    resize, heard = type(encoder).resize_token_embeddings, []
+
+    def resized(self: Any, size: int) -> None:
+        heard.append(transformers_logging.get_verbosity())
+        resize(self, size)
+
+    monkeypatch.setattr(type(encoder), "resize_token_embeddings", resized)
+    for wanted in (size - 1, size + 4):
+        enlarge(encoder, wanted)
+    assert encoder.get_input_embeddings().num_embeddings == size + 4
+    assert heard == [transformers_logging.ERROR]
+    assert transformers_logging.get_verbosity() == before

@@ -47,6 +47,15 @@ def test_the_default_name_is_the_last_part(reference: str, name: str) -> None:
     assert default_name(reference) == name
 
 
+def test_a_link_has_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "step-1000" / "model").mkdir(parents=True)
+    (tmp_path / "minilm").symlink_to(tmp_path / "step-1000" / "model")
+    assert default_name(str(tmp_path / "minilm")) == "minilm"
+    monkeypatch.chdir(tmp_path / "step-1000")
+    assert default_name(".") == "step-1000"
+    assert default_name("model/..") == "step-1000"
+
+
 def test_parameters_are_those_of_the_encoder_alone(checkpoint: Checkpoint) -> None:
     from transformers import T5ForConditionalGeneration
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.errors import BlurbError, DataError, UnknownName
+from blurb.errors import BlurbError, DataError, SettingsError, UnknownName
 from blurb.results import from_store, published, tables
 from blurb.results.references import of_file, resolve
 from blurb.results.row_scores import Origin, RowScores
@@ -177,3 +177,8 @@ def test_a_name_that_no_file_can_have_is_that_of_a_row(tmp_path: Path) -> None:
     for reference in (f"{row.name}y", "z" * 5_000, f"{store.root}:{row.name}y"):
         with pytest.raises(UnknownName):
             resolve(reference, store.root)
+
+
+def test_the_folder_of_a_store_is_told_from_the_store(made: Path) -> None:
+    with pytest.raises(SettingsError, match=r"is a folder but no store; did you mean .*runs\?"):
+        resolve(str(made), Path("other"))

@@ -87,6 +87,7 @@ def test_the_released_counts_where_they_differ_from_the_print() -> None:
     ("wanted", "names"),
     [
         ("all", NAMES),
+        ("blurb-12", NAMES[:12]),
         ("ner", NAMES[:5]),
         ("relation", ["chemprot", "ddi", "gad"]),
         ("qa,biosses", ["biosses", "pubmedqa", "bioasq"]),

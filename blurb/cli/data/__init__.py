@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from blurb.cli._group import Group
 from blurb.cli.data.audit import audit
 from blurb.cli.data.download import download
 from blurb.cli.data.prepare import prepare
@@ -11,7 +12,7 @@ from blurb.cli.data.stats import stats
 from blurb.cli.data.verify import verify
 
 
-@click.group(name="data")
+@click.group(name="data", cls=Group)
 def command() -> None:
     """Download, prepare, verify and inspect the data."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from blurb.cli._group import Group
 from blurb.cli.leaderboard.files import add, merge, validate
 from blurb.cli.leaderboard.html import command as html
 from blurb.cli.leaderboard.show import command as show
 from blurb.cli.leaderboard.show import published_rows
 
 
-@click.group(name="leaderboard")
+@click.group(name="leaderboard", cls=Group)
 def command() -> None:
     """Show, merge, validate and publish rows."""
 

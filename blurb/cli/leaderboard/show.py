@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from blurb.results.row_scores import RowScores
     from blurb.tasks import Split
 
+FEW = 4
+"""Rows without any mean, of which the datasets are shown unasked: what fits 80 columns."""
+
 
 @click.command(name="show")
 @STORE
@@ -59,8 +62,8 @@ def command(
     from blurb.leaderboard import ranking
     from blurb.leaderboard.ranking import SCORE
     from blurb.results import gathered, published
-    from blurb.results.leaderboard_csv import TWELVE
     from blurb.results.row_scores import DATASETS
+    from blurb.tasks import TWELVE
 
     rows = ranking.select(gathered.read(output, results), model, protocol, head)
     suites = {row.suite for row in rows}
@@ -70,6 +73,8 @@ def command(
     known = [*DATASETS, *own, *tasks.TYPES, SCORE, TWELVE]
     if column is not None and column not in known:
         raise UnknownName("column", column, known)
+    if not rows and not results and not output.is_dir():
+        raise SettingsError(f"{output}: no such folder; blurb run writes one, or give another with --output.")
     if not rows:
         raise SettingsError(f"{', '.join(map(str, (output, *results)))}: no finished row matches the options.")
     left_out = _leaks(rows, data) if without else None
@@ -96,9 +101,13 @@ def _print(
 
     out = console(width=120)
     out.print(overview.overview(ranks, column))
-    if with_datasets:
-        for table in overview.datasets([entry for _, entry in ranks if not entry.published], out.width):
-            out.print(table)
+    own = [entry for _, entry in ranks if not entry.published]
+    alone = [entry for entry in own if overview.without_means(entry)]
+    shown = own if with_datasets or len(alone) == len(ranks) else alone if len(alone) <= FEW else []
+    for table in overview.datasets(shown, out.width):
+        out.print(table)
+    if any(overview.beside_means(entry) and entry not in shown for entry in own):
+        click.echo("Some datasets are in none of these means; --datasets shows them.")
     for _, entry in ranks:
         if entry.capped:
             click.echo(f"{entry.name}: not ranked, as only some of the examples were scored ({entry.note}).")

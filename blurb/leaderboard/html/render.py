@@ -16,8 +16,7 @@ from blurb.leaderboard.html.strips import lowest, marks, strips
 from blurb.leaderboard.intervals import BASES, Value
 from blurb.leaderboard.terminal import SHORT
 from blurb.results.comparison import PAIRED
-from blurb.results.leaderboard_csv import TWELVE
-from blurb.tasks import TYPES
+from blurb.tasks import TWELVE, TYPES
 from blurb.wording import probability
 
 MOST_DRAWN = 50

@@ -15,8 +15,7 @@ from markupsafe import Markup, escape
 from blurb.leaderboard.html.model import PageRow
 from blurb.leaderboard.intervals import Value
 from blurb.leaderboard.terminal import SHORT
-from blurb.results.leaderboard_csv import TWELVE
-from blurb.tasks import TYPES
+from blurb.tasks import TWELVE, TYPES
 
 HEIGHT = 30
 STEP = 4
