@@ -76,10 +76,12 @@ def run_trials(
     with Meanwhile(rebuild) as write, shown as display:
 
         def finished(outcome: TrialOutcome) -> None:
-            if display is not None:
-                display.finished(outcome)
-            if outcome.status == "done":
-                write()
+            try:
+                if display is not None:
+                    display.finished(outcome)
+            finally:  # also if Ctrl-C comes in between: the tables have every trial that is done
+                if outcome.status == "done":
+                    write()
 
         on_progress = display.on_progress if display is not None else lambda job, news: None
         outcomes = plan.run(planned, ENGINES[engine](options.jobs), finished, on_progress)

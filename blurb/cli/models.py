@@ -9,6 +9,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY
+from blurb.cli._group import Group
 from blurb.cli._options import CASING
 from blurb.terminal.output import FORMATS, json_text, show
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from blurb.api.model_check import ModelCheck
 
 
-@click.group(name="models", invoke_without_command=True)
+@click.group(name="models", cls=Group, invoke_without_command=True)
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 @click.pass_context
 def command(context: click.Context, form: str) -> None:

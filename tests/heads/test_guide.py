@@ -21,7 +21,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "add-a-head.md"
 @pytest.fixture
 def reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The guide's code as a module of somebody else's."""
-    (code,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    code = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)[0]
     assert len(code.splitlines()) < 40
     (tmp_path / "guide_head.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
