@@ -176,6 +176,16 @@ def test_baselines_are_last_and_published_rows_below_one_s_own() -> None:
     assert (names[0], names[-1]) == ("mine", "baseline:majority")
 
 
+@pytest.mark.parametrize(("datasets", "columns"), [(["gad"], "dataset"), (["gad", "biosses"], "type")])
+def test_rows_without_any_mean_open_on_their_datasets(datasets: list[str], columns: str) -> None:
+    row = entry("partly").row
+    partly = entry_of(replace(row, datasets={name: row.datasets[name] for name in datasets}))
+    page = reading.Page(render(Page("x", [board("blurb", [partly])])))
+    (table,) = page.all("table", class_="main")
+    (chosen,) = (one for one in page.all("input", type="radio") if "checked" in one.attributes)
+    assert table.attributes["data-columns"] == chosen.attributes["value"] == columns
+
+
 def test_a_page_without_rows_or_with_one() -> None:
     assert "No rows yet" in render(Page("Empty", []))
     alone = reading.Page(render(synthetic(1)))
