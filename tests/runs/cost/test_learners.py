@@ -138,11 +138,11 @@ def test_a_probe_passes_once_over_every_split_and_fits(counted: None, monkeypatc
 
 
 def test_what_is_known_of_the_probe_is_the_probe_s() -> None:
-    from blurb.models import frozen
+    from blurb.models import choosing, frozen
     from blurb.models import probe as learner
 
     known = (learners.LAYERS, learners.STRENGTHS, learners.FEW, learners.FOLDS)
-    assert known == (len(frozen.LAYERS), len(learner.STRENGTHS), learner.FEW, learner.FOLDS)
+    assert known == (len(frozen.LAYERS), len(learner.STRENGTHS), choosing.FEW, choosing.FOLDS)
 
 
 def test_a_baseline_costs_next_to_nothing() -> None:
