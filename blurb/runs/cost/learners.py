@@ -44,14 +44,13 @@ PARTS = 3
 """Cached vectors per example, or joined per word; relations have one more, sentence pairs one less."""
 
 FEATURE, FIT_WORD = 2e-5, 3e-6
-"""Seconds to make the features of a word for `baseline:bigrams`, and to fit one label on it once. Measured
-(docs/baselines.md)."""
+"""Seconds to make the features of a word for `baseline:bigrams`, and to fit one label on it once: on the real sets."""
 TEXT = 40
 """Words of an example of a type without words, about."""
 BIGRAM_STRENGTHS, BIGRAM_START = 3, 1.5
 """Strengths that are tried, most often; seconds to load scikit-learn."""
-BIGRAM_MEMORY = 600.0
-"""Bytes per word: some twenty features, held twice, of 12 bytes each."""
+TAG_MEMORY, TEXT_MEMORY = 600.0, 150.0
+"""Bytes per word of `baseline:bigrams`, where words have tags and else: some twenty or five features, held twice."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ def bigrams(ask: Ask) -> Cost:
     words = {split: _words(ask, split) or TEXT * _units(ask, split) for split in tasks.SPLITS}
     fits = ask.labels * BIGRAM_STRENGTHS * (1 + (FOLDS - 1) * (_units(ask, "dev") < FEW))
     fit = BIGRAM_START + FEATURE * (words["train"] + words["dev"]) + FIT_WORD * words["train"] * fits
-    memory = BIGRAM_MEMORY * sum(words.values())
+    memory = sum(words.values()) * (TAG_MEMORY if _words(ask, "train") else TEXT_MEMORY)
     return Cost(fit, FEATURE * (words["dev"] + words["test"]) + baseline(ask).predict, memory, _stored(ask))
 
 

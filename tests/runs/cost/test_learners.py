@@ -151,6 +151,12 @@ def test_a_baseline_costs_next_to_nothing() -> None:
     assert found.memory == 0
 
 
+def test_bigrams_cost_more_the_more_there_is_to_fit() -> None:
+    few, more = (learners.bigrams(ask({"max_train": most}, None)) for most in (5, 10))
+    assert baseline(ask({}, None)).seconds < few.fit < more.fit < 2
+    assert 0 < few.memory < more.memory
+
+
 def test_every_kind_of_learner_has_a_term() -> None:
     from blurb.runs.spec import RECIPES
 
