@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ANSWERS = {"majority": "the most frequent answer of train", "constant": "the constant answer that scores best on train"}
-
 
 @dataclass(frozen=True)
 class NamedModel:
@@ -33,7 +31,7 @@ class NamedModel:
 
 def named_models() -> list[NamedModel]:
     """Presets, encoders that start from scratch, baselines."""
-    from blurb.models.baseline import BASELINES
+    from blurb.models.baselines import BASELINES
     from blurb.models.references import preset_facts
     from blurb.models.scratch import PREFIX, SIZES
 
@@ -47,5 +45,5 @@ def named_models() -> list[NamedModel]:
     for name, size in SIZES.items():
         what = f"random weights, {size['num_hidden_layers']} layers of {size['hidden_size']}"
         found.append(NamedModel(f"{PREFIX}{name}", "scratch", what, "", "data"))
-    found += [NamedModel(f"baseline:{name}", "baseline", ANSWERS.get(name, ""), "", "nothing") for name in BASELINES]
+    found += [NamedModel(f"baseline:{name}", "baseline", one.summary, "", "nothing") for name, one in BASELINES.items()]
     return found

@@ -77,7 +77,8 @@ def _concerned(protocol: Protocol, task: Task) -> set[str]:
 
     formulation = formulations.bind(task)
     foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
-    foreign.add("word_pooling" if formulation.pooled else "pooling")
+    foreign |= {"word_pooling", "window"} if formulation.pooled else {"pooling", "ngrams", "min_count"}
+    foreign |= {"min_count"} if formulation.has_pair else set()
     fields = PROBE_FIELDS if protocol.learner == "probe" else [key for keys in GROUPS.values() for key in keys]
     return {*fields} - foreign
 

@@ -24,6 +24,9 @@ TABLE_8 = {
 }  # fmt: skip
 """Gu et al., Table 8: mean sub-tokens of an input with the vocabulary of Wiki + Books, and with that of PubMed."""
 QUANTILES = (5, 25, 50, 75, 95)
+RULE = 1_500
+"""Below this ratio of training examples to their mean words, bigrams are expected to classify texts better than models
+of word order trained from nothing (Google's guide to text classification, "Choose a Model")."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,18 @@ class Statistics:
     limit: int | None = None
     truncated: int | None = None
     windowed: int | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """Examples divided by mean words per example; None for a split other than train, or without words."""
+        return self.inputs / self.words.mean if self.split == "train" and self.words.mean else None
+
+    @property
+    def expected(self) -> str | None:
+        """What should win by `RULE`, "bigrams" or "sequence"; None for tags and scores, as it is about classes."""
+        if self.ratio is None or not {"label", "labels"} & {*self.task.task_type.columns}:
+            return None
+        return "bigrams" if self.ratio < RULE else "sequence"
 
 
 def measure(

@@ -6,6 +6,7 @@ It measures how much of a task a linear model can read from a checkpoint, not ho
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blurb.errors import SettingsError, TrainingError
+from blurb.errors import TrainingError
 from blurb.formulations._base import Formulation, Output
 from blurb.heads import heads
 from blurb.heads._base import Problem
@@ -23,27 +24,20 @@ from blurb.heads._spec import parse
 from blurb.heads.linear import decide
 from blurb.inputs.features import Ragged
 from blurb.models._base import History, Learner, Progress, Subset
+from blurb.models.choosing import FEW, best_shift, check_head, folds, rarer_answers, score_of, scored_items
 from blurb.models.frozen import LAYERS
 from blurb.models.probe_vectors import Ints, Read, Reader
 from blurb.models.source import Source
-from blurb.protocols.settings import Where, shown, unsaid
+from blurb.protocols.settings import Where, unsaid
 from blurb.training.crf_fit import Chained, fit_chain
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear import Design, Fit, moments, solve
 
 log = logging.getLogger(__name__)
 
-HEADS = ("linear", "crf")
 STRENGTHS = (3000.0, 600.0, 120.0, 25.0, 5.0, 1.0)
 """Strengths of the penalty on standardised features (scikit-learn's `1 / C`, a ridge's `alpha`), from strong to weak:
 each fit starts from the previous one, and once a fit is worse than that, weaker ones are skipped."""
-SHIFTS = (0.0, 0.4, 0.8, 1.2, 1.6, 2.0)
-"""Candidate shifts of the bias towards rarer answers (1.2: a label needs a probability of 0.23 only): the best
-likelihood is not the best F1, least of all if one answer in thirty is positive (HoC)."""
-FEW = 200
-"""With fewer scored items in dev (examples; for HoC documents), layer and strength are chosen by cross-validation in
-train: the standard error of an accuracy of 70 % is then above 3 points, more than the choices differ."""
-FOLDS = 5
 
 
 def check(formulation: Formulation, where: Where = unsaid) -> None:
@@ -51,17 +45,7 @@ def check(formulation: Formulation, where: Where = unsaid) -> None:
 
     :param where: origin of the settings, for the message
     """
-    settings = formulation.settings
-    head, _ = parse(heads, settings.head)
-    named = shown(settings, "head", where)
-    if all(head is not heads.get(name) for name in HEADS):
-        raise SettingsError(
-            f"A probe fits linear models only: the head must be {' or '.join(HEADS)} (NER and PICO), not {named}."
-        )
-    if formulation.kind not in head.kinds:
-        raise SettingsError(
-            f"The head {named} does not support {formulation.task.name} ({formulation.kind}); see blurb heads."
-        )
+    check_head(formulation, "A probe", where)
 
 
 @dataclass(frozen=True)
@@ -121,10 +105,10 @@ class ProbeLearner(Learner):
         self.reader = Reader(self.source, self.formulation, self.device, self.precision, train, self.facts)
         read = self.reader.read(train)
         targets = self._targets(train, read)
-        folds = None if self._scored(dev) >= FEW else _folds(train.used)
-        self.facts["chosen_by"] = "dev" if folds is None else f"{folds.max() + 1} folds of train"
+        fold = None if scored_items(self.formulation, dev.used) >= FEW else folds(train.used)
+        self.facts["chosen_by"] = "dev" if fold is None else f"{fold.max() + 1} folds of train"
         judged = (
-            _Judged(dev.used, self.reader.read(dev)) if folds is None else _Judged(train.used, read, folds[read.units])
+            _Judged(dev.used, self.reader.read(dev)) if fold is None else _Judged(train.used, read, fold[read.units])
         )
         history: History = []
         for layer in range(len(LAYERS)):
@@ -141,7 +125,7 @@ class ProbeLearner(Learner):
         design = self._design(read, layer, mean, sd)
         splits = self._splits(design, targets, judged, layer, mean, sd)
         crossed: list[Fit | None] = [None] * len(splits)
-        rarer = _rarer(targets, self.problem)
+        rarer = rarer_answers(targets, self.problem)
         history: History = []
         fit: Fit | None = None
         for number, strength in enumerate(STRENGTHS, 1):
@@ -157,7 +141,7 @@ class ProbeLearner(Learner):
                 )
                 crossed[place] = used
                 scores[split.places] = used.scores(split.asked)
-            shift, score = self._shift(judged, scores, rarer)
+            shift, score = best_shift(functools.partial(self._score, judged), scores, rarer)
             history.append({"layer": name, "strength": strength, "shift": shift, "loss": fit.loss, "dev": score})
             log.info("%s layer, strength %g, shift %g: loss %.4f, dev %.4f", *history[-1].values())
             if score > self.best:
@@ -173,13 +157,6 @@ class ProbeLearner(Learner):
         read = self.reader.read(units)
         design = self._design(read, self.chosen.layer, self.chosen.mean, self.chosen.sd)
         return self._output(units.used, read, self.chosen.fit.scores(design), self.chosen.chain)
-
-    def _scored(self, units: Subset) -> int:
-        """Number of scored items: examples, or their documents."""
-        if not self.formulation.by_document:
-            return len(units.used)
-        names = [unit.get("doc_id") for unit in units.used]
-        return len({name for name in names if name is not None}) + names.count(None)
 
     def _joined(self, read: Read, layer: int) -> Tensor:
         """The features of the linear model before standardisation, (rows, size), float32."""
@@ -215,18 +192,9 @@ class ProbeLearner(Learner):
             found.append(_Split(design.take(~held), targets[~held], design.take(held), held.nonzero().squeeze(1)))
         return found
 
-    def _shift(self, judged: _Judged, scores: Tensor, rarer: Tensor) -> tuple[float, float]:
-        """The best shift of the bias towards rarer answers, and its score; the smallest shift if tied."""
-        shifts = SHIFTS if rarer.any() else SHIFTS[:1]
-        found = {shift: self._score(judged, scores + shift * rarer) for shift in shifts}
-        shift = max(found, key=lambda one: found[one])
-        return shift, found[shift]
-
     def _score(self, judged: _Judged, scores: Tensor) -> float:
         predicted, _ = self._output(judged.units, judged.read, scores)
-        gold = [self.formulation.gold(unit) for unit in judged.units]
-        documents = [unit.get("doc_id") for unit in judged.units]
-        return self.formulation.main_metric(self.formulation.score(gold, predicted, documents))
+        return score_of(self.formulation, judged.units, predicted)
 
     def _output(self, units: Sequence[Any], read: Read, scores: Tensor, chain: Chained | None = None) -> Output:
         """Predictions by name from scores (rows, outputs)."""
@@ -247,26 +215,3 @@ class ProbeLearner(Learner):
         constrained = bool(parse(heads, self.formulation.settings.head)[1].get("constrained", False))
         chain = fit_chain(scores, targets, torch.from_numpy(read.units), self.problem, constrained)
         self.chosen = replace(chosen, chain=chain)
-
-
-def _rarer(targets: Tensor, problem: Problem) -> Tensor:
-    """(outputs,), 1 for answers that a shift favours: every label, or every class but the most frequent; 0 for tags.
-
-    For tags no shift helped on dev, as an entity needs its whole span.
-    """
-    found = torch.zeros(len(problem.labels))
-    if problem.kind in ("multi", "single"):
-        found += 1
-    if problem.kind == "single":
-        found[int(torch.bincount(targets, minlength=len(found)).argmax())] = 0
-    return found
-
-
-def _folds(units: Sequence[Any]) -> Ints:
-    """The fold of each example; a document is never split."""
-    names = [number if unit.get("doc_id") is None else unit["doc_id"] for number, unit in enumerate(units)]
-    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    count = max(2, min(FOLDS, len(places)))
-    # Not in the order of the file, which may be that of the answers.
-    dealt = np.random.default_rng(0).permutation(len(places)) % count
-    return np.array([dealt[places[name]] for name in names], dtype=np.int64)

@@ -65,7 +65,7 @@ def resolve(
     :raises ModelError: says what is missing and what to do
     """
     if reference.startswith("baseline:"):
-        from blurb.models.baseline import BASELINES
+        from blurb.models.baselines import BASELINES
 
         kind = reference.removeprefix("baseline:")
         if kind not in BASELINES:

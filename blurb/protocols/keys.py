@@ -15,4 +15,5 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "examples": ("max_train", "max_eval", "eval_seed", "dev_sample"),
     "inputs": ("max_length", "tagging", "relation_input", "document_unit"),
+    "baseline:bigrams": ("ngrams", "min_count", "window"),
 }  # fmt: skip

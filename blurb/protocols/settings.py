@@ -46,9 +46,12 @@ class Settings:
     dev_sample: int
     encoder_dropout: float
     eval_seed: int
+    ngrams: int
+    min_count: int
+    window: int
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "epochs", "max_length"):
+        for name in ("batch_size", "epochs", "max_length", "ngrams", "min_count"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be at least 1 (got {getattr(self, name)}).")
         for name in (
@@ -64,6 +67,7 @@ class Settings:
             "max_updates",
             "dev_sample",
             "eval_seed",
+            "window",
         ):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise SettingsError(f"{name} must be at least 0 (got {getattr(self, name)}).")
@@ -94,7 +98,10 @@ class Settings:
             raise UnknownName("tagging scheme", self.tagging, tagging.SCHEMES)
 
 
-LATER: tuple[str, ...] = ("head_lr", "head_init", "max_updates", "dev_sample", "encoder_dropout", "eval_seed")
+LATER: tuple[str, ...] = (
+    "head_lr", "head_init", "max_updates", "dev_sample", "encoder_dropout", "eval_seed", "ngrams", "min_count",
+    "window",
+)  # fmt: skip
 """Settings added after the first stores. They are left out of trials while they have their default, so that old trials
 stay done."""
 PROBE_FIELDS = (
@@ -102,6 +109,8 @@ PROBE_FIELDS = (
     "document_unit",
 )  # fmt: skip
 """The settings that apply to a probe (`blurb.models.probe`)."""
+BIGRAM_FIELDS = ("ngrams", "min_count", "window")
+"""The settings that apply to `baseline:bigrams` alone."""
 Where = Callable[[str], str]
 """A function from a setting to the origin of its value (an option or a protocol); "" if unknown."""
 SET = "--set"

@@ -12,7 +12,7 @@ from typing import Any
 
 import blurb
 
-PACKAGES = ("torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy")
+PACKAGES = ("torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy", "scikit-learn")
 
 
 @lru_cache(maxsize=4)

@@ -13,12 +13,13 @@ from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
+from blurb.protocols.settings import BIGRAM_FIELDS
 from blurb.runs import plugins, rows
 from blurb.runs.data_sources import DataSource, data_hash
 from blurb.runs.engine import Engine, OnFinished, OnProgress
 from blurb.runs.hashed_settings import BASELINE_SETTINGS, relevant
 from blurb.runs.rows import PlannedRow
-from blurb.runs.spec import PROBE, RECIPES, Configuration, Trial
+from blurb.runs.spec import BIGRAMS, PROBE, RECIPES, Configuration, Trial, recipe_key
 from blurb.runs.store import Store
 from blurb.runs.worker import Job, Keep, TrialOutcome
 from blurb.tasks import Task
@@ -56,9 +57,12 @@ class Request:
     def configuration(self, source: Source) -> Configuration:
         """The configuration of a model's row."""
         protocol, overrides, precision = self.protocol, dict(self.overrides), self.precision
-        if source.kind == "baseline":  # nothing is trained: only what changes the data tells rows apart
-            overrides = {name: value for name, value in overrides.items() if name in BASELINE_SETTINGS}
+        if source.kind == "baseline":  # only what can change its answers tells its rows apart
+            applied = BASELINE_SETTINGS[recipe_key(source.weights)]
+            overrides = {name: value for name, value in overrides.items() if name in applied}
             precision = ""
+        else:
+            overrides = {name: value for name, value in overrides.items() if name not in BIGRAM_FIELDS}
         note = "" if self.learner(source) != protocol.learner == PROBE else protocol.note  # a baseline is no probe
         return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, note)
 
@@ -69,15 +73,15 @@ class Request:
         return self.protocol.where(task, setting)
 
     def learner(self, source: Source) -> str:
-        """The kind of learner, a key of `RECIPES`; a baseline stays a baseline under every protocol."""
+        """The kind of learner; a baseline stays a baseline under every protocol."""
         return source.kind if source.kind == "baseline" else self.protocol.learner
 
     def row(self, source: Source) -> PlannedRow:
         """The row of a model, still without trials."""
         learner = self.learner(source)
         return PlannedRow(
-            source.name, source.weights, source.tokenizer, RECIPES[learner], self.configuration(source), {}, {},
-            learner=PROBE if learner == PROBE else "",
+            source.name, source.weights, source.tokenizer, RECIPES[recipe_key(source.weights, learner)],
+            self.configuration(source), {}, {}, learner=PROBE if learner == PROBE else "",
         )  # fmt: skip
 
     def row_key(self, source: Source) -> str:
@@ -109,6 +113,10 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
         for setting in request.overrides:
             protocol.check_probe([setting], where(setting))
         probe.check(formulation, where)
+    elif source.weights == BIGRAMS and formulation.kind == "tokens":
+        from blurb.models.choosing import check_head
+
+        check_head(formulation, source.weights, where)
     origin = DataSource(task.file or task.name, request.data)
     if formulation.needs_original:
         if request.raw is None:
@@ -118,7 +126,8 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
                 "the original release."
             )
         origin = DataSource(task.name, request.raw, original=True)
-    concerning = relevant(formulation, learner)
+    recipe = recipe_key(source.weights, learner)
+    concerning = relevant(formulation, recipe)
     trial = Trial(
         task=task.name,
         weights=source.weights,
@@ -127,7 +136,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
         settings=concerning,
         seed=seed,
         precision=request.precision if source.kind == "encoder" else "fp32",
-        recipe=RECIPES[learner],
+        recipe=RECIPES[recipe],
         plugins=plugins.identity(task, concerning),
         learner=PROBE if learner == PROBE else "",
     )
@@ -172,7 +181,17 @@ def prepare(request: Request) -> Planned:
 
     :raises SettingsError: if model, head, inputs and task cannot work together
     """
+    _check_overrides(request)
     return Planned(request, _search_jobs(request), _final_jobs(request))
+
+
+def _check_overrides(request: Request) -> None:
+    """Raises a SettingsError for an override that applies to none of the models."""
+    if any(source.weights == BIGRAMS for source in request.sources):
+        return
+    for setting in request.overrides:
+        if setting in BIGRAM_FIELDS:
+            raise SettingsError(f"{settings_.SET} {setting} applies to {BIGRAMS} alone, which is not among the models.")
 
 
 def _search_jobs(request: Request) -> list[Job]:

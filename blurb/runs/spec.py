@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 PROBE = "probe"
-RECIPES: Mapping[str, int] = {"encoder": 1, "baseline": 1, PROBE: 1}
-"""Version number by kind of learner. Raised by hand when a change of blurb (loop, inputs, heads) changes its results;
-then its trials run again, and no others."""
+BIGRAMS = "baseline:bigrams"
+RECIPES: Mapping[str, int] = {"encoder": 1, "baseline": 1, PROBE: 1, BIGRAMS: 1}
+"""Version number by kind of learner; a baseline that is trained has its own. Raised by hand when a change of blurb
+(loop, inputs, heads) changes its results; then its trials run again, and no others."""
 LATER = ("plugins", "learner")
 """Fields added after the first stores. They are left out of the hash while empty, so that old trials stay done."""
 
@@ -20,6 +21,11 @@ LATER = ("plugins", "learner")
 def kind_of(weights: str) -> str:
     """The kind of learner of trials without the field `learner`: a baseline or a fine-tuned encoder."""
     return "baseline" if weights.startswith("baseline:") else "encoder"
+
+
+def recipe_key(weights: str, learner: str = "") -> str:
+    """The key of a learner in `RECIPES`: the weights of a baseline that is trained, else its kind."""
+    return weights if weights in RECIPES else learner or kind_of(weights)
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,13 @@ class Trial:
 
     @property
     def kind(self) -> str:
-        """The kind of its learner, a key of `RECIPES`."""
+        """The kind of its learner: encoder, baseline or probe."""
         return self.learner or kind_of(self.weights)
+
+    @property
+    def recipe_key(self) -> str:
+        """The key of its learner in `RECIPES`."""
+        return recipe_key(self.weights, self.learner)
 
     @property
     def family(self) -> str:

@@ -66,8 +66,8 @@ class Job:
 
     @property
     def learner(self) -> str:
-        """Kind of its learner, a key of `RECIPES`."""
-        return self.trial.kind
+        """Its learner, a key of `RECIPES`."""
+        return self.trial.recipe_key
 
     @functools.cached_property
     def path(self) -> Path:

@@ -57,7 +57,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("run m --suite", "", ["blurb", "demo"]),
         ("run m --set", "head", ["head_lr=", "head=", "head_init=", "head_dropout="]),
         ("run", "biol", ["biolinkbert", "biolinkbert-large"]),
-        ("run pubmedbert", "baseline", ["baseline:majority", "baseline:constant"]),
+        ("run pubmedbert", "baseline", ["baseline:majority", "baseline:constant", "baseline:bigrams"]),
         ("run", "./my", ["<dir>"]),
         ("run m --device", "c", ["cpu", "cuda"]),
         ("ablate m --axis", "", ["head", "tagging", "relation", "pooling"]),

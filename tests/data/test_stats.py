@@ -161,6 +161,36 @@ def test_splits_without_entities_and_very_many_labels(tmp_path: Path) -> None:
     assert len(lines) < 80
 
 
+@pytest.mark.parametrize(
+    ("count", "words", "ratio", "expected"),
+    [(3_000, 2, 1_500.0, "sequence"), (2_998, 2, 1_499.0, "bigrams"), (1, 4, 0.25, "bigrams")],
+)
+def test_the_rule_for_bigrams(count: int, words: int, ratio: float, expected: str) -> None:
+    rows = [{"id": str(n), "doc_id": str(n), "text": "x " * words, "labels": []} for n in range(count)]
+    train, dev = measure(tasks.get("hoc"), {"train": rows, "dev": rows})
+    assert (train.ratio, train.expected) == (ratio, expected)
+    assert (dev.ratio, dev.expected) == (None, None)
+
+
+def test_the_rule_says_nothing_of_tags_and_scores() -> None:
+    tagged = [{"id": "1", "tokens": ["a", "b"], "tags": ["O", "O"]}]
+    scored = [{"id": "1", "text_a": "a", "text_b": "b", "score": 1.0}]
+    for name, rows in (("bc2gm", tagged), ("ebm-pico", tagged), ("biosses", scored)):
+        (found,) = measure(tasks.get(name), {"train": rows})
+        assert (found.ratio, found.expected) == (0.5, None)
+
+
+def test_the_rule_on_the_real_sets() -> None:
+    """All are below 1,500."""
+    ratios = {
+        name: BY_SPLIT[name, "train"]["examples_per_word"] for name in ("pubmedqa", "gad", "hoc", "chemprot", "ddi")
+    }
+    assert {name: round(ratio) for name, ratio in ratios.items()} == {
+        "pubmedqa": 2, "gad": 161, "hoc": 470, "chemprot": 582, "ddi": 719,
+    }  # fmt: skip
+    assert {BY_SPLIT[name, "train"]["expected"] for name in ratios} == {"bigrams"}
+
+
 @pytest.mark.real
 @pytest.mark.parametrize(("name", "split"), BY_SPLIT)
 def test_statistics_of_the_real_files(real_rows: Rows, name: str, split: Split) -> None:

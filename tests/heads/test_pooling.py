@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -63,3 +65,46 @@ def test_which_poolings_need_a_classification_token() -> None:
     assert {name: poolings.get(name).needs_cls for name in ("cls", "cls-pooler", "mean")} == {
         "cls": True, "cls-pooler": True, "mean": False,
     }  # fmt: skip
+
+
+def attention_by_hand(name: str, pooling: torch.nn.Module, vectors: Tensor) -> Tensor:
+    """Sub-token by sub-token: the score of each, the exponentials, the weighted sum."""
+    mean = sum(vectors) / len(vectors)
+    scores = []
+    for vector in vectors:
+        if name == "attention":
+            inner = [
+                torch.tanh(row @ vector + b) for row, b in zip(pooling.inner.weight, pooling.inner.bias, strict=True)
+            ]
+            scores.append(float(sum(v * x for v, x in zip(pooling.score.weight[0], inner, strict=True))))
+        else:
+            asked = mean if name == "attention-dot" else torch.stack([row @ mean for row in pooling.inner.weight])
+            scores.append(float(asked @ vector) / math.sqrt(len(vector)))
+    shares = [math.exp(score) for score in scores]
+    return sum(share / sum(shares) * vector for share, vector in zip(shares, vectors, strict=True))
+
+
+ATTENTIONS = ("attention", "attention-dot", "attention-general")
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_attention_is_the_formula_of_its_paper(name: str, hidden: Tensor, mask: Tensor) -> None:
+    torch.manual_seed(1)
+    pooling = poolings.get(name)(5, None)
+    with torch.no_grad():
+        found = pooling(hidden, mask)
+        for row, size in enumerate(SIZES):
+            assert torch.allclose(found[row], attention_by_hand(name, pooling, hidden[row, :size]), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_attention_does_not_hang_on_the_order(name: str, hidden: Tensor, mask: Tensor) -> None:
+    pooling = poolings.get(name)(5, None)
+    order = torch.tensor([2, 0, 3, 1])
+    assert torch.allclose(pooling(hidden[:1], mask[:1]), pooling(hidden[:1, order], mask[:1]), atol=1e-5)
+    assert torch.isfinite(pooling(hidden, torch.zeros_like(mask))).all()
+
+
+def test_which_attentions_learn() -> None:
+    counts = {name: sum(one.numel() for one in poolings.get(name)(5, None).parameters()) for name in ATTENTIONS}
+    assert counts == {"attention": 25 + 5 + 5, "attention-dot": 0, "attention-general": 25}

@@ -77,7 +77,9 @@ def test_an_encoder_is_not(checkpoint: Checkpoint, kind: str) -> None:
 def test_cls_is_refused_with_what_would_work(decoder: Checkpoint, kind: str, pooling: str) -> None:
     source = resolve(str(decoder(kind)))
     settings = complete({"max_length": 48, "pooling": pooling})
-    with pytest.raises(SettingsError, match=r"causal decoder.* Possible values: attention, mean\."):
+    with pytest.raises(
+        SettingsError, match=r"causal decoder.* Possible values: attention, attention-dot, attention-general, mean\."
+    ):
         check(source, bind(tasks.get("hoc"), settings))
     check(source, bind(tasks.get("bc2gm"), settings))  # words are not pooled
     for other in ("mean", "attention"):

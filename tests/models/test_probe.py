@@ -19,9 +19,9 @@ from blurb.data import read_split
 from blurb.errors import SettingsError
 from blurb.formulations import bind
 from blurb.models import frozen, probe
+from blurb.models.choosing import folds
 from blurb.models.frozen import Frozen
 from blurb.models.loading import load_encoder, tokenizer_of
-from blurb.models.probe import _folds
 from blurb.protocols import protocol
 from blurb.runs import plan
 from blurb.runs.spec import Trial
@@ -237,13 +237,13 @@ def test_a_chain_above_it(checkpoint: Callable[[str], Path], tmp_path: Path) -> 
 
 def test_units_of_a_document_are_in_one_fold() -> None:
     units = [{"doc_id": f"d{number // 3}"} for number in range(30)]
-    folds = _folds(units)
-    assert set(folds) == {0, 1, 2, 3, 4}
-    assert [len(set(folds[start : start + 3])) for start in range(0, 30, 3)] == [1] * 10
-    assert np.array_equal(folds, _folds(units))
-    single = _folds([{"doc_id": None}, {"doc_id": None}, {}])
+    dealt = folds(units)
+    assert set(dealt) == {0, 1, 2, 3, 4}
+    assert [len(set(dealt[start : start + 3])) for start in range(0, 30, 3)] == [1] * 10
+    assert np.array_equal(dealt, folds(units))
+    single = folds([{"doc_id": None}, {"doc_id": None}, {}])
     assert sorted(single) == [0, 1, 2]
-    assert set(_folds([{"doc_id": "a"}] * 3)) == {_folds([{"doc_id": "a"}])[0]}
+    assert set(folds([{"doc_id": "a"}] * 3)) == {folds([{"doc_id": "a"}])[0]}
 
 
 def test_many_dev_units_choose_instead(

@@ -26,7 +26,7 @@ from blurb.errors import DataError
 from blurb.formulations.relation import Relation
 from blurb.inputs import cache
 from blurb.models import Learner, Source
-from blurb.models.baseline import Majority
+from blurb.models.baselines.constants import Majority
 from blurb.protocols import protocol
 from blurb.runs import plan, worker
 from blurb.runs.environment import environment

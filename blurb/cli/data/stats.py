@@ -31,6 +31,7 @@ def stats(
 ) -> None:
     """Show the size, lengths and labels of every split, the majority's score, and the ceiling of IO tags.
 
+    Of train also the ratio of examples to mean words, by which bigrams or sequence models are expected to do better.
     Lengths are in words; with --model also in sub-tokens (special tokens included), compared with Table 8 of Gu et
     al., and with how much training cuts at the task's or the encoder's maximum length.
     """
@@ -84,6 +85,7 @@ def record(one: Statistics) -> dict[str, Any]:
         "labels": dict(one.labels),
         "score": None if one.score is None else dict(zip(("mean", "sd"), one.score, strict=True)),
         "adjacent_entities": one.adjacent, "io_ceiling": one.io_ceiling, "majority": one.majority,
+        "examples_per_word": one.ratio, "expected": one.expected,
     }  # fmt: skip
 
 
@@ -145,6 +147,7 @@ def _show_tables(found: Sequence[Statistics]) -> None:
         if "score" in task.task_type.columns:
             rows.append([name, "score: mean, sd", *map(_scores, splits)])
     show(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
+    _show_rule([one for one in found if one.split == "train"])
     if subtokens:
         rows = []
         for name in tasks:
@@ -154,6 +157,25 @@ def _show_tables(found: Sequence[Statistics]) -> None:
             rows.append([name, f"{mean:.1f}", *(published or ("", ""))])
         show(("dataset", "here", "Wiki+Books", "PubMed"), rows, "table", numbers=("here", "Wiki+Books", "PubMed"))
         click.echo("Mean sub-tokens per input over all splits, and Table 8 of Gu et al. for its two vocabularies.")
+
+
+def _show_rule(found: Sequence[Statistics]) -> None:
+    """Prints where the training sets lie by the rule for bigrams."""
+    from blurb.data.stats import RULE
+
+    rows = [
+        (one.task.name, one.inputs, f"{one.words.mean:.1f}", f"{one.ratio:,.0f}", one.expected or "-")
+        for one in found
+        if one.ratio is not None
+    ]
+    if rows:
+        columns = ("dataset", "examples", "words", "ratio", "expected")
+        show(columns, rows, "table", numbers=columns[1:4])
+        click.echo(
+            f"ratio: training examples divided by their mean words. Below {RULE:,} bigrams are expected to beat\n"
+            "models of word order trained from nothing (sequence), which win above it; a rule for classes of texts."
+        )
+        click.echo()
 
 
 def _label(one: Statistics | None, label: str) -> str:

@@ -20,9 +20,17 @@ class Attention(Pooling):
         self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
     ) -> Tensor:
         scores = self.score(torch.tanh(self.inner(hidden))).squeeze(-1)  # (batch, pieces)
-        weights = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min).softmax(-1)
-        summed: Tensor = (weights.unsqueeze(-1) * hidden).sum(1)
-        return summed
+        return weighted_sum(hidden, scores, mask)
+
+
+def weighted_sum(hidden: Tensor, scores: Tensor, mask: Tensor) -> Tensor:
+    """The vectors (batch, pieces, size) summed with softmax(scores) as weights, (batch, size), without padding.
+
+    :param scores: (batch, pieces)
+    """
+    weights = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min).softmax(-1)
+    summed: Tensor = (weights.unsqueeze(-1) * hidden).sum(1)
+    return summed
 
 
 POOLING = Attention

@@ -43,6 +43,15 @@ here, so HoC may be off by a fit or two."""
 PARTS = 3
 """Cached vectors per example, or joined per word; relations have one more, sentence pairs one less."""
 
+FEATURE, FIT_WORD = 2e-5, 3e-6
+"""Seconds to make the features of a word for `baseline:bigrams`, and to fit one label on it once: on the real sets."""
+TEXT = 40
+"""Words of an example of a type without words, about."""
+BIGRAM_STRENGTHS, BIGRAM_START = 3, 1.5
+"""Strengths that are tried, most often; seconds to load scikit-learn."""
+TAG_MEMORY, TEXT_MEMORY = 600.0, 150.0
+"""Bytes per word of `baseline:bigrams`, where words have tags and else: some twenty or five features, held twice."""
+
 
 @dataclass(frozen=True)
 class Ask:
@@ -112,6 +121,15 @@ def baseline(ask: Ask) -> Cost:
     return Cost(UNIT * _units(ask, "train"), seconds, 0.0, _stored(ask))
 
 
+def bigrams(ask: Ask) -> Cost:
+    """Features of all splits, then binary fits, one a label and strength, in the folds of train where dev is small."""
+    words = {split: _words(ask, split) or TEXT * _units(ask, split) for split in tasks.SPLITS}
+    fits = ask.labels * BIGRAM_STRENGTHS * (1 + (FOLDS - 1) * (_units(ask, "dev") < FEW))
+    fit = BIGRAM_START + FEATURE * (words["train"] + words["dev"]) + FIT_WORD * words["train"] * fits
+    memory = sum(words.values()) * (TAG_MEMORY if _words(ask, "train") else TEXT_MEMORY)
+    return Cost(fit, FEATURE * (words["dev"] + words["test"]) + baseline(ask).predict, memory, _stored(ask))
+
+
 def probe(ask: Ask) -> Cost:
     """A frozen encoder: one pass over all splits, then linear fits on its vectors."""
     assert ask.rates is not None
@@ -128,8 +146,10 @@ def probe(ask: Ask) -> Cost:
     return Cost(fit, written, weights + size * items, _stored(ask), _cached(ask) + features)
 
 
-TERMS: dict[str, Callable[[Ask], Cost]] = {"encoder": encoder, "probe": probe, "baseline": baseline}
-"""By kind of learner."""
+TERMS: dict[str, Callable[[Ask], Cost]] = {
+    "encoder": encoder, "probe": probe, "baseline": baseline, "baseline:bigrams": bigrams,
+}  # fmt: skip
+"""By key of `blurb.runs.spec.RECIPES`."""
 
 
 def _forward(ask: Ask, batches: Batches) -> float:

@@ -138,17 +138,23 @@ def test_a_probe_passes_once_over_every_split_and_fits(counted: None, monkeypatc
 
 
 def test_what_is_known_of_the_probe_is_the_probe_s() -> None:
-    from blurb.models import frozen
+    from blurb.models import choosing, frozen
     from blurb.models import probe as learner
 
     known = (learners.LAYERS, learners.STRENGTHS, learners.FEW, learners.FOLDS)
-    assert known == (len(frozen.LAYERS), len(learner.STRENGTHS), learner.FEW, learner.FOLDS)
+    assert known == (len(frozen.LAYERS), len(learner.STRENGTHS), choosing.FEW, choosing.FOLDS)
 
 
 def test_a_baseline_costs_next_to_nothing() -> None:
     found = baseline(ask({}, None))
     assert 0 < found.seconds < 0.1
     assert found.memory == 0
+
+
+def test_bigrams_cost_more_the_more_there_is_to_fit() -> None:
+    few, more = (learners.bigrams(ask({"max_train": most}, None)) for most in (5, 10))
+    assert baseline(ask({}, None)).seconds < few.fit < more.fit < 2
+    assert 0 < few.memory < more.memory
 
 
 def test_every_kind_of_learner_has_a_term() -> None:

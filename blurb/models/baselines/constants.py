@@ -40,6 +40,3 @@ class Constant(Majority):
         self.answer = max(self.formulation.constants(rows), key=score)
         self.facts["answer"] = str(self.answer)
         return []
-
-
-BASELINES: dict[str, type[Learner]] = {"majority": Majority, "constant": Constant}

@@ -1,0 +1,138 @@
+"""Features of texts for linear models: TF-IDF of words and pairs of words, as scikit-learn pipelines.
+
+An example is what a formulation calls a unit; a pipeline turns a list of them into a matrix (units, features).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from blurb.data.examples import texts
+from blurb.data.schema import Example
+from blurb.formulations._base import Formulation
+from blurb.inputs import relations
+
+WORD = re.compile(r"@[^\s@]+\$|\w+|[^\w\s]")
+"""A dummy of an entity (`@GENE$`), letters and digits, or another sign."""
+CUES = 0.3
+"""Weight of each cue about the entities of a relation, beside rows of TF-IDF of length 1; found on dev of ChemProt."""
+LONGEST_GAP = 10
+NEAR = 3
+"""Number of words before the first and after the second entity that are cues."""
+Analyzer = Callable[[Example], list[str]]
+
+
+def pipeline(formulation: Formulation, units: int) -> Any:
+    """The features of a formulation that predicts no tags, still to be fitted.
+
+    :param units: number of training examples
+    """
+    settings = formulation.settings
+    longest, least = settings.ngrams, min(settings.min_count, units)
+    if formulation.has_pair:
+        return Pipeline([("comparison", Comparison(longest)), ("scale", StandardScaler())])
+    parts: list[tuple[str, Any]] = [("text", _tfidf(lambda unit: _text(unit, formulation), longest, least))]
+    if not formulation.has_entities:
+        return FeatureUnion(parts)
+    parts.append(("between", _tfidf(lambda unit: _between(unit, formulation)[1], longest, least)))
+    parts.append(("cues", CountVectorizer(analyzer=lambda unit: cues(unit, formulation), binary=True, dtype=float)))
+    return FeatureUnion(parts, transformer_weights={"cues": CUES})
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case.
+
+    >>> words("@GENE$-mediated Apoptosis.")
+    ['@gene$', '-', 'mediated', 'apoptosis', '.']
+    """
+    return WORD.findall(text.lower())
+
+
+def ngrams(text: str, longest: int) -> list[str]:
+    """All sequences of up to `longest` words.
+
+    >>> ngrams("A b c", 2)
+    ['a', 'b', 'c', 'a b', 'b c']
+    """
+    found = words(text)
+    return [" ".join(found[at : at + n]) for n in range(1, longest + 1) for at in range(len(found) - n + 1)]
+
+
+def cues(unit: Example, formulation: Formulation) -> list[str]:
+    """What a relation shows beside its words: the order of the entities, their types, distance and neighbours."""
+    before, between, after = _between(unit, formulation)
+    head, tail = _entities(unit, formulation)
+    order = "same" if head == tail else "head first" if head < tail else "tail first"
+    types = f"{unit['head']['type']} {unit['tail']['type']}"
+    gap = min(LONGEST_GAP, len(words(between)))
+    beside = [f"before {word}" for word in words(before)[-NEAR:]] + [f"after {word}" for word in words(after)[:NEAR]]
+    return [f"order {order}", f"types {types}", f"gap {gap}", *beside]
+
+
+class Comparison(BaseEstimator, TransformerMixin):  # type: ignore[misc]
+    """What two texts have in common: the cosine of their TF-IDF, shared words and pairs of words, and lengths.
+
+    :param longest: longest sequences of words of the cosine
+    """
+
+    def __init__(self, longest: int) -> None:
+        self.longest = longest
+
+    def fit(self, units: Sequence[Example], y: object = None) -> Comparison:
+        self.tfidf_ = _tfidf(lambda text: text, self.longest, 1).fit([text for unit in units for text in texts(unit)])
+        return self
+
+    def transform(self, units: Sequence[Example]) -> npt.NDArray[np.float64]:
+        first, second = (self.tfidf_.transform([texts(unit)[part] for unit in units]) for part in (0, 1))
+        cosine = np.asarray(first.multiply(second).sum(axis=1)).reshape(-1, 1)
+        return np.hstack([cosine, [_shared(*texts(unit)) for unit in units]])
+
+
+def _shared(first: str, second: str) -> list[float]:
+    """Shared of all words and pairs of words, shared words of the shorter text, and how equal the lengths are."""
+    a, b = set(words(first)), set(words(second))
+    pairs, others = set(ngrams(first, 2)) - a, set(ngrams(second, 2)) - b
+    lengths = sorted((len(words(first)), len(words(second))))
+    return [
+        len(a & b) / max(1, len(a | b)),
+        len(pairs & others) / max(1, len(pairs | others)),
+        len(a & b) / max(1, min(len(a), len(b))),
+        lengths[0] / max(1, lengths[1]),
+    ]
+
+
+def _tfidf(text: Callable[[Any], str | Iterable[str]], longest: int, least: int) -> TfidfVectorizer:
+    """TF-IDF with a feature that every example has, as no example must be without any."""
+
+    def analyzer(unit: Any) -> list[str]:
+        found = text(unit)
+        parts = [found] if isinstance(found, str) else found
+        return ["", *(gram for part in parts for gram in ngrams(part, longest))]
+
+    return TfidfVectorizer(analyzer=analyzer, min_df=least, sublinear_tf=True)
+
+
+def _text(unit: Example, formulation: Formulation) -> Iterable[str]:
+    """The text of a unit as the trial's settings show it; of a question and its context both."""
+    return relations.mark(unit, formulation.settings.relation_input)[:1] if formulation.has_entities else texts(unit)
+
+
+def _entities(unit: Example, formulation: Formulation) -> tuple[relations.Span, relations.Span]:
+    marked = relations.mark(unit, formulation.settings.relation_input)
+    return marked.head, marked.tail
+
+
+def _between(unit: Example, formulation: Formulation) -> tuple[str, str, str]:
+    """The text before the first entity, between the two, and after the second."""
+    marked = relations.mark(unit, formulation.settings.relation_input)
+    first, second = sorted((marked.head, marked.tail))
+    return marked.text[: first[0]], marked.text[first[1] : second[0]], marked.text[max(first[1], second[1]) :]
