@@ -21,6 +21,7 @@ COMMON = {
     "warmup": 0.1, "select": "best", "max_train": 0, "max_eval": 0, "head": "linear", "pooling": "cls",
     "tagging": "bio", "layer_decay": 1.0, "freeze_layers": 0, "reinit_layers": 0,
     "word_pooling": "first", "relation_input": "dummify", "document_unit": "sentence",
+    "ngrams": 2, "min_count": 2, "window": 2,
 }  # fmt: skip
 
 # docs/benchmark.md, "Settings of standard": task: (learning rate, batch size, epochs, max length).
