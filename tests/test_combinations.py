@@ -37,7 +37,7 @@ RELATIONS = ("chemprot", "ddi", "gad")
 OTHERS = ("biosses", "hoc", "pubmedqa")
 CHAINS = {"crf", "bilstm-crf"}
 MENTIONS = {"mention", "mention-mean", "cls-mean-mentions"}
-ANYWHERE = {"cls", "cls-pooler", "mean", "cls-mean", "attention"}
+ANYWHERE = {"cls", "cls-pooler", "mean", "cls-mean", "attention", "attention-dot", "attention-general"}
 Combination = dict[str, str]
 
 
