@@ -112,10 +112,6 @@ def _of_tokenizer(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[str]
 
     if not getattr(tokenizer.inner, "is_fast", False):
         yield "The tokenizer has no fast version: sub-tokens are found word by word, and a word is their only place."
-    if tokenizer.lowers_a_cased_vocabulary():
-        yield "The tokenizer lower-cases, but its vocabulary has upper case: most likely --casing cased is right."
-    if tokenizer.keeps_unknown_capitals():
-        yield "The tokenizer keeps upper case, but no entry has any: words with capitals are unknown; --casing uncased."
     if tokenizer.special_tokens.cls is None:
         yield "The tokenizer adds no classification token: the pooling must be attention or mean."
     if tokenizer.inner.pad_token_id is None:
