@@ -31,7 +31,7 @@ class NamedModel:
 
 def named_models() -> list[NamedModel]:
     """Presets, encoders that start from scratch, baselines."""
-    from blurb.models.baselines import BASELINES
+    from blurb.models import baselines
     from blurb.models.references import preset_facts
     from blurb.models.scratch import PREFIX, SIZES
 
@@ -45,5 +45,7 @@ def named_models() -> list[NamedModel]:
     for name, size in SIZES.items():
         what = f"random weights, {size['num_hidden_layers']} layers of {size['hidden_size']}"
         found.append(NamedModel(f"{PREFIX}{name}", "scratch", what, "", "data"))
-    found += [NamedModel(f"baseline:{name}", "baseline", one.summary, "", "nothing") for name, one in BASELINES.items()]
+    found += [
+        NamedModel(f"baseline:{name}", "baseline", one.summary, "", "nothing") for name, one in baselines.KNOWN.items()
+    ]
     return found

@@ -6,14 +6,23 @@ The options of a head or pooling are the parameters with defaults that its const
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from blurb.errors import SettingsError, UnknownName
 
-if TYPE_CHECKING:
-    from blurb.registry import Registry
-
 WORDS = {"true": True, "false": False}
+
+
+class Plugins(Protocol):
+    """What is asked of a registry of classes."""
+
+    kind: str
+
+    def get(self, name: str) -> Any:
+        """The class of that name."""
+
+    def short(self, name: str) -> str:
+        """Its name in trials."""
 
 
 def options(plugin: type) -> dict[str, Any]:
@@ -29,7 +38,7 @@ def options(plugin: type) -> dict[str, Any]:
     return found
 
 
-def parse(registry: Registry[Any], text: str) -> tuple[Any, dict[str, Any]]:
+def parse(registry: Plugins, text: str) -> tuple[Any, dict[str, Any]]:
     """Parses `name,key=value,...` into the class and the options that differ from their defaults.
 
     :raises UnknownName: if there is no such plug-in or option
@@ -53,13 +62,13 @@ def parse(registry: Registry[Any], text: str) -> tuple[Any, dict[str, Any]]:
     return plugin, {key: value for key, value in chosen.items() if value != defaults[key]}
 
 
-def canonical(registry: Registry[Any], text: str) -> str:
+def canonical(registry: Plugins, text: str) -> str:
     """Canonical spelling: options sorted, defaults omitted, so that two spellings of a head give the same trial."""
     _, chosen = parse(registry, text)
     return ",".join([registry.short(text.split(",")[0].strip()), *written(chosen)])
 
 
-def resolved(registry: Registry[Any], text: str) -> dict[str, Any]:
+def resolved(registry: Plugins, text: str) -> dict[str, Any]:
     """The value of every option of a plug-in, given or default."""
     plugin, chosen = parse(registry, text)
     return {**options(plugin), **chosen}

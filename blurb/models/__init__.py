@@ -15,9 +15,9 @@ def learner(source: Source, formulation: Formulation, device: str, precision: st
     :param kind: "probe" freezes the encoder; "" fine-tunes it
     """
     if source.kind == "baseline":
-        from blurb.models.baselines import BASELINES
+        from blurb.models import baselines
 
-        return BASELINES[source.location].learner(formulation)
+        return baselines.learner(source.location, formulation, device)
     if kind == "probe":
         from blurb.models.probe import ProbeLearner
 

@@ -10,22 +10,22 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from blurb import tasks
 from blurb.cache import home
-from blurb.data import read_split
-from blurb.data.raw import columns
-from blurb.data.schema import Example
+from blurb.data import examples, read_split
 from blurb.errors import DataError, UnknownName
 from blurb.files import new_folder
 from blurb.models.loading import quiet
-from blurb.tasks import Task
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 PREFIX = "scratch:"
 SIZES = {"tiny": {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}}
@@ -62,34 +62,38 @@ def training_text(folder: Path) -> Iterator[str]:
         except DataError:
             continue
         for row in rows:
-            yield from _texts(task, row)
-
-
-def _texts(task: Task, row: Example) -> Iterable[str]:
-    if "tokens" in row:
-        return [" ".join(row["tokens"])]
-    return [row[name] for name in columns(task) if task.task_type.columns[name] == "text"]
+            yield from examples.texts(row)
 
 
 def _save(size: str, texts: list[str], folder: Path) -> None:
     """Writes a checkpoint that is byte-identical on every machine and with every version of torch."""
     from safetensors.numpy import save_file
-    from transformers import BertTokenizerFast
 
     quiet()
     folder.mkdir(parents=True)
-    subtokens = vocabulary(texts)
-    tokenizer = BertTokenizerFast(
-        vocab={piece: index for index, piece in enumerate(subtokens)}, do_lower_case=True, model_max_length=512
-    )
+    tokenizer = wordpiece(texts, VOCABULARY)
     tokenizer.save_pretrained(folder)
-    config = {**CONFIG, **SIZES[size], "vocab_size": len(subtokens)}
+    config = {**CONFIG, **SIZES[size], "vocab_size": len(tokenizer)}
     (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     save_file(weights(config), folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def vocabulary(texts: Sequence[str]) -> list[str]:
-    """A WordPiece vocabulary: the special tokens, then the pieces in alphabetical order."""
+def wordpiece(texts: Sequence[str], size: int, min_count: int = 2) -> PreTrainedTokenizerBase:
+    """A BERT tokenizer that lower-cases, with a vocabulary from the texts."""
+    from transformers import BertTokenizerFast
+
+    subtokens = vocabulary(texts, size, min_count)
+    return BertTokenizerFast(
+        vocab={piece: index for index, piece in enumerate(subtokens)}, do_lower_case=True, model_max_length=512
+    )
+
+
+def vocabulary(texts: Sequence[str], size: int = VOCABULARY, min_count: int = 2) -> list[str]:
+    """A WordPiece vocabulary: the special tokens, then the pieces in alphabetical order.
+
+    :param size: number of pieces, not counting the letters inside of words
+    :param min_count: number of times that a joined pair must occur
+    """
     from tokenizers import BertWordPieceTokenizer
 
     trained = BertWordPieceTokenizer(lowercase=True)
@@ -99,8 +103,8 @@ def vocabulary(texts: Sequence[str]) -> list[str]:
     inner = [f"##{letter}" for letter in letters]
     trained.train_from_iterator(
         texts,
-        vocab_size=VOCABULARY + len(inner),
-        min_frequency=2,
+        vocab_size=size + len(inner),
+        min_frequency=min_count,
         limit_alphabet=len(letters),
         special_tokens=[*SPECIAL, *inner],
         show_progress=False,

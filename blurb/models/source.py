@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.errors import ModelError, UnknownName
+from blurb.errors import ModelError
 from blurb.models.checkpoint import check_config, check_tokenizer, read_json
 from blurb.models.references import default_name, known_casing, locate, presets
 from blurb.models.weights import check_headers, hash_weights, weight_files
@@ -65,12 +65,10 @@ def resolve(
     :raises ModelError: says what is missing and what to do
     """
     if reference.startswith("baseline:"):
-        from blurb.models.baselines import BASELINES
+        from blurb.models import baselines
 
-        kind = reference.removeprefix("baseline:")
-        if kind not in BASELINES:
-            raise UnknownName("baseline", kind, BASELINES)
-        return Source(name or reference, "baseline", kind, weights=f"baseline:{kind}")
+        kind = baselines.named(reference.removeprefix("baseline:"))
+        return Source(name or f"baseline:{kind}", "baseline", kind, weights=f"baseline:{kind}")
     folder, found = locate(reference, revision, remote_code)
     casing = known_casing(reference) if casing is None else casing
     if tokenizer is not None:

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
@@ -16,11 +16,15 @@ from typing import Any
 from blurb import names as name_rules
 from blurb import tasks, toml
 from blurb.errors import BlurbError, SettingsError, UnknownName
-from blurb.protocols.settings import FIELDS, PROBE_FIELDS, Settings, typed
+from blurb.protocols import baselines
+from blurb.protocols.settings import FIELDS, FOLLOWED, FROM_NOTHING, PROBE_FIELDS, Settings, typed
 
 FOLDER = files("blurb.protocols")
 DEFAULTS = "defaults"
-TOP = {"description", "note", "version", "extends", "seeds", "all", "tasks", "search", "lr_by_size", "learner"}
+TOP = {
+    "description", "note", "version", "extends", "seeds", "all", "tasks", "search", "lr_by_size", "learner",
+    "baselines",
+}  # fmt: skip
 LEARNERS = ("encoder", "probe")
 VERSIONS = 10_000
 """Versions are below this, to distinguish `quick@2` from a user's `quick@` followed by eight digits of a hash."""
@@ -41,6 +45,7 @@ class Protocol:
     :param lr_by_size: (parameters in millions, learning rate below, learning rate from there on), or None
     :param hash: changes with every setting in the file
     :param learner: "encoder" for fine-tuning, "probe" for a linear fit on the frozen encoder
+    :param per_baseline: training settings of baselines, over those of `defaults.toml`
     """
 
     name: str
@@ -53,9 +58,13 @@ class Protocol:
     lr_by_size: tuple[float, float, float] | None
     hash: str
     learner: str = "encoder"
+    per_baseline: baselines.Tables = field(default_factory=dict)
 
-    def settings(self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int) -> Settings:
-        """The settings of a task for an encoder with that many parameters."""
+    def settings(self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int, baseline: str = "") -> Settings:
+        """The settings of a task for an encoder with that many parameters, or for a baseline.
+
+        :param baseline: `baseline:NAME`; those that start from random weights have training settings of their own
+        """
         values: dict[str, Any] = dict(defaults())
         values["max_length"] = task.max_length
         if self.lr_by_size is not None:
@@ -63,6 +72,11 @@ class Protocol:
             values["lr"] = below if parameters < limit * 1e6 else above
         values.update(self.everywhere)
         values.update(self.per_task.get(task.name, {}))
+        if baseline in FROM_NOTHING:
+            followed = {name: values[name] for name in FOLLOWED}
+            values = {**defaults(), **followed}
+            for tables in (default_baselines(), self.per_baseline):
+                values.update(baselines.of(tables, baseline, task.name))
         values.update(overrides)
         return Settings(**values)
 
@@ -158,8 +172,16 @@ def complete(values: Mapping[str, Any]) -> Settings:
 @functools.cache
 def defaults() -> Mapping[str, Any]:
     """The default of every setting."""
-    values = {key: typed(key, value, "defaults.toml") for key, value in _shipped(DEFAULTS).items()}
-    return MappingProxyType(values)
+    content = _shipped(DEFAULTS)
+    return MappingProxyType(
+        {key: typed(key, value, "defaults.toml") for key, value in content.items() if key != "baselines"}
+    )
+
+
+@functools.cache
+def default_baselines() -> baselines.Tables:
+    """The training settings of the baselines, unless a protocol has its own."""
+    return baselines.parse(_shipped(DEFAULTS).get("baselines", {}), "defaults.toml", _typed_table, _known)
 
 
 def _shipped(name: str) -> dict[str, Any]:
@@ -209,6 +231,7 @@ def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
         lr_by_size=lr_by_size,
         hash=hashlib.sha256(json.dumps(relevant, sort_keys=True).encode()).hexdigest(),
         learner=_learner(content, where),
+        per_baseline=baselines.parse(content.get("baselines", {}), where, _typed_table, _known),
     )
 
 

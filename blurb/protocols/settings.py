@@ -111,6 +111,12 @@ PROBE_FIELDS = (
 """The settings that apply to a probe (`blurb.models.probe`)."""
 BIGRAM_FIELDS = ("ngrams", "min_count", "window")
 """The settings that apply to `baseline:bigrams` alone."""
+FROM_NOTHING = ("baseline:bilstm", "baseline:transformer")
+"""The baselines that start from random weights; their training settings are those of `[baselines]`."""
+FOLLOWED = (
+    "max_length", "max_train", "max_eval", "eval_seed", "dev_sample", "document_unit", "tagging", "relation_input",
+)  # fmt: skip
+"""The settings of a protocol that they follow: which examples, and how they are read."""
 Where = Callable[[str], str]
 """A function from a setting to the origin of its value (an option or a protocol); "" if unknown."""
 SET = "--set"

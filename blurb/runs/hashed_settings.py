@@ -11,13 +11,15 @@ from blurb.heads import heads, poolings
 from blurb.heads._spec import canonical, parse
 from blurb.protocols import protocol
 from blurb.protocols import settings as settings_
-from blurb.protocols.settings import BIGRAM_FIELDS, PROBE_FIELDS
+from blurb.protocols.settings import BIGRAM_FIELDS, FIELDS, FROM_NOTHING, PROBE_FIELDS
 from blurb.runs.spec import BIGRAMS, PROBE
 
 _EXAMPLES = ("max_train", "max_eval", "eval_seed", "document_unit")
+_NETWORK = tuple(name for name in FIELDS if name not in ("ngrams", "window"))
 BASELINE_SETTINGS: Mapping[str, tuple[str, ...]] = {
     "baseline": _EXAMPLES,
     BIGRAMS: (*_EXAMPLES, "head", "tagging", "relation_input", *BIGRAM_FIELDS),
+    **dict.fromkeys(FROM_NOTHING, _NETWORK),
 }
 """The settings that can change the answers of a baseline."""
 
@@ -43,7 +45,7 @@ def relevant(formulation: formulations.Formulation, learner: str) -> dict[str, A
         foreign |= {"ngrams", "min_count"} if formulation.kind == "tokens" else {"head", "window"}
         foreign |= {"min_count"} if formulation.has_pair else set()
         return {name: values[name] for name in BASELINE_SETTINGS[learner] if name not in foreign}
-    foreign |= {*BIGRAM_FIELDS}
+    foreign |= {*BIGRAM_FIELDS} - ({"min_count"} if learner in FROM_NOTHING else set())
     if learner == PROBE:
         return {name: values[name] for name in PROBE_FIELDS if name not in foreign}
     if not formulation.pooled or parse(heads, settings.head)[0].reads_sequence:

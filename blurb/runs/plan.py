@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from blurb import formulations, names
+from blurb import formulations, models, names
 from blurb.errors import SettingsError
 from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
-from blurb.protocols.settings import BIGRAM_FIELDS
+from blurb.protocols.settings import BIGRAM_FIELDS, FROM_NOTHING
 from blurb.runs import plugins, rows
 from blurb.runs.data_sources import DataSource, data_hash
 from blurb.runs.engine import Engine, OnFinished, OnProgress
@@ -96,17 +96,20 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     """
     overrides = {**(point or {}), **request.overrides}
     searched = (point or {}).keys() - request.overrides.keys()
-    settings = request.protocol.settings(task, overrides, source.parameters)
+    recipe = recipe_key(source.weights, request.learner(source))
+    settings = request.protocol.settings(task, overrides, source.parameters, recipe)
     formulation = formulations.bind(task, settings)
     learner = request.learner(source)
 
     def where(setting: str) -> str:
         return f"search of protocol {request.protocol.name}" if setting in searched else request.where(task, setting)
 
-    if learner == "encoder":
+    if learner == "encoder" or recipe in FROM_NOTHING:
         from blurb.models.encoder import check
 
         check(source, formulation, where)
+        if recipe in FROM_NOTHING:
+            models.learner(source, formulation, "cpu", "fp32")  # checks its options
     elif learner == PROBE:
         from blurb.models import probe
 
@@ -126,7 +129,6 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
                 "the original release."
             )
         origin = DataSource(task.name, request.raw, original=True)
-    recipe = recipe_key(source.weights, learner)
     concerning = relevant(formulation, recipe)
     trial = Trial(
         task=task.name,
@@ -148,14 +150,14 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
 
 
 def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:
-    """The seeds to run; only one for a baseline, which is deterministic."""
+    """The seeds to run; only one for a baseline that is deterministic."""
     if request.learner(source) == PROBE and (request.seeds or 1) > 1:
         raise SettingsError(
             f"A probe is deterministic: {request.seeds} seeds would give the same number {request.seeds} times. Remove "
             "--seeds."
         )
     seeds = request.protocol.seeds(task, request.seeds)
-    return seeds[:1] if source.kind == "baseline" else seeds
+    return seeds[:1] if source.kind == "baseline" and recipe_key(source.weights) not in FROM_NOTHING else seeds
 
 
 @dataclass(frozen=True)
@@ -187,11 +189,12 @@ def prepare(request: Request) -> Planned:
 
 def _check_overrides(request: Request) -> None:
     """Raises a SettingsError for an override that applies to none of the models."""
-    if any(source.weights == BIGRAMS for source in request.sources):
-        return
+    asked = {recipe_key(source.weights) for source in request.sources}
     for setting in request.overrides:
-        if setting in BIGRAM_FIELDS:
-            raise SettingsError(f"{settings_.SET} {setting} applies to {BIGRAMS} alone, which is not among the models.")
+        fit = (BIGRAMS, *(FROM_NOTHING if setting == "min_count" else ()))
+        if setting in BIGRAM_FIELDS and asked.isdisjoint(fit):
+            alone = f"{fit[0]} alone, which is" if len(fit) == 1 else f"{', '.join(fit)} alone, which are"
+            raise SettingsError(f"{settings_.SET} {setting} applies to {alone} not among the models.")
 
 
 def _search_jobs(request: Request) -> list[Job]:

@@ -11,7 +11,9 @@ from typing import Any
 
 PROBE = "probe"
 BIGRAMS = "baseline:bigrams"
-RECIPES: Mapping[str, int] = {"encoder": 1, "baseline": 1, PROBE: 1, BIGRAMS: 1}
+RECIPES: Mapping[str, int] = {
+    "encoder": 1, "baseline": 1, PROBE: 1, BIGRAMS: 1, "baseline:bilstm": 1, "baseline:transformer": 1,
+}  # fmt: skip
 """Version number by kind of learner; a baseline that is trained has its own. Raised by hand when a change of blurb
 (loop, inputs, heads) changes its results; then its trials run again, and no others."""
 LATER = ("plugins", "learner")
@@ -25,7 +27,8 @@ def kind_of(weights: str) -> str:
 
 def recipe_key(weights: str, learner: str = "") -> str:
     """The key of a learner in `RECIPES`: the weights of a baseline that is trained, else its kind."""
-    return weights if weights in RECIPES else learner or kind_of(weights)
+    name = weights.partition(",")[0]  # without options
+    return name if name in RECIPES else learner or kind_of(weights)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from blurb.files import write_json
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
 from blurb.models import Source, Subset, kept
-from blurb.protocols.settings import limits
+from blurb.protocols.settings import FROM_NOTHING, limits
 from blurb.runs import inventory, plugins, provenance, rescore
 from blurb.runs.data_sources import DataSource, load_data
 from blurb.runs.environment import environment
@@ -68,6 +68,11 @@ class Job:
     def learner(self) -> str:
         """Its learner, a key of `RECIPES`."""
         return self.trial.recipe_key
+
+    @property
+    def on_device(self) -> bool:
+        """Whether it runs on the device, not always on the CPU."""
+        return self.source.kind == "encoder" or self.learner in FROM_NOTHING
 
     @functools.cached_property
     def path(self) -> Path:
@@ -263,7 +268,7 @@ def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str,
         configuration=job.configuration,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
         facts=facts,
-        environment=environment(job.device if job.source.kind == "encoder" else "cpu"),
+        environment=environment(job.device if job.on_device else "cpu"),
         declaration=dataclasses.asdict(content.task) if content.task.file else None,
     )
 

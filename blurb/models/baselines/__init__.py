@@ -6,8 +6,10 @@ Each is imported when it is asked for, as scikit-learn takes a second to load.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from blurb.errors import UnknownName
+from blurb.heads._spec import canonical, parse
 from blurb.registry import load_object
 
 if TYPE_CHECKING:
@@ -21,20 +23,53 @@ class Baseline:
 
     :param target: its learner, `module:class`
     :param summary: what it does, for `blurb models`
+    :param by_chance: whether it starts from random weights, so that seeds differ, and runs on a device
     """
 
     target: str
     summary: str
-
-    def learner(self, formulation: Formulation) -> Learner:
-        """The learner, bound to a task."""
-        made: Learner = load_object(self.target, "baseline")(formulation)
-        return made
+    by_chance: bool = False
 
 
-BASELINES = {
+KNOWN = {
     "majority": Baseline("blurb.models.baselines.constants:Majority", "the most frequent answer of train"),
     "constant": Baseline("blurb.models.baselines.constants:Constant", "the constant answer that scores best on train"),
     "bigrams": Baseline("blurb.models.baselines.bigrams:Bigrams", "linear models of words and pairs of words"),
+    "bilstm": Baseline("blurb.models.baselines.from_nothing:BiLSTM", "BiLSTM with attention, from nothing", True),
+    "transformer": Baseline("blurb.models.baselines.from_nothing:Transformer", "Transformer, from nothing", True),
 }
 """By name, the simplest first."""
+
+
+class _Classes:
+    """The baselines as a registry, for their options: `bilstm,hidden=256`."""
+
+    kind = "baseline"
+
+    def get(self, name: str) -> Any:
+        if name not in KNOWN:
+            raise UnknownName(self.kind, name, KNOWN)
+        return load_object(KNOWN[name].target, self.kind)
+
+    def short(self, name: str) -> str:
+        return name
+
+
+def named(text: str) -> str:
+    """Canonical spelling of a baseline and its options.
+
+    :raises UnknownName: if there is no such baseline or option
+    :raises SettingsError: if a value does not have the type of the option
+    """
+    return canonical(_Classes(), text) if "," in text or text not in KNOWN else text
+
+
+def learner(text: str, formulation: Formulation, device: str) -> Learner:
+    """The learner of a baseline, bound to a task.
+
+    :raises SettingsError: if an option has an impossible value
+    """
+    made, options = parse(_Classes(), text)
+    place = {"device": device} if KNOWN[text.partition(",")[0]].by_chance else {}
+    found: Learner = made(formulation, **place, **options)
+    return found

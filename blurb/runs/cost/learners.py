@@ -52,6 +52,9 @@ BIGRAM_STRENGTHS, BIGRAM_START = 3, 1.5
 TAG_MEMORY, TEXT_MEMORY = 600.0, 150.0
 """Bytes per word of `baseline:bigrams`, where words have tags and else: some twenty or five features, held twice."""
 
+NETWORK_WORD, NETWORK_MEMORY = 2e-5, 0.3e9
+"""Seconds of a forward pass per word in networks that start from nothing, and bytes: on the real sets."""
+
 
 @dataclass(frozen=True)
 class Ask:
@@ -146,8 +149,17 @@ def probe(ask: Ask) -> Cost:
     return Cost(fit, written, weights + size * items, _stored(ask), _cached(ask) + features)
 
 
+def from_nothing(ask: Ask) -> Cost:
+    """A small network that reads words: all epochs with dev after each, then test."""
+    words = {split: _words(ask, split) or TEXT * _units(ask, split) for split in tasks.SPLITS}
+    epochs = ask.settings.epochs if ask.settings.max_updates == 0 else 1
+    fit = SETUP + NETWORK_WORD * epochs * (3 * words["train"] + words["dev"])
+    return Cost(fit, NETWORK_WORD * words["test"] + baseline(ask).predict, NETWORK_MEMORY, _stored(ask))
+
+
 TERMS: dict[str, Callable[[Ask], Cost]] = {
     "encoder": encoder, "probe": probe, "baseline": baseline, "baseline:bigrams": bigrams,
+    "baseline:bilstm": from_nothing, "baseline:transformer": from_nothing,
 }  # fmt: skip
 """By key of `blurb.runs.spec.RECIPES`."""
 

@@ -1,0 +1,45 @@
+"""The training settings of baselines that start from random weights: `[baselines.NAME]` of a protocol's file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from blurb.errors import SettingsError, UnknownName
+from blurb.protocols.settings import FROM_NOTHING
+
+PREFIX = "baseline:"
+Tables = Mapping[tuple[str, str], Mapping[str, Any]]
+"""Settings by baseline and task; the task "" is all of them."""
+
+
+def parse(content: Any, where: str, table: Callable[[Any, str], dict[str, Any]], known: Callable[[str, str], str]
+) -> Tables:  # fmt: skip
+    """Reads `[baselines.NAME]` and `[baselines.NAME.tasks.TASK]`.
+
+    :param table: checks a table of settings
+    :param known: checks the name of a task
+    """
+    if not isinstance(content, dict):
+        raise SettingsError(f"{where}: [baselines] must be a table.")
+    found = {}
+    for name, values in content.items():
+        if f"{PREFIX}{name}" not in FROM_NOTHING:
+            raise UnknownName(f"baseline (in {where})", name, [one.removeprefix(PREFIX) for one in FROM_NOTHING])
+        if not isinstance(values, dict) or not isinstance(values.get("tasks", {}), dict):
+            raise SettingsError(f"{where}: [baselines.{name}] and its tasks must be tables.")
+        found[name, ""] = table(
+            {key: value for key, value in values.items() if key != "tasks"}, f"{where}, baseline {name}"
+        )
+        for task, own in values.get("tasks", {}).items():
+            found[name, known(task, where)] = table(own, f"{where}, baseline {name}, task {task}")
+    return found
+
+
+def of(tables: Tables, baseline: str, task: str) -> dict[str, Any]:
+    """The settings of a baseline for a task.
+
+    :param baseline: `baseline:NAME`
+    """
+    name = baseline.removeprefix(PREFIX)
+    return {**tables.get((name, ""), {}), **tables.get((name, task), {})}
