@@ -25,15 +25,19 @@ def command(context: click.Context, form: str) -> None:
 
     Any checkpoint folder and any Hub id (org/model or org/model@revision) can be run as well. A scratch encoder takes
     its vocabulary from the data. csv and json also have the casing that blurb states where a checkpoint's files are
-    wrong (see --casing of blurb run), whose vocabulary it has, and its row among the published ones.
+    wrong (see --casing of blurb run), whose vocabulary it has, its row among the published ones, a revision that was
+    seen in a source (nothing is pinned by it), and the licence, both empty where none was seen.
     """
     if context.invoked_subcommand:
         return
     from blurb.api.models import named_models
 
-    columns: tuple[str, ...] = ("name", "kind", "model", "casing", "needs", "size", "text", "vocabulary", "published")
-    if form == "table":
-        columns = ("name", "size", "text", "model")
+    columns: tuple[str, ...] = ("name", "size", "text", "model")
+    if form != "table":
+        columns = (
+            "name", "kind", "model", "casing", "needs", "size", "text", "vocabulary", "published", "revision",
+            "licence",
+        )  # fmt: skip
     rows = [tuple(getattr(model, column) for column in columns) for model in named_models()]
     show(columns, rows, form)
 
