@@ -16,6 +16,8 @@ class NamedModel:
     :param text: what it was pretrained on
     :param vocabulary: whose it is
     :param published: its row among the published ones
+    :param revision: one that was seen in a source; nothing is pinned by it
+    :param licence: as its makers state it; "" if that was not seen
     """
 
     name: str
@@ -27,6 +29,8 @@ class NamedModel:
     text: str = ""
     vocabulary: str = ""
     published: str = ""
+    revision: str = ""
+    licence: str = ""
 
 
 def named_models() -> list[NamedModel]:
@@ -38,7 +42,8 @@ def named_models() -> list[NamedModel]:
     found = [
         NamedModel(
             name, "preset", facts["id"], facts.get("casing", ""), "download", facts["size"], facts["text"],
-            facts.get("vocabulary", ""), facts.get("published", ""),
+            facts.get("vocabulary", ""), facts.get("published", ""), facts.get("revision", ""),
+            facts.get("licence", ""),
         )
         for name, facts in preset_facts().items()
     ]  # fmt: skip

@@ -1,8 +1,9 @@
-"""`blurb models`: the models that have a name of their own, and what will surprise with a checkpoint."""
+"""`blurb models`: the models that have a name of their own, what will surprise with a checkpoint, and fetching some."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -21,19 +22,24 @@ if TYPE_CHECKING:
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 @click.pass_context
 def command(context: click.Context, form: str) -> None:
-    """List the models that blurb knows by name (presets of the Hub, encoders from scratch, baselines), or check one.
+    """List the models that blurb knows by name (presets of the Hub, encoders from scratch, baselines); or check or
+    download some.
 
     Any checkpoint folder and any Hub id (org/model or org/model@revision) can be run as well. A scratch encoder takes
     its vocabulary from the data. csv and json also have the casing that blurb states where a checkpoint's files are
-    wrong (see --casing of blurb run), whose vocabulary it has, and its row among the published ones.
+    wrong (see --casing of blurb run), whose vocabulary it has, its row among the published ones, a revision that was
+    seen in a source (nothing is pinned by it), and the licence, both empty where none was seen.
     """
     if context.invoked_subcommand:
         return
     from blurb.api.models import named_models
 
-    columns: tuple[str, ...] = ("name", "kind", "model", "casing", "needs", "size", "text", "vocabulary", "published")
-    if form == "table":
-        columns = ("name", "size", "text", "model")
+    columns: tuple[str, ...] = ("name", "size", "text", "model")
+    if form != "table":
+        columns = (
+            "name", "kind", "model", "casing", "needs", "size", "text", "vocabulary", "published", "revision",
+            "licence",
+        )  # fmt: skip
     rows = [tuple(getattr(model, column) for column in columns) for model in named_models()]
     show(columns, rows, form)
 
@@ -58,6 +64,30 @@ def check(model: str, casing: str | None, trust_remote_code: bool, form: str) ->
         _show(found)
     if any(one.error for one in found.tries):
         raise SystemExit(PARTLY)
+
+
+@command.command(name="download")
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=_complete.models)
+@click.option("--to", type=click.Path(path_type=Path), required=True, help="Folder that gets a folder for each model.")
+@click.option("--remote-code", is_flag=True, help="Also fetch the code of the checkpoints, for --trust-remote-code.")
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def download(models: tuple[str, ...], to: Path, remote_code: bool, form: str) -> None:
+    """Fetch what runs of MODEL... need, for a machine without network.
+
+    A MODEL is what blurb run takes. Each gets the folder --to/NAME, which blurb run takes, too, and which keeps the
+    revision. Weights are fetched as safetensors, and as .bin only where there are no others. A model that is there
+    already is not fetched again; one that was interrupted begins anew.
+    """
+    from blurb.api.downloading import download_models
+    from blurb.runs.cost.budget import size
+
+    done = download_models(models, to, remote_code, lambda text: click.echo(text, err=True))
+    columns: tuple[str, ...] = ("model", "run", "repository", "revision", "size", "status")
+    rows = [tuple(getattr(one, column) for column in columns) for one in done]
+    if form == "table":
+        columns = ("model", "status", "size", "revision", "run")
+        rows = [(one.model, one.status, size(one.size) if one.size else "", one.revision[:12], one.run) for one in done]
+    show(columns, rows, form, numbers=("size",))
 
 
 def _show(found: ModelCheck) -> None:

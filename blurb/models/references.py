@@ -12,9 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from blurb.errors import ModelError, UnknownName
+from blurb.models import downloads, hub
 from blurb.models.checkpoint import reason
-
-HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*.codes"]
 
 
 def presets() -> dict[str, str]:
@@ -32,9 +31,12 @@ def preset_facts() -> Mapping[str, Mapping[str, str]]:
 
 
 def known_casing(reference: str) -> str:
-    """The casing that the presets state for a Hub checkpoint, given its short name or its id."""
+    """The casing that the presets state for a Hub checkpoint, given by its short name, its id or its download."""
     if Path(reference).expanduser().is_dir():
-        return ""
+        record = downloads.read(Path(reference).expanduser())
+        if record is None:
+            return ""
+        reference = record.repository
     known = {preset["id"].lower(): preset.get("casing", "") for preset in preset_facts().values()}
     return known.get(_repository(reference)[0].lower(), "")
 
@@ -51,10 +53,24 @@ def locate(reference: str, revision: str | None, remote_code: bool = False) -> t
 
     :raises ModelError: if nothing is found; suggests what the reference could mean
     """
+    found = folder_or_id(reference)
+    if isinstance(found, Path):
+        record = downloads.read(found)
+        return found, record.revision if record else None
+    repository, at = found
+    folder = hub.fetch(repository, revision or at or None, remote_code)
+    return folder, folder.name
+
+
+def folder_or_id(reference: str) -> Path | tuple[str, str]:
+    """The folder that a reference names, or its Hub id and revision ("" for the default).
+
+    :raises ModelError: if it is neither; suggests what it could mean
+    """
     try:
         path = Path(reference).expanduser()
         if path.is_dir():
-            return path.resolve(), None
+            return path.resolve()
         _refuse_what_is_no_name(reference, path)
     except (OSError, RuntimeError) as error:  # a name of 300 letters, the home of a user who is not there
         raise ModelError(f"Cannot access the model folder {_shown(reference)}: {reason(error)}.") from None
@@ -64,7 +80,7 @@ def locate(reference: str, revision: str | None, remote_code: bool = False) -> t
     repository, at = _repository(reference)
     if path.is_absolute() or reference.startswith((".", "~")) or repository.count("/") != 1:
         raise ModelError(f"The model folder {reference} does not exist.")
-    return _download(repository, revision or at or None, remote_code)
+    return repository, at
 
 
 def _refuse_what_is_no_name(reference: str, path: Path) -> None:
@@ -87,27 +103,6 @@ def _shown(reference: str) -> str:
     """A reference without the user, password and query that a URL may have."""
     without = re.sub(r"[?#].*", "", reference) if "://" in reference else reference
     return re.sub(r"^(.*?://).*@|^[^/@]*:.*@", lambda match: match[1] or "", without)
-
-
-def _download(repository: str, revision: str | None, remote_code: bool) -> tuple[Path, str]:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError
-
-    patterns = [*HUB_FILES, *(["*.py"] if remote_code else [])]
-    try:
-        folder = Path(snapshot_download(repository, revision=revision, allow_patterns=patterns))
-        if not any(folder.glob("*.safetensors")):  # older checkpoints have pickled weights only
-            folder = Path(snapshot_download(repository, revision=revision, allow_patterns=[*patterns, "*.bin"]))
-    except HFValidationError:
-        raise ModelError(
-            f"'{repository}' is neither a local folder nor a Hub id (org/model in letters, digits and '-_.')."
-        ) from None
-    except Exception as error:  # whatever the network, the Hub and the cache come up with
-        raise ModelError(
-            f"{repository} is neither a local folder nor in the local Hub cache, and downloading it failed: "
-            f"{reason(error)}"
-        ) from error
-    return folder, folder.name
 
 
 def _repository(reference: str) -> tuple[str, str]:

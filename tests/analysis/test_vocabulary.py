@@ -133,7 +133,12 @@ def test_terms_of_ones_own_are_read_and_a_file_that_is_no_text_is_refused(
     (one,), _ = vocabulary([str(checkpoint("bert_uncased"))], terms=path)
     assert list(one.terms) == ["aspirin", "the DNA"]
     for content, message in (
-        ("caf\u00e9\n".encode("latin-1"), "terms.txt:1: the line is not UTF-8"),
+        (
+            "fine\ncaf\u00e9\n".encode("latin-1"),
+            "terms.txt:2: the line is not UTF-8; save the terms as UTF-8, one a line",
+        ),
+        ("aspirin\n".encode("utf-16"), "terms.txt:1: the line is not UTF-8; save the terms as UTF-8, one a line"),
+        ("aspirin\n".encode("utf-16-le"), "terms.txt:1: the line is not text; save the terms as UTF-8, one a line"),
         (b"fine\n" + "caf\u00e9".encode("utf-16"), "terms.txt:2: the line is not"),
         (b"\n \n", "has no terms"),
     ):

@@ -59,6 +59,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("run", "biol", ["biolinkbert", "biolinkbert-large"]),
         ("run pubmedbert", "baseline", ["baseline:majority", "baseline:constant", "baseline:bigrams"]),
         ("run", "./my", ["<dir>"]),
+        ("models download medcpt", "biol", ["biolinkbert", "biolinkbert-large"]),
         ("run m --device", "c", ["cpu", "cuda"]),
         ("ablate m --axis", "", ["head", "tagging", "relation", "pooling"]),
         ("tasks show", "bc5", ["bc5-chem", "bc5-disease"]),

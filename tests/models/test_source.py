@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -175,11 +176,16 @@ def test_presets_are_hub_ids() -> None:
 
 def test_presets_name_published_rows_and_what_they_are() -> None:
     rows = {row.name for row in published.shipped()}
+    may = {"id", "revision", "casing", "size", "text", "vocabulary", "published", "licence"}
     for name, facts in preset_facts().items():
-        assert {"id", "size", "text"} <= facts.keys() <= {"id", "casing", "size", "text", "vocabulary", "published"}, (
-            name
-        )
+        assert {"id", "size", "text"} <= facts.keys() <= may, name
         assert facts.get("published", next(iter(rows))) in rows, name
+        assert re.fullmatch("[0-9a-f]{40}", facts.get("revision", "0" * 40)), name
+        assert facts.get("licence", "mit") in ("apache-2.0", "mit", "cc0-1.0", "public-domain"), name
+
+
+def test_presets_pin_no_revision() -> None:
+    assert preset_facts()["pubmedbert"]["revision"] not in presets()["pubmedbert"]
 
 
 def test_without_network_or_cache_the_hub_cannot_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,161 @@
+"""Models for machines without network, for `blurb models download`."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from blurb.errors import ModelError, SettingsError, UnknownName
+
+
+@dataclass(frozen=True)
+class Download:
+    """A model, and what `blurb run` takes for it on a machine without network.
+
+    :param model: as it was given
+    :param run: what to give to `blurb run`: the folder, or the name of a model that is made on the spot
+    :param repository: on the Hub; "" if it is not from there
+    :param revision: hash of the commit
+    :param size: bytes
+    :param status: "downloaded", "there already" or "nothing to fetch"
+    """
+
+    model: str
+    run: str
+    repository: str = ""
+    revision: str = ""
+    size: int = 0
+    status: str = "nothing to fetch"
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A model of the Hub that is not there yet.
+
+    :param asked: the branch, tag or commit; "" for the default
+    """
+
+    model: str
+    repository: str
+    asked: str
+    target: Path
+
+
+def download_models(
+    models: Sequence[str], to: Path, remote_code: bool = False, tell: Callable[[str], None] = lambda text: None
+) -> list[Download]:
+    """Fetches each model into a folder of its own; one that is there already is not fetched again.
+
+    Nothing is fetched before all models were found, and unless there is room for all. A folder gets its name when it
+    is complete.
+
+    :param models: as for `blurb run`
+    :param remote_code: also fetch the code of the checkpoints, without which some cannot run
+    :param tell: is given what is being fetched
+    :raises BlurbError: if a model is unknown or no checkpoint, the Hub does not answer, or `to` cannot be written
+    """
+    from blurb.api.request import check_writable
+    from blurb.models import hub
+    from blurb.runs.cost.budget import size
+
+    found = [_find(model, to, remote_code) for model in dict.fromkeys(models)]
+    wanted = [one for one in found if isinstance(one, _Wanted)]
+    _check_targets(wanted)
+    check_writable(to=to)
+    listings = {one: hub.listing(one.repository, one.asked or None, remote_code) for one in wanted}
+    if wanted:
+        total = sum(listing.size for listing in listings.values())
+        _check_room(to, total)
+        tell(f"{size(total)} to download to {to}")
+    done = []
+    for one in found:
+        if isinstance(one, _Wanted):
+            tell(f"{one.repository}: {size(listings[one].size)}, revision {listings[one].revision}")
+            one = _fetch(one, listings[one].revision, remote_code)
+        done.append(one)
+    return done
+
+
+def _find(model: str, to: Path, remote_code: bool) -> Download | _Wanted:
+    """What can be said of a model without the Hub."""
+    from blurb.api.models import named_models
+    from blurb.models.references import default_name, folder_or_id
+
+    made = [one.name for one in named_models() if one.kind != "preset"]
+    if model.startswith(tuple(f"{name.partition(':')[0]}:" for name in made)):
+        if model.partition(",")[0] not in made:
+            raise UnknownName("model", model, made)
+        return Download(model, model)
+    place = folder_or_id(model)
+    if isinstance(place, Path):
+        return Download(model, model)
+    wanted = _Wanted(model, *place, to / default_name(model))
+    return _there(wanted, remote_code) or wanted
+
+
+def _there(wanted: _Wanted, remote_code: bool) -> Download | None:
+    """A model that was downloaded before.
+
+    :raises ModelError: if something else is in its place
+    """
+    from blurb.models import downloads
+
+    target, repository, asked = wanted.target, wanted.repository, wanted.asked
+    if not target.exists():
+        return None
+    record = downloads.read(target) if target.is_dir() else None
+    elsewhere = "name another folder with --to"
+    if record is None or record.repository.lower() != repository.lower():
+        raise ModelError(f"{target} is there already, and no download of {repository}; {elsewhere}.")
+    if asked and asked not in (record.asked, record.revision):
+        raise ModelError(f"{target} has revision {record.revision} of {repository}, not {asked}; {elsewhere}.")
+    again = "remove it and run the same command again"
+    if lost := downloads.damaged(target, record):
+        raise ModelError(f"{target} is no more as it was downloaded ({', '.join(lost)}); {again}.")
+    if remote_code and not record.remote_code:
+        raise ModelError(f"{target} was downloaded without the checkpoint's own code; {again}.")
+    return Download(wanted.model, str(target), repository, record.revision, sum(record.sizes.values()), "there already")
+
+
+def _check_targets(wanted: Sequence[_Wanted]) -> None:
+    """Raises a SettingsError if two models would get the same folder."""
+    by_target: dict[Path, str] = {}
+    for one in wanted:
+        if one.target in by_target:
+            raise SettingsError(
+                f"{by_target[one.target]} and {one.model} would both be {one.target}; download them to two folders."
+            )
+        by_target[one.target] = one.model
+
+
+def _check_room(to: Path, total: int) -> None:
+    """Raises a SettingsError if the disk has no room for so many bytes."""
+    from blurb.runs.cost.budget import size
+
+    nearest = next(place for place in (to.absolute(), *to.absolute().parents) if place.exists())
+    free = shutil.disk_usage(nearest).free
+    if total > free:
+        raise SettingsError(
+            f"--to: the models need {size(total)}, but {to} has {size(free)} free; nothing was fetched."
+        )
+
+
+def _fetch(wanted: _Wanted, revision: str, remote_code: bool) -> Download:
+    """Fetches the commit that was listed, so that all files are of one revision."""
+    from blurb.files import new_folder
+    from blurb.models import downloads, hub
+    from blurb.models.source import check_folder
+
+    wanted.target.parent.mkdir(parents=True, exist_ok=True)
+    with new_folder(wanted.target) as aside:
+        hub.fetch(wanted.repository, revision, remote_code, aside)
+        shutil.rmtree(aside / ".cache", ignore_errors=True)  # notes of huggingface_hub on what it fetched
+        try:
+            check_folder(aside, with_tokenizer=False)  # some come without one, for --tokenizer
+        except ModelError as error:
+            raise ModelError(str(error).replace(str(aside), wanted.repository)) from None
+        record = downloads.write(aside, wanted.repository, revision, wanted.asked, remote_code)
+    size = sum(record.sizes.values())
+    return Download(wanted.model, str(wanted.target), wanted.repository, revision, size, "downloaded")
