@@ -53,7 +53,7 @@ def test_datasets_have_scores_and_skill(width: int) -> None:
     text = printed(*tables, width=width)
     assert max(map(len, text.splitlines())) <= width
     assert len(tables) == 2
-    assert text.count("77.00   49 %") == 7  # (77.00 - 68.96) / (85.44 - 68.96)
+    assert text.count("77.00   33 %") == 7  # (77.00 - 72.76) / (85.44 - 72.76)
     assert text.count("77.00") == 8
     assert "my-task" in text
 

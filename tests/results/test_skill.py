@@ -14,12 +14,15 @@ from blurb.results.skill import ends, skill
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_the_floors_are_the_best_constant_answers_on_the_real_test_sets() -> None:
-    """Oracle: the committed row of `baseline:constant`, which scored every test set in full."""
-    with (ROOT / "docs" / "results" / "minilm" / "quick" / "leaderboard.csv").open(encoding="utf-8") as file:
-        (row,) = (line for line in csv.DictReader(file) if line["model"] == "baseline:constant")
+def test_the_floors_are_the_best_baselines_without_an_encoder_on_the_real_test_sets() -> None:
+    """Oracle: the committed rows of `baseline:constant` and `baseline:bigrams`, which scored every test set in full."""
+    found = {}
+    for table in ("minilm/quick", "baselines"):
+        with (ROOT / "docs" / "results" / table / "leaderboard.csv").open(encoding="utf-8") as file:
+            found.update({line["model"]: line for line in csv.DictReader(file)})
+    rows = [found["baseline:constant"], found["baseline:bigrams"]]
     for name, (floor, _) in ends().items():
-        assert floor == pytest.approx(float(row[name]), abs=0.006), name
+        assert floor == pytest.approx(max(float(row[name]) for row in rows), abs=0.006), name
     assert set(ends()) == {task.name for task in tasks.all() if task.paper_order} - {"bioasq"}
 
 

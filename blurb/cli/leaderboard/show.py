@@ -55,7 +55,7 @@ def command(
     Rows of a results.csv have no predictions: their intervals are over runs alone; published rows have neither, and
     no intervals. A rank such as 2-4 means that the intervals do not separate the row from its neighbours. blurb-12 is
     the mean of the six means without BioASQ, which needs a registration; it is not the BLURB score. Skill is the way
-    from the best constant answer (0 %) to the best published figure (100 %).
+    from a baseline of words and pairs of words (0 %) to the best published figure (100 %).
     """
     from blurb import tasks
     from blurb.errors import SettingsError, UnknownName
