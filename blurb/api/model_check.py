@@ -139,8 +139,27 @@ def _of_encoder(source: Source, facts: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{problem.what} {problem.mend}" for problem in checkpoint.examine(Path(source.location)).problems)
     if is_causal(source.location, source.remote_code):
         yield "It is a causal decoder: each position sees only what is before it, and the pooling cls is refused."
+    if _leaves_segments_out(source):
+        yield (
+            "The encoder can tell the texts of a pair apart by segment ids, but its tokenizer leaves these out. If its "
+            'pretraining had them (ALBERT, XLNet, Funnel), add "token_type_ids" to "model_input_names" in '
+            "tokenizer_config.json."
+        )
     if facts["attention"] != "sdpa":
         yield f"Its attention is '{facts['attention']}', not torch's own (sdpa): slower, and with more memory."
+
+
+def _leaves_segments_out(source: Source) -> bool:
+    """Whether the encoder takes segment ids, and the tokenizer gives them only to who asks for them."""
+    from inspect import signature
+
+    from blurb.models.loading import outline, tokenizer_of
+
+    tokenizer, encoder = tokenizer_of(source), outline(source.location, source.remote_code)
+    takes = "token_type_ids" in signature(encoder.forward).parameters
+    if tokenizer.special_tokens.types is not None or not takes or getattr(encoder.config, "type_vocab_size", 2) < 2:
+        return False
+    return any(tokenizer.inner("a", "b", return_token_type_ids=True)["token_type_ids"])
 
 
 def _try(source: Source, task: Task, settings: Mapping[str, Any], folder: Path) -> Try:

@@ -18,19 +18,19 @@ from blurb.heads.pooling._base import Pooling
 from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features
 from blurb.models._base import History, Learner, Progress, Subset
-from blurb.models.loading import capacity, encoder_of, enlarge, is_causal, tokenizer_of
+from blurb.models.loading import capacity, encoder_of, enlarge, is_causal, outline, tokenizer_of
 from blurb.models.source import Source
 from blurb.protocols.settings import OWN, Where, shown, unsaid
+from blurb.training import layerwise
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
-from blurb.training.layerwise import apply
 from blurb.training.linear_start import fold, linear_start
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
 
 
 def check(source: Source, formulation: Formulation, where: Where = unsaid) -> None:
-    """Raises a SettingsError if head, pooling, task and tokenizer do not work together, before any training.
+    """Raises a SettingsError if head, pooling, layers, task and tokenizer do not work together, before any training.
 
     :param where: origin of the settings, for the message
     """
@@ -48,6 +48,8 @@ def check(source: Source, formulation: Formulation, where: Where = unsaid) -> No
             f"The head_init {shown(settings, 'head_init', where)} supports only the head 'linear', not {named}. "
             "Use a random start: --set head_init=random"
         )
+    if layerwise.asked_for(settings):
+        layerwise.check(outline(source.location, source.remote_code), settings)
     if formulation.pooled and not head.reads_sequence:
         reason = _unfit(parse(poolings, settings.pooling)[0], formulation, source)
         if reason:
@@ -179,7 +181,7 @@ class EncoderLearner(Learner):
         settings = self.formulation.settings
         encoder, trained_pooler = encoder_of(self.source)
         most = capacity(encoder)
-        apply(encoder, settings)
+        layerwise.apply(encoder, settings)
         if settings.encoder_dropout != OWN:
             set_dropout(encoder, settings.encoder_dropout)
         enlarge(encoder, self.tokenizer.size)

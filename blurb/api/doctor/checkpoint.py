@@ -83,7 +83,13 @@ def _weights(folder: Path) -> Iterator[Problem]:
 
 def _tokenizer(folder: Path) -> Iterator[Problem]:
     if not any((folder / name).is_file() for name in (*source.TOKENIZERS, "bpe.codes")):
-        yield Problem(str(folder), f"No tokenizer; expected one of {', '.join(source.TOKENIZERS)}.", TOKENIZER)
+        from blurb.models.loading import outline
+
+        # A model of pictures lacks no tokenizer.
+        whole = (folder / "config.json").is_file() and not list(_config(folder))
+        unread = _tried(folder, SAVE, outline, str(folder)) if whole else []
+        missing = Problem(str(folder), f"No tokenizer; expected one of {', '.join(source.TOKENIZERS)}.", TOKENIZER)
+        yield from unread or [missing]
         return
     yield from _tried(folder, TOKENIZER, checkpoint.check_tokenizer, folder)
 
