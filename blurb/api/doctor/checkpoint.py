@@ -113,10 +113,10 @@ def _together(folder: Path, facts: dict[str, Fact]) -> list[Problem]:
         facts["longest_input"] = loading.capacity(encoder)
     except ModelError as error:
         found.append(of_error(error, folder, SAVE))
-    return found or list(_silent(folder, loading.load_tokenizer(str(folder)), encoder))
+    return found or list(silent(folder, loading.load_tokenizer(str(folder)), encoder))
 
 
-def _silent(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[Problem]:
+def silent(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[Problem]:
     """What loads without an error, and then costs the scores or fails on some of the tasks only."""
     where = str(folder / "tokenizer_config.json")
     if tokenizer.keeps_unknown_capitals():
