@@ -57,7 +57,7 @@ def real_data(test_data: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The folder of a tiny checkpoint by kind (see `tests/checkpoints.py`), built once a session."""
+    """The folder of a tiny checkpoint by kind (see `tests/checkpoints`), built once a session."""
     import torch
 
     from tests import checkpoints

@@ -25,8 +25,8 @@ TRIES: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("pubmedqa", {}),
 )
 """A task of each kind of input, with the settings that ask most of a tokenizer."""
-EXAMPLES = 4
-"""Examples of the demo suite that are trained on, and predicted."""
+SMALL = {"batch_size": 2, "max_length": 32, "epochs": 1}
+"""A step on two examples of the demo suite, of which one is padded: a base-size encoder is to take seconds."""
 SYMBOLS = ("TNF-α", "β2-microglobulin", "µg", "5′-UTR", "Ca²⁺", "≥", "→", "37 °C", "Sjögren")
 """Letters and signs of biomedical texts that vocabularies lack, beside the terms of the paper's Table 1."""
 
@@ -85,7 +85,7 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
         "case": "lowered" if tokenizer.lower_cases else "kept",
         "unknown_probes": len(unknown),
     }
-    surprises = [*_of_tokenizer(tokenizer, unknown), *_of_encoder(found, facts)]
+    surprises = [*_of_tokenizer(tokenizer, unknown), *_of_encoder(found, tokenizer, encoder)]
     every = [task for task in tasks.all() if task.paper_order]
     if short := [task.name for task in every if (facts["longest_input"] or task.max_length) < task.max_length]:  # type: ignore[operator]
         surprises.append(
@@ -132,15 +132,33 @@ def _of_tokenizer(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[str]
         yield f"Unknown tokens in {len(unknown)} of the probes: {', '.join(unknown)}."
 
 
-def _of_encoder(source: Source, facts: Mapping[str, Any]) -> Iterator[str]:
+def _of_encoder(source: Source, tokenizer: Tokenizer, encoder: Any) -> Iterator[str]:
     from blurb.api.doctor import checkpoint
     from blurb.models.loading import is_causal
 
-    yield from (f"{problem.what} {problem.mend}" for problem in checkpoint.examine(Path(source.location)).problems)
+    folder = Path(source.location)
+    yield from (f"{problem.what} {problem.mend}" for problem in checkpoint.silent(folder, tokenizer, encoder))
     if is_causal(source.location, source.remote_code):
         yield "It is a causal decoder: each position sees only what is before it, and the pooling cls is refused."
-    if facts["attention"] != "sdpa":
-        yield f"Its attention is '{facts['attention']}', not torch's own (sdpa): slower, and with more memory."
+    if _leaves_segments_out(tokenizer, encoder):
+        yield (
+            "The encoder can tell the texts of a pair apart by segment ids, but its tokenizer leaves these out. If its "
+            'pretraining had them (ALBERT, XLNet, Funnel), add "token_type_ids" to "model_input_names" in '
+            "tokenizer_config.json."
+        )
+    attention = getattr(encoder.config, "_attn_implementation", None)
+    if attention != "sdpa":
+        yield f"Its attention is '{attention}', not torch's own (sdpa): slower, and with more memory."
+
+
+def _leaves_segments_out(tokenizer: Tokenizer, encoder: Any) -> bool:
+    """Whether the encoder takes segment ids, and the tokenizer gives them only to who asks for them."""
+    from inspect import signature
+
+    takes = "token_type_ids" in signature(encoder.forward).parameters
+    if tokenizer.special_tokens.types is not None or not takes or getattr(encoder.config, "type_vocab_size", 2) < 2:
+        return False
+    return any(tokenizer.inner("a", "b", return_token_type_ids=True)["token_type_ids"])
 
 
 def _try(source: Source, task: Task, settings: Mapping[str, Any], folder: Path) -> Try:
@@ -154,9 +172,9 @@ def _try(source: Source, task: Task, settings: Mapping[str, Any], folder: Path) 
     begun = time.perf_counter()
     error = ""
     try:
-        changed = {**settings, "batch_size": EXAMPLES, "epochs": 1}
-        formulation = formulations.bind(task, protocol.load("smoke").settings(task, changed, source.parameters))
-        rows = formulation.units(list(read_split(task, folder, "train"))[:EXAMPLES])
+        changed = protocol.load("smoke").settings(task, {**settings, **SMALL}, source.parameters)
+        formulation = formulations.bind(task, changed)
+        rows = formulation.units(list(read_split(task, folder, "train"))[: SMALL["batch_size"]])
         units = Subset(rows, "")
         learner = EncoderLearner(source, formulation, "cpu", "fp32")
         learner.fit(units, units, 1, lambda done, total: None)

@@ -212,7 +212,7 @@ class Tokenizer:
         """What decides the ids of a slow tokenizer besides its vocabulary: merges and switches."""
         with tempfile.TemporaryDirectory() as folder:
             try:
-                files = self.inner.save_vocabulary(folder)
+                files = self.inner.save_vocabulary(folder, None)  # some have no default for the prefix
             except NotImplementedError:
                 files = ()
             digests = [file_hash(Path(file)) for file in files]

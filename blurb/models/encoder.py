@@ -15,15 +15,16 @@ from blurb.heads._spec import parse
 from blurb.heads.pooling._base import Pooling
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models._base import History, Progress, Subset
-from blurb.models.loading import encoder_of, is_causal, tokenizer_of
+from blurb.models.loading import encoder_of, is_causal, outline, tokenizer_of
 from blurb.models.network_learner import NetworkLearner
 from blurb.models.source import Source
 from blurb.protocols.settings import Where, shown, unsaid
+from blurb.training import layerwise
 from blurb.training.hardware import Precision
 
 
 def check(source: Source, formulation: Formulation, where: Where = unsaid) -> None:
-    """Raises a SettingsError if head, pooling, task and tokenizer do not work together, before any training.
+    """Raises a SettingsError if head, pooling, layers, task and tokenizer do not work together, before any training.
 
     :param where: origin of the settings, for the message
     """
@@ -41,6 +42,12 @@ def check(source: Source, formulation: Formulation, where: Where = unsaid) -> No
             f"The head_init {shown(settings, 'head_init', where)} supports only the head 'linear', not {named}. "
             "Use a random start: --set head_init=random"
         )
+    if layerwise.asked_for(settings):
+        if source.kind != "encoder":
+            raise SettingsError(
+                f"freeze_layers, reinit_layers and layer_decay are for pretrained layers, which {source.name} has not."
+            )
+        layerwise.check(outline(source.location, source.remote_code), settings)
     if formulation.pooled and not head.reads_sequence:
         reason = _unfit(parse(poolings, settings.pooling)[0], formulation, source)
         if reason:

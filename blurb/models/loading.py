@@ -13,6 +13,7 @@ from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models.casing import settle
 from blurb.models.checkpoint import blamed
+from blurb.models.unsuitable import check_embeddings, check_length, check_text
 from blurb.models.weights import weight_files
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ def is_causal(folder: str, remote_code: bool = False) -> bool:
     """Whether the first position of an encoder attends only to itself, as in a decoder.
 
     The attention modules say so; otherwise a test: does the first vector stay the same when all other tokens change?
+    To other tokens and not to another order, as what attends to all alike and has no positions sees no order.
     """
     import torch
 
@@ -151,8 +153,7 @@ def is_causal(folder: str, remote_code: bool = False) -> bool:
     if len(said) == 1:
         return bool(said.pop())
     encoder = load_encoder(folder, remote_code)[0].eval()
-    ids = torch.arange(1, 9).repeat(2, 1) % encoder.get_input_embeddings().num_embeddings
-    ids[1, 1:] = ids[1, 1:].flip(0)
+    ids = torch.tensor([range(1, 9), [1, *range(9, 16)]]) % encoder.get_input_embeddings().num_embeddings
     with torch.no_grad():
         one, other = encoder(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[:, 0]
     return bool((one - other).abs().max() <= 1e-5 * one.abs().max())
@@ -171,6 +172,8 @@ def describe(folder: Path, remote_code: bool, casing: str = "") -> tuple[str, in
         raise ModelError(
             f"{folder}: the tokenizer has {has}, but the encoder has only {rows} embeddings; they do not match."
         )
+    check_text(folder, tokenizer)
+    check_length(folder, model)
     parameters = sum(parameter.numel() for parameter in model.parameters())
     size = sum(path.stat().st_size for path in weight_files(folder))
     if parameters > size:  # a parameter takes a byte at least
@@ -196,7 +199,7 @@ def _skeleton(folder: Path | str, config: Any, remote_code: bool) -> Any:
             model = _loader(config).from_config(config, trust_remote_code=remote_code)
         if config.is_encoder_decoder and hasattr(model, "get_encoder"):
             model = model.get_encoder()
-        model.get_input_embeddings().num_embeddings  # noqa: B018 - an encoder of pictures or sound has none
+    check_embeddings(folder, model)
     return model
 
 

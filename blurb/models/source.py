@@ -83,7 +83,7 @@ def of_folder(
     folder: Path, name: str, revision: str | None = None, remote_code: bool = False, casing: str = ""
 ) -> Source:
     """The model in a checkpoint folder; ModelError if it is invalid."""
-    check_folder(folder)
+    check_folder(folder, remote_code=remote_code)
     from blurb.models.loading import describe
 
     tokenizer, parameters = describe(folder, remote_code, casing)
@@ -100,7 +100,7 @@ def of_folder(
     )
 
 
-def check_folder(folder: Path, with_tokenizer: bool = True) -> None:
+def check_folder(folder: Path, with_tokenizer: bool = True, remote_code: bool = False) -> None:
     """Raises a ModelError if the configuration, weights or tokenizer of a checkpoint are missing or invalid.
 
     :param with_tokenizer: whether it needs one
@@ -122,12 +122,15 @@ def check_folder(folder: Path, with_tokenizer: bool = True) -> None:
         raise ModelError(f"{folder}: no config.json; a checkpoint must be a folder written by save_pretrained.")
     if not weight_files(folder):
         raise ModelError(f"{folder}: no weights; expected model.safetensors or pytorch_model.bin.")
+    check_config(folder)
     if with_tokenizer and not any((folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes")):
+        from blurb.models.loading import outline
+
+        outline(str(folder), remote_code)  # a model of pictures lacks no tokenizer
         raise ModelError(
             f"{folder}: no tokenizer (expected one of {', '.join(TOKENIZERS)}); "
             "save it to this folder with tokenizer.save_pretrained, or name another with --tokenizer."
         )
-    check_config(folder)
     if with_tokenizer:
         check_tokenizer(folder)
     check_headers(folder)

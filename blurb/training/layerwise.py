@@ -1,6 +1,7 @@
 """Techniques of Tinn et al. (arXiv 2112.07869) against unstable fine-tuning; all off by default.
 
-The layers of an encoder are its largest list of blocks of the same class; "lower" means closer to the embeddings.
+The layers of an encoder are the blocks of the class that its largest list of blocks has; "lower" means closer to the
+embeddings.
 """
 
 from __future__ import annotations
@@ -20,8 +21,33 @@ def layers(encoder: nn.Module) -> list[Any]:
         for module in encoder.modules()
         if isinstance(module, nn.ModuleList) and len(set(map(type, module))) == 1
     ]
-    sized = [(sum(p.numel() for block in blocks for p in block.parameters()), blocks) for blocks in lists]
-    return max(sized, key=lambda pair: pair[0])[1] if sized else []
+    blocks = [blocks for blocks in lists if not isinstance(blocks[0], nn.ModuleList)]
+    if not blocks:
+        return []
+    kind = type(max(blocks, key=lambda listed: sum(p.numel() for block in listed for p in block.parameters()))[0])
+    # All of that class: Funnel has its layers in several lists.
+    return [module for module in encoder.modules() if type(module) is kind]
+
+
+def asked_for(settings: Settings) -> bool:
+    """Whether the settings treat layers differently."""
+    return bool(settings.freeze_layers or settings.reinit_layers or settings.layer_decay < 1)
+
+
+def check(encoder: Any, settings: Settings) -> None:
+    """Raises a SettingsError if the encoder (which needs no weights) has too few layers, or they share weights."""
+    count, name = len(layers(encoder)), type(encoder).__name__
+    repeated = getattr(encoder.config, "num_hidden_layers", count)
+    if 0 < count < repeated:
+        raise SettingsError(
+            f"The {repeated} layers of {name} share the weights of {count} (as in ALBERT), so they cannot be treated "
+            "differently: leave freeze_layers, reinit_layers and layer_decay at their defaults."
+        )
+    if settings.freeze_layers + settings.reinit_layers > count or not count:
+        raise SettingsError(
+            f"freeze_layers {settings.freeze_layers} plus reinit_layers {settings.reinit_layers} must not exceed the "
+            f"{count} layers of {name}."
+        )
 
 
 def apply(encoder: Any, settings: Settings) -> None:
@@ -30,14 +56,12 @@ def apply(encoder: Any, settings: Settings) -> None:
     The highest layer and everything above it (pooler, featurizer, head) use the learning rate of the settings, each
     lower layer `layer_decay` times that of the layer above, and the embeddings `layer_decay` times that of the lowest.
 
-    :raises SettingsError: if the encoder has too few layers, or its layers are not recognised
+    :raises SettingsError: as `check`
     """
+    if not asked_for(settings):
+        return
+    check(encoder, settings)
     found = layers(encoder)
-    if settings.freeze_layers + settings.reinit_layers > len(found) or (settings.layer_decay < 1 and not found):
-        raise SettingsError(
-            f"freeze_layers {settings.freeze_layers} plus reinit_layers {settings.reinit_layers} must not exceed the "
-            f"{len(found)} layers of {type(encoder).__name__}."
-        )
     for block in found[len(found) - settings.reinit_layers :]:
         for item in (*block.modules(), *block.parameters()):
             item._is_hf_initialized = False  # transformers leaves alone what it loaded

@@ -17,11 +17,11 @@ from blurb.models.loading import load_tokenizer
 from tests import checkpoints
 
 Checkpoint = Callable[[str], Path]
-FAST = [kind for kind in checkpoints.KINDS if kind != "bertweet"]
+FAST = [kind for kind in (*checkpoints.KINDS, *checkpoints.FAMILIES) if kind != "bertweet"]
 WORDS = [*checkpoints.words(), *checkpoints.odd_words()]
 
 
-@pytest.fixture(scope="module", params=checkpoints.KINDS)
+@pytest.fixture(scope="module", params=[*checkpoints.KINDS, *checkpoints.FAMILIES])
 def tokenizer(request: pytest.FixtureRequest, checkpoint: Checkpoint) -> Tokenizer:
     return load_tokenizer(str(checkpoint(request.param)))
 

@@ -18,10 +18,13 @@ Checkpoint = Callable[[str], Path]
 TEXTS = ("", "kalo", "tra nex @DRUG$ vorpil .", "naïve β 😀", " ".join(checkpoints.odd_words()))
 
 
-@pytest.fixture(scope="module", params=[*checkpoints.KINDS, "xlnet_like"])
+SEGMENTS = ["input_ids", "token_type_ids", "attention_mask"]
+
+
+@pytest.fixture(scope="module", params=[*checkpoints.KINDS, *checkpoints.FAMILIES, "segments"])
 def tokenizer(request: pytest.FixtureRequest, checkpoint: Checkpoint) -> Tokenizer:
-    if request.param == "xlnet_like":
-        return Tokenizer(checkpoints.xlnet_like())
+    if request.param == "segments":
+        return Tokenizer(checkpoints.xlnet_tokenizer(model_input_names=SEGMENTS))
     return load_tokenizer(str(checkpoint(request.param)))
 
 
@@ -57,20 +60,18 @@ def test_the_frame_of_a_pair_is_the_tokenizers_own(tokenizer: Tokenizer) -> None
         ("deberta", 0),
         ("bertweet", 0),
         ("t5", None),
+        ("eurobert", None),
+        ("xlnet", -1),
     ],
 )
 def test_the_place_of_the_classification_token(checkpoint: Checkpoint, kind: str, cls: int | None) -> None:
     assert load_tokenizer(str(checkpoint(kind))).special_tokens.cls == cls
 
 
-def test_a_classification_token_at_the_end() -> None:
-    assert Tokenizer(checkpoints.xlnet_like()).special_tokens.cls == -1
-
-
 def test_padding_is_the_tokenizers_own_or_zero(checkpoint: Checkpoint) -> None:
     tokenizer = load_tokenizer(str(checkpoint("roberta")))
     assert tokenizer.pad_id == tokenizer.inner.pad_token_id == 1
-    without = checkpoints.xlnet_like()
+    without = checkpoints.xlnet_tokenizer()
     without.pad_token = None
     assert Tokenizer(without).pad_id == 0
 
@@ -101,7 +102,7 @@ def test_the_hash_survives_saving_and_another_length_limit(checkpoint: Checkpoin
 
 
 def test_truncation_and_padding_that_a_file_asks_for_change_neither_hash_nor_pieces() -> None:
-    inner = checkpoints.xlnet_like()
+    inner = checkpoints.xlnet_tokenizer()
     plain, spoilt = Tokenizer(copy.deepcopy(inner)), Tokenizer(inner)
     spoilt.inner.backend_tokenizer.enable_truncation(4)
     spoilt.inner.backend_tokenizer.enable_padding(length=9)

@@ -66,7 +66,7 @@ def test_a_decoder_is_causal(decoder: Checkpoint, kind: str) -> None:
     assert is_causal(str(folder))
 
 
-@pytest.mark.parametrize("kind", checkpoints.KINDS)
+@pytest.mark.parametrize("kind", [*checkpoints.KINDS, *checkpoints.FAMILIES])
 def test_an_encoder_is_not(checkpoint: Checkpoint, kind: str) -> None:
     assert not _sees_nothing(checkpoint(kind))
     assert not is_causal(str(checkpoint(kind)))

@@ -66,7 +66,7 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"transformers_weights": "x.bin"}, "transformers_weights must name a safetensors file"),
     ({"transformers_weights": "../x.safetensors"}, "config.json names '../x.safetensors', which is outside"),
-    ({"model_type": "encodec"}, "its config.json does not describe a text encoder"),
+    ({"model_type": "encodec"}, "EncodecModel has no table of token embeddings"),
     ({"encoder": {"model_type": "bert", "num_hidden_layers": 10**9}}, "num_hidden_layers must be from 1 to 500"),
 ]
 

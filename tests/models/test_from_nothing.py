@@ -225,6 +225,8 @@ def test_a_row_has_all_seeds_no_precision_and_its_own_overrides(data: Path, tmp_
     assert plan.seeds_of(asked, asked.sources[0], tasks.get("gad")) == (1, 2, 3)
     with pytest.raises(SettingsError, match="window applies to baseline:bigrams alone"):
         plan.prepare(request(data, tmp_path, "bilstm", overrides={"window": 3}))
+    with pytest.raises(SettingsError, match="for pretrained layers, which baseline:bilstm has not"):
+        plan.prepare(request(data, tmp_path, "bilstm", overrides={"freeze_layers": 1}))
 
 
 def test_a_trial_runs_as_any_other(data: Path, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
 
 
-@pytest.mark.parametrize("kind", checkpoints.KINDS)
+@pytest.mark.parametrize("kind", [*checkpoints.KINDS, *checkpoints.FAMILIES])
 def test_every_kind_gives_vectors_in_float32(checkpoint: Checkpoint, kind: str) -> None:
     encoder, _ = load_encoder(str(checkpoint(kind)))
     tokenizer = load_tokenizer(str(checkpoint(kind)))

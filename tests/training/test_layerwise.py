@@ -8,14 +8,23 @@ from pathlib import Path
 import pytest
 import torch
 
+from blurb import tasks
 from blurb.errors import SettingsError
+from blurb.formulations import bind
+from blurb.models import resolve
+from blurb.models.encoder import check
 from blurb.models.loading import load_encoder
 from blurb.protocols.protocol import complete
 from blurb.training.embedding import train_used_rows
 from blurb.training.layerwise import apply, layers
 from blurb.training.optimizer import adamw
+from tests import checkpoints
 
-KINDS = ("bert_uncased", "roberta", "deberta", "modernbert", "t5")
+SHARED = "albert"  # one layer, gone through several times
+KINDS = (
+    "bert_uncased", "roberta", "deberta", "modernbert", "t5",
+    *(family for family in checkpoints.FAMILIES if family != SHARED),
+)  # fmt: skip
 Checkpoint = Callable[[str], Path]
 
 
@@ -26,7 +35,8 @@ def weights(module: torch.nn.Module) -> torch.Tensor:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_layers_are_those_of_the_configuration(kind: str, checkpoint: Checkpoint) -> None:
     encoder, _ = load_encoder(str(checkpoint(kind)))
-    assert len(layers(encoder)) == encoder.config.num_hidden_layers
+    decoder = encoder.config.num_decoder_layers if kind == "funnel" else 0  # which makes short inputs long again
+    assert len(layers(encoder)) == encoder.config.num_hidden_layers + decoder
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -67,9 +77,25 @@ def test_the_highest_layers_are_drawn_anew(kind: str, checkpoint: Checkpoint) ->
     assert all(torch.equal(a, b) for a, b in zip(before[:-1], after[:-1], strict=True))
 
 
+@pytest.mark.parametrize("values", [{"freeze_layers": 1}, {"reinit_layers": 1}, {"layer_decay": 0.9}])
+def test_layers_that_share_their_weights_cannot_be_treated_differently(
+    values: dict[str, float], checkpoint: Checkpoint
+) -> None:
+    settings = complete({"max_length": 32, **values})
+    encoder, _ = load_encoder(str(checkpoint(SHARED)))
+    refused = r"The 2 layers of AlbertModel share the weights of 1 .*leave freeze_layers"
+    with pytest.raises(SettingsError, match=refused):
+        apply(encoder, settings)
+    with pytest.raises(SettingsError, match=refused):  # before any training
+        check(resolve(str(checkpoint(SHARED))), bind(tasks.get("gad"), settings))
+
+
 def test_more_layers_than_there_are(checkpoint: Checkpoint) -> None:
     encoder, _ = load_encoder(str(checkpoint("bert_uncased")))
     with pytest.raises(SettingsError, match=r"freeze_layers 90 .* must not exceed"):
         apply(encoder, complete({"max_length": 32, "freeze_layers": 90}))
+    source, settings = resolve(str(checkpoint("bert_uncased"))), complete({"max_length": 32, "freeze_layers": 90})
+    with pytest.raises(SettingsError, match=r"freeze_layers 90 .* must not exceed the 2 layers of BertModel"):
+        check(source, bind(tasks.get("gad"), settings))
     with pytest.raises(SettingsError, match="layer_decay must be above 0"):
         complete({"max_length": 32, "layer_decay": 0.0})

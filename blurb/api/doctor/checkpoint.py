@@ -83,7 +83,13 @@ def _weights(folder: Path) -> Iterator[Problem]:
 
 def _tokenizer(folder: Path) -> Iterator[Problem]:
     if not any((folder / name).is_file() for name in (*source.TOKENIZERS, "bpe.codes")):
-        yield Problem(str(folder), f"No tokenizer; expected one of {', '.join(source.TOKENIZERS)}.", TOKENIZER)
+        from blurb.models.loading import outline
+
+        # A model of pictures lacks no tokenizer.
+        whole = (folder / "config.json").is_file() and not list(_config(folder))
+        unread = _tried(folder, SAVE, outline, str(folder)) if whole else []
+        missing = Problem(str(folder), f"No tokenizer; expected one of {', '.join(source.TOKENIZERS)}.", TOKENIZER)
+        yield from unread or [missing]
         return
     yield from _tried(folder, TOKENIZER, checkpoint.check_tokenizer, folder)
 
@@ -107,10 +113,10 @@ def _together(folder: Path, facts: dict[str, Fact]) -> list[Problem]:
         facts["longest_input"] = loading.capacity(encoder)
     except ModelError as error:
         found.append(of_error(error, folder, SAVE))
-    return found or list(_silent(folder, loading.load_tokenizer(str(folder)), encoder))
+    return found or list(silent(folder, loading.load_tokenizer(str(folder)), encoder))
 
 
-def _silent(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[Problem]:
+def silent(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[Problem]:
     """What loads without an error, and then costs the scores or fails on some of the tasks only."""
     where = str(folder / "tokenizer_config.json")
     if tokenizer.keeps_unknown_capitals():

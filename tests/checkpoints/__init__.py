@@ -1,0 +1,44 @@
+"""Tiny random checkpoints, each with the real kind of tokenizer of its family, trained on made-up text.
+
+`build(kind, folder)` writes one as `save_pretrained` would; no network, a fraction of a second each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from tests.checkpoints import families, kinds
+from tests.checkpoints.families import xlnet_tokenizer
+from tests.checkpoints.kinds import SIZES
+from tests.checkpoints.texts import odd_words, texts, words
+
+__all__ = ["FAMILIES", "KINDS", "REFUSED", "SIZES", "build", "odd_words", "texts", "words", "xlnet_tokenizer"]
+
+_USUAL: tuple[Callable[[Path], None], ...] = (
+    kinds.bert_uncased, kinds.bert_cased, kinds.roberta, kinds.modernbert, kinds.deberta, kinds.t5, kinds.bertweet,
+)  # fmt: skip
+_OTHERS: tuple[Callable[[Path], None], ...] = (
+    families.xlm_roberta, families.albert, families.electra, families.deberta_v1, families.distilbert,
+    families.mpnet, families.eurobert, families.nomic_bert, families.longformer, families.big_bird, families.funnel,
+    families.xlnet,
+)  # fmt: skip
+_REFUSED: tuple[Callable[[Path], None], ...] = (families.funnel_base, families.canine)
+KINDS = tuple(builder.__name__ for builder in _USUAL)
+"""What most tests go through: every kind of tokenizer, and of positions."""
+FAMILIES = tuple(builder.__name__ for builder in _OTHERS)
+"""The other families of encoders, for tests of what differs between architectures."""
+REFUSED = tuple(builder.__name__ for builder in _REFUSED)
+"""Families that cannot be fine-tuned here."""
+BUILDERS = {builder.__name__: builder for builder in (*_USUAL, *_OTHERS, *_REFUSED)}
+
+
+def build(kind: str, folder: Path, seed: int = 0) -> Path:
+    """Writes the checkpoint of a kind or family; the weights follow from the seed."""
+    state = torch.random.get_rng_state()
+    torch.manual_seed(seed)
+    BUILDERS[kind](folder)
+    torch.random.set_rng_state(state)
+    return folder

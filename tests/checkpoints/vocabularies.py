@@ -1,0 +1,56 @@
+"""Vocabularies of each kind, trained on the made-up sentences: WordPiece, byte-level BPE and Unigram."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+from tests.checkpoints.texts import texts
+
+
+def trained(tokenizer: Tokenizer, trainer: Any) -> dict[str, Any]:
+    """The `model` part of a tokenizer.json after training: vocabulary, merges or scores."""
+    tokenizer.train_from_iterator(texts(), trainer)
+    found: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
+    return found
+
+
+def wordpiece(special: Sequence[str], lowercase: bool, unknown: str = "[UNK]") -> dict[str, int]:
+    """WordPiece: the id of every piece, the special tokens first."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token=unknown))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=350, special_tokens=list(special), show_progress=False)
+    model = trained(tokenizer, trainer)
+    # Sorted, as the trainer draws the order of equals anew each time.
+    return {piece: index for index, piece in enumerate([*special, *sorted(set(model["vocab"]) - set(special))])}
+
+
+def byte_level(special: Sequence[str]) -> dict[str, Any]:
+    """Byte-level BPE: `vocab` and `merges`, all bytes known."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=450, special_tokens=list(special), initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )  # fmt: skip
+    return trained(tokenizer, trainer)
+
+
+def unigram(special: Sequence[str], unknown: str, lowercase: bool = False) -> list[tuple[str, float]]:
+    """Unigram behind a metaspace: every piece with its score, the special tokens first."""
+    tokenizer = Tokenizer(models.Unigram())
+    if lowercase:
+        tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=350, special_tokens=list(special), unk_token=unknown, show_progress=False
+    )
+    subtokens = dict(trained(tokenizer, trainer)["vocab"])
+    # Sorted and rounded, as the trainer draws the order and the last digits anew each time.
+    return [(piece, 0.0) for piece in special] + sorted(
+        (piece, round(score, 1)) for piece, score in subtokens.items() if piece not in special
+    )

@@ -1,0 +1,124 @@
+"""Models that cannot be fine-tuned are refused before any training, with what would work."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import transformers as t
+from click.testing import CliRunner
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+from blurb import tasks
+from blurb.api.doctor import examine
+from blurb.api.model_check import TRIES, check_model
+from blurb.cli import cli
+from blurb.errors import ModelError, SettingsError
+from blurb.formulations import bind
+from blurb.models import resolve
+from blurb.models.encoder import check
+from blurb.protocols.protocol import complete
+from tests import checkpoints
+from tests.checkpoints.vocabularies import byte_level
+
+Checkpoint = Callable[[str], Path]
+NO_TABLE = "has no table of token embeddings, .*choose an encoder of text"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("canine", f"CanineModel {NO_TABLE}"),
+        ("funnel_base", r"FunnelBaseModel gives 5 vectors for 9 sub-tokens, .*choose a checkpoint that restores"),
+    ],
+)
+def test_families_without_a_vector_for_each_sub_token(checkpoint: Checkpoint, kind: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        resolve(str(checkpoint(kind)))
+
+
+def _vision(folder: Path) -> None:
+    t.ViTModel(t.ViTConfig(image_size=32, patch_size=16, **checkpoints.SIZES)).save_pretrained(folder)
+
+
+def _speech(folder: Path) -> None:
+    sizes = {"num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2, "conv_dim": [8], "conv_kernel": [3]}
+    t.Wav2Vec2Model(
+        t.Wav2Vec2Config(**sizes, conv_stride=[2], num_feat_extract_layers=1, **checkpoints.SIZES)
+    ).save_pretrained(folder)
+
+
+@pytest.mark.parametrize("build", [_vision, _speech])
+def test_pictures_and_speech_lack_no_tokenizer(build: Callable[[Path], None], tmp_path: Path) -> None:
+    build(tmp_path)
+    with pytest.raises(ModelError, match=f"Model {NO_TABLE}"):
+        resolve(str(tmp_path))
+    told = [problem.what for problem in examine(tmp_path).problems]
+    assert len(told) == 1
+    assert "no table of token embeddings" in told[0]
+
+
+def test_the_command_says_it_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _vision(tmp_path / "vision")
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    for arguments in (["run", "vision", "--suite", "demo", "--protocol", "smoke"], ["models", "check", "vision"]):
+        with pytest.raises(ModelError, match=NO_TABLE):
+            CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def _proteins(folder: Path) -> None:
+    folder.mkdir()
+    entries = ["<cls>", "<pad>", "<eos>", "<unk>", *"LAGVSERTIDPKQNFYMHWCXBUZO", ".", "-", "<mask>"]
+    (folder / "vocab.txt").write_text("\n".join(entries), encoding="utf-8")
+    t.EsmTokenizer(folder / "vocab.txt").save_pretrained(folder)
+    config = t.EsmConfig(
+        vocab_size=len(entries), pad_token_id=1, mask_token_id=len(entries) - 1, max_position_embeddings=66,
+        **checkpoints.SIZES,
+    )  # fmt: skip
+    t.EsmForMaskedLM(config).save_pretrained(folder)
+
+
+def test_a_vocabulary_of_proteins_is_not_one_of_text(tmp_path: Path) -> None:
+    _proteins(tmp_path / "proteins")
+    with pytest.raises(ModelError, match=r"none of the words the, .*not one of English text .*choose an encoder"):
+        resolve(str(tmp_path / "proteins"))
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe\x00", b"\x80\x04\x95binary\x00", "[PAD]\n[UNK]\n[CLS]\nnaïve".encode("latin-1")]
+)
+def test_a_vocabulary_file_that_is_not_text(checkpoint: Checkpoint, content: bytes, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.txt").write_bytes(content)
+    with pytest.raises(ModelError, match=r"mine: cannot load the tokenizer: .*UTF-8; download the checkpoint again"):
+        resolve(str(folder))
+
+
+def _decoder(folder: Path) -> None:
+    """GPT-2 as it is on the Hub: no token for padding, none for classification."""
+    vocabulary = byte_level(["<|endoftext|>"])
+    tokenizer = Tokenizer(models.BPE(vocabulary["vocab"], [tuple(merge) for merge in vocabulary["merges"]]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    end = "<|endoftext|>"
+    fast: Any = t.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=end, eos_token=end, unk_token=end)
+    fast.save_pretrained(folder)
+    t.GPT2LMHeadModel(t.GPT2Config(vocab_size=len(fast), n_embd=32, n_layer=2, n_head=2)).save_pretrained(folder)
+
+
+def test_a_decoder_without_padding_runs_as_the_messages_say(tmp_path: Path) -> None:
+    _decoder(tmp_path)
+    found = check_model(str(tmp_path))
+    assert [one.error for one in found.tries] == [""] * len(TRIES)
+    for expected in ("no classification token", "no padding token", "causal decoder"):
+        assert any(expected in said for said in found.surprises), expected
+    source = resolve(str(tmp_path))
+    with pytest.raises(SettingsError, match=r"no classification token. Possible values: .*mean"):
+        check(source, bind(tasks.get("gad"), complete({"max_length": 48})))
+    check(source, bind(tasks.get("gad"), complete({"max_length": 48, "pooling": "mean"})))
