@@ -114,7 +114,7 @@ BIGRAM_FIELDS = ("ngrams", "min_count", "window")
 FROM_NOTHING = ("baseline:bilstm", "baseline:transformer")
 """The baselines that start from random weights; their training settings are those of `[baselines]`."""
 FOLLOWED = (
-    "max_length", "max_train", "max_eval", "eval_seed", "dev_sample", "document_unit", "tagging", "relation_input",
+    "max_length", "max_train", "max_eval", "eval_seed", "document_unit", "tagging", "relation_input",
 )  # fmt: skip
 """The settings of a protocol that they follow: which examples, and how they are read."""
 Where = Callable[[str], str]
