@@ -58,7 +58,7 @@ class Reproduction:
 
 
 def reproduce(
-    record: Record, model: str, data: Path, raw: Path | None = None, *, revision: str | None = None,
+    record: Record, model: str, data: Path, raw: Path | None = None, *,
     device: str = "auto", casing: str | None = None, trust_remote_code: bool = False,
 ) -> Reproduction:  # fmt: skip
     """Runs a finished trial again, in a temporary folder: the store is not changed.
@@ -79,14 +79,14 @@ def reproduce(
     trial, made = record.trial, record.provenance
     if made.configuration is None:
         raise StoreError(f"{record.path}: its provenance has no configuration, so it cannot be run again.")
-    found = source(model, made.model, revision, trust_remote_code, data, casing)
+    found = source(model, made.model, None, trust_remote_code, data, casing)
     task = record.task
     origin = DataSource(task.file or task.name, data)
     if _reads_originals(record):
         if raw is None:
             raise SettingsError("The trial reads the original release: add --raw with its folder.")
         origin = DataSource(task.name, raw, original=True)
-    _check(trial, found, origin)
+    _check(trial, model, found, origin)
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="blurb-reproduce-") as folder:
         job = Job(trial, found, made.configuration, origin, Path(folder), device)
@@ -108,20 +108,18 @@ def _reads_originals(record: Record) -> bool:
     return bind(record.task, record.trial.settings).needs_original
 
 
-def _check(trial: Trial, found: Source, origin: DataSource) -> None:
+def _check(trial: Trial, model: str, found: Source, origin: DataSource) -> None:
     """Raises a SettingsError if this is not the same trial any more: another model, other data, another recipe."""
     from blurb.runs.data_sources import data_hash
     from blurb.runs.spec import RECIPES
 
     for what, then, now in (
-        (f"{found.name} is another model", trial.weights, found.weights),
-        (f"{found.name} has another tokenizer", trial.tokenizer, found.tokenizer),
+        (f"{model} is another model", trial.weights, found.weights),
+        (f"{model} has another tokenizer", trial.tokenizer, found.tokenizer),
         (f"{origin.folder} has other data", trial.data, data_hash(origin)),
     ):
         if then != now:
-            raise SettingsError(
-                f"{what} than that of the trial (hash {now[:24]}, there {then[:24]})."
-            )
+            raise SettingsError(f"{what} than that of the trial (hash {now[:24]}, there {then[:24]}).")
     if RECIPES[trial.recipe_key] != trial.recipe:
         raise SettingsError(
             f"The trial has recipe {trial.recipe} of its learner, this version of blurb has "

@@ -20,7 +20,6 @@ from blurb.terminal.output import FORMATS, show
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder; not for trials of the demo suite.")
 @click.option("--raw", type=click.Path(path_type=Path), help="Folder of the originals, if the trial reads them.")
 @STORE
-@click.option("--revision", help="Revision of a Hub model.")
 @CASING
 @click.option(
     "--device", shell_complete=_complete.devices, default="auto", show_default=True,
@@ -30,7 +29,7 @@ from blurb.terminal.output import FORMATS, show
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def command(
     trial: str, model: str, task: str | None, seed: int | None, data: Path | None, raw: Path | None, output: Path,
-    revision: str | None, casing: str | None, device: str, trust_remote_code: bool, form: str,
+    casing: str | None, device: str, trust_remote_code: bool, form: str,
 ) -> None:  # fmt: skip
     """Run the finished TRIAL again with MODEL, and compare its predictions with the stored ones.
 
@@ -46,7 +45,7 @@ def command(
     made = record.provenance.configuration
     folder, original = folders(made.suite if made else "blurb", data, raw, [record.task], has_suite=False)
     found = reproduce(
-        record, model, folder, original, revision=revision, device=device, casing=casing,
+        record, model, folder, original, device=device, casing=casing,
         trust_remote_code=trust_remote_code,
     )  # fmt: skip
     columns = ("trial", "task", "seed", "split", "units", "differing", "stored", "now")
