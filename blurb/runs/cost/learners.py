@@ -5,6 +5,7 @@ A new kind of learner needs one more function in `TERMS`, from a trial's inputs 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -52,7 +53,7 @@ BIGRAM_STRENGTHS, BIGRAM_START = 3, 1.5
 TAG_MEMORY, TEXT_MEMORY = 600.0, 150.0
 """Bytes per word of `baseline:bigrams`, where words have tags and else: some twenty or five features, held twice."""
 
-NETWORK_WORD, NETWORK_MEMORY = 2e-5, 0.3e9
+NETWORK_WORD, NETWORK_MEMORY = 3e-5, 0.3e9
 """Seconds of a forward pass per word in networks that start from nothing, and bytes: on the real sets."""
 
 
@@ -151,9 +152,12 @@ def probe(ask: Ask) -> Cost:
 
 def from_nothing(ask: Ask) -> Cost:
     """A small network that reads words: all epochs with dev after each, then test."""
+    settings = ask.settings
     words = {split: _words(ask, split) or TEXT * _units(ask, split) for split in tasks.SPLITS}
-    epochs = ask.settings.epochs if ask.settings.max_updates == 0 else 1
-    fit = SETUP + NETWORK_WORD * epochs * (3 * words["train"] + words["dev"])
+    batches = math.ceil(_units(ask, "train") / settings.batch_size)
+    epochs, share = passes.epochs(batches, settings.epochs, settings.max_updates)
+    sample = min(1.0, settings.dev_sample / _units(ask, "dev")) if settings.dev_sample else 1.0
+    fit = SETUP + NETWORK_WORD * (3 * share * words["train"] + epochs * sample * words["dev"])
     return Cost(fit, NETWORK_WORD * words["test"] + baseline(ask).predict, NETWORK_MEMORY, _stored(ask))
 
 

@@ -157,6 +157,20 @@ def test_bigrams_cost_more_the_more_there_is_to_fit() -> None:
     assert 0 < few.memory < more.memory
 
 
+def test_networks_from_nothing_cost_their_updates() -> None:
+    whole, half = (
+        learners.from_nothing(ask({"batch_size": 5, "epochs": 10, "max_updates": most}, None)) for most in (0, 10)
+    )
+    sampled = learners.from_nothing(ask({"batch_size": 5, "epochs": 10, "dev_sample": 5}, None))
+    train = ask({}, None).lengths["train"].units * learners.TEXT
+    dev = ask({}, None).lengths["dev"].units * learners.TEXT
+    per_word = learners.NETWORK_WORD
+    updates = 10 * 5 / ask({}, None).lengths["train"].units  # passes over train
+    assert whole.fit == pytest.approx(learners.SETUP + per_word * 10 * (3 * train + dev))
+    assert half.fit == pytest.approx(learners.SETUP + per_word * (3 * updates * train + np.ceil(updates) * dev))
+    assert whole.fit - sampled.fit == pytest.approx(per_word * 10 * (dev - 5 * learners.TEXT))
+
+
 def test_every_kind_of_learner_has_a_term() -> None:
     from blurb.runs.spec import RECIPES
 
