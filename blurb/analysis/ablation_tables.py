@@ -10,6 +10,7 @@ from blurb.analysis.ablations import Grid
 from blurb.files import write_whole
 from blurb.results import schema
 from blurb.results.row_scores import RowScores
+from blurb.runs.spec import short_weights
 from blurb.statistics.welch import compare
 from blurb.wording import probability, signed
 
@@ -52,7 +53,7 @@ def lines(grid: Grid, results: Sequence[RowScores | None], datasets: Sequence[st
             if result is not None:
                 made = result.configuration
                 line |= {"protocol": made.protocol, "overrides": made.overrides_text, "precision": made.precision}
-                line |= {"model": result.model, "weights": result.weights[:12], "data": result.data}
+                line |= {"model": result.model, "weights": short_weights(result.weights), "data": result.data}
             found.append({"schema": str(SCHEMA), "axis": grid.axis, **line})
     return found
 

@@ -14,7 +14,7 @@ from blurb import tasks
 from blurb.results import notes
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.score import blurb_12, blurb_score, spread, type_means
-from blurb.runs.spec import PROBE, Configuration
+from blurb.runs.spec import PROBE, Configuration, short_weights
 from blurb.runs.store import Record
 from blurb.tasks import Split
 from blurb.wording import distinct
@@ -91,7 +91,7 @@ class RowScores:
         if self.published:
             return self.origin.value, self.source, self.version, self.model
         return (
-            made.suite, self.model, self.weights[:12], self.tokenizer[:12], self.learner, self.recipe, made.protocol,
+            made.suite, self.model, short_weights(self.weights), self.tokenizer[:12], self.learner, self.recipe, made.protocol,
             made.protocol_hash[:12], made.overrides_text, made.precision,
         )  # fmt: skip
 
@@ -231,6 +231,6 @@ def distinguishing(row: RowScores) -> tuple[str, ...]:
     """Properties that may distinguish rows of one model and configuration, the simplest first."""
     made = row.configuration
     return (
-        made.precision, made.suite if not row.published else row.version, row.weights[:12], made.protocol_hash[:8],
+        made.precision, made.suite if not row.published else row.version, short_weights(row.weights), made.protocol_hash[:8],
         f"tokenizer {row.tokenizer[:8]}" if row.tokenizer else "", f"recipe {row.recipe}" if row.recipe else "",
     )  # fmt: skip

@@ -13,6 +13,7 @@ from blurb.errors import DataError, StoreError
 from blurb.files import read_json, write_json
 from blurb.results import csv_files
 from blurb.runs import rows as row_files
+from blurb.runs.spec import short_weights
 from blurb.runs.store import Store
 
 NOTE = ".blurb-tables.json"
@@ -70,7 +71,7 @@ def _foreign(store: Store, leaderboard: Path, results: Path) -> str:
     """The first row or trial of the tables that is not in the store; "" if all are."""
     rows = row_files.read(store, lambda text: None)
     trials = {(row.model, hash_) for row in rows for seeds in row.trials.values() for hash_ in seeds.values()}
-    models = {(row.model, row.weights[:12]) for row in rows}
+    models = {(row.model, short_weights(row.weights)) for row in rows}
     for line in _lines(results, "model", "task", "seed", "trial"):
         here = store.path(line["model"], line["task"], line["trial"])
         if (line["model"], line["trial"]) not in trials and not here.exists():

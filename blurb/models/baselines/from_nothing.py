@@ -7,6 +7,7 @@ training settings stand in the protocols' files, under `[baselines]`.
 from __future__ import annotations
 
 from abc import abstractmethod
+from itertools import chain
 from typing import Any
 
 import torch
@@ -14,7 +15,6 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel, PretrainedConfig
 from transformers.modeling_outputs import BaseModelOutput
 
-from blurb.data import examples
 from blurb.errors import SettingsError, UnknownName
 from blurb.formulations._base import Formulation
 from blurb.heads._lstm import BiLSTMLayer
@@ -45,7 +45,7 @@ class FromNothing(NetworkLearner):
         self.vocabulary, self.size = vocabulary, size
 
     def plain_tokenizer(self, train: Subset) -> Tokenizer:
-        texts = [text for row in train.used for text in examples.texts(row)]
+        texts = list(chain.from_iterable(self.formulation.texts(train.used)))  # as read: with dummies, say
         found = VOCABULARIES[self.vocabulary](texts, self.size, self.formulation.settings.min_count)
         self.facts["vocabulary"] = found.size
         return found
