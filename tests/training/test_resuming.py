@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from blurb.training.hardware import seed_everything
+from blurb.training.hardware import Precision, seed_everything
 from blurb.training.loop import Trainer
 from blurb.training.state import Epoch
 from tests.training import tiny
@@ -39,7 +39,12 @@ class Memory:
 
 
 def fit(
-    checkpoints: Memory | None = None, stop: int = 0, stop_in_dev: int = 0, wide: int = 32, **settings: Any
+    checkpoints: Memory | None = None,
+    stop: int = 0,
+    stop_in_dev: int = 0,
+    wide: int = 32,
+    where: tuple[str, Precision] = ("cpu", "fp32"),
+    **settings: Any,
 ) -> Found:
     """Weights, history, and predictions of a training of four epochs; interrupted after a step, or within dev."""
 
@@ -49,7 +54,8 @@ def fit(
 
     seed_everything(1)
     network = tiny.network(dropout=0.1, intermediate_size=wide)
-    trainer = tiny.trainer(network, on_step=on_step, checkpoints=checkpoints)
+    device, precision = where
+    trainer = Trainer(network, tiny.PAD, torch.device(device), precision, on_step, checkpoints=checkpoints)
 
     def evaluate() -> float:
         trainer.network.eval()  # as predictions do
@@ -82,6 +88,17 @@ def test_it_ends_as_if_it_had_never_stopped(settings: dict[str, Any]) -> None:
             with pytest.raises(KeyboardInterrupt):
                 fit(kept, stop=again, **settings)
         assert_same(fit(kept, **settings), expected)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_on_a_gpu_it_ends_so_too(precision: Precision) -> None:
+    """Its own random generator, and the scale of the losses in fp16."""
+    kept = Memory()
+    for stop in (5, 8):
+        with pytest.raises(KeyboardInterrupt):
+            fit(kept, stop=stop, where=("cuda", precision))
+    assert_same(fit(kept, where=("cuda", precision)), fit(where=("cuda", precision)))
 
 
 @pytest.mark.parametrize("epoch", [1, 2, 4])
