@@ -1,4 +1,4 @@
-"""Atomic writing of files, and file hashes."""
+"""Atomic writing of files, file hashes, and folders that are sealed with theirs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from blurb.errors import DataError, StoreError
+from blurb.errors import BlurbError, DataError, StoreError
 
+SEAL = "SEAL.json"
 FORGOTTEN = 3600
 """Age in seconds from which a temporary file is assumed to be left from a killed process."""
 
@@ -84,3 +85,26 @@ def file_hash(path: Path) -> str:
     """SHA-256 of a file, as hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def seal(folder: Path) -> None:
+    """Writes the SHA-256 of all files of a folder into its `SEAL.json`; a kill leaves a folder without one."""
+    write_json(folder / SEAL, {"sha256": _hashes(folder)})
+
+
+def damage(folder: Path) -> list[str]:
+    """Files that are missing, or that differ from the seal; `["SEAL.json"]` if that is missing."""
+    try:
+        sealed = read_json(folder / SEAL)["sha256"]
+        there = _hashes(folder)
+        return sorted(name for name in sealed if there.get(name) != sealed[name])
+    except (BlurbError, OSError, KeyError, TypeError):
+        return [SEAL]
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): file_hash(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != SEAL
+    }

@@ -50,6 +50,7 @@ def run(
     check: Row | None = None,
     rules: Rules | Path | str | None = None,
     keep_model: Keep = "none",
+    resume_trials: bool = False,
     dry_run: bool = False,
     progress: bool = True,
     **settings: Any,
@@ -80,6 +81,7 @@ def run(
     :param rules: of that check
     :param keep_model: "best" keeps the trained models for `blurb.load_model`; "replace" also replaces a finished trial
         whose model cannot be made again as it was
+    :param resume_trials: save a checkpoint of each trial after every epoch, from which the same call goes on
     :param dry_run: print the trials and their cost, and run nothing
     :param progress: print estimates and progress to stderr
     :param settings: of the protocol, over its own, such as `warmup=0` (the help of `blurb run` lists them)

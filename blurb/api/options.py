@@ -99,6 +99,7 @@ class RunOptions(TrainOptions):
     :param leaderboard: None to write no tables
     :param check: the baseline of a regression check
     :param keep_model: "best" to keep the trained models (docs/models.md)
+    :param resume_trials: unfinished trials go on from checkpoints (docs/long-runs.md)
     """
 
     budget: str | None = None
@@ -113,6 +114,7 @@ class RunOptions(TrainOptions):
     check: Row | None = None
     rules: Rules | Path | str | None = None
     keep_model: Keep = "none"
+    resume_trials: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -153,7 +153,9 @@ def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | 
         raise SettingsError(
             "--keep-model keeps fine-tuned encoders; a probe trains none. Remove it, or change --protocol."
         )
-    return dataclasses.replace(request, track=options.track or "", keep_model=options.keep_model), rules
+    return dataclasses.replace(
+        request, track=options.track or "", keep_model=options.keep_model, resume_trials=options.resume_trials
+    ), rules
 
 
 def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:

@@ -2,7 +2,7 @@
 
 0: success. 1: part of the result is missing (trials failed, the store is damaged); for a regression check: a
 regression, and nothing else. 2: no result (bad input, a check that cannot judge, an internal error). 128 + the number
-of a signal: interrupted.
+of a signal: interrupted (`blurb.stopping`).
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ from contextlib import contextmanager
 
 import click
 
+from blurb import stopping
 from blurb.errors import BlurbError, DamageWarning
+from blurb.stopping import Terminated
 
 PARTLY = 1
 UNKNOWN = 2
 GATE = "blurb.gate"
 GOES_ON = "blurb.goes_on"
-
-
-class Terminated(BaseException):
-    """SIGTERM as an exception, so that half-written files are removed on the way out."""
+AGAIN = "Run the same command again to resume: finished trials are not repeated"
 
 
 def gate() -> None:
@@ -34,9 +33,13 @@ def gate() -> None:
     click.get_current_context().meta[GATE] = True
 
 
-def goes_on() -> None:
-    """Marks this command as one that resumes when it is run again after an interrupt."""
-    click.get_current_context().meta[GOES_ON] = True
+def goes_on(unfinished: bool = False) -> None:
+    """Marks this command as one that resumes when it is run again after an interrupt.
+
+    :param unfinished: whether it also resumes the trials that were running
+    """
+    more = ", unfinished ones go on from where they were saved." if unfinished else "."
+    click.get_current_context().meta[GOES_ON] = f" {AGAIN}{more}"
 
 
 @contextmanager
@@ -67,8 +70,7 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
         except SystemExit as error:
             code = error.code if isinstance(error.code, int) else 0 if error.code is None else UNKNOWN
         except (KeyboardInterrupt, Terminated):
-            again = " Run the same command again to resume: finished trials are not repeated."
-            click.secho("Interrupted." + again * (GOES_ON in context.meta), fg="yellow", err=True)
+            click.secho("Interrupted." + context.meta.get(GOES_ON, ""), fg="yellow", err=True)
             raise
         except (BlurbError, OSError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -85,7 +87,7 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
 
 def run(command: click.Group) -> int:
     """Runs the command line and returns its exit code, however it ends."""
-    signal.signal(signal.SIGTERM, _terminate)
+    stopping.on_first(stopping.SIGNALS, _leave, signal.SIG_DFL)
     try:
         result = command.main(prog_name="blurb", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -94,8 +96,8 @@ def run(command: click.Group) -> int:
         return UNKNOWN
     except (KeyboardInterrupt, click.Abort):
         return 128 + signal.SIGINT
-    except Terminated:
-        return 128 + signal.SIGTERM
+    except Terminated as error:
+        return 128 + error.number
     except BrokenPipeError:  # `blurb ... | head`: nobody reads on
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
@@ -104,6 +106,5 @@ def run(command: click.Group) -> int:
         return UNKNOWN
 
 
-def _terminate(number: int, frame: object) -> None:
-    signal.signal(number, signal.SIG_DFL)  # a second one ends the process, whatever became of the exception
-    raise Terminated
+def _leave(number: int) -> None:
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)

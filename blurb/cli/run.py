@@ -72,6 +72,10 @@ if TYPE_CHECKING:
     "made again as it was.",
 )  # fmt: skip
 @click.option(
+    "--resume-trials", is_flag=True,
+    help="Save each trial after every epoch and when the command is told to end; the same command goes on from there.",
+)  # fmt: skip
+@click.option(
     "--engine", shell_complete=_complete.engines, default="local", show_default=True, help="How to run the trials."
 )
 @click.option(
@@ -86,13 +90,13 @@ def command(**given: Any) -> None:
     MODEL is a checkpoint folder, a Hub id (org/model or org/model@revision), a preset (pubmedbert, biolinkbert, ...),
     scratch:tiny or baseline:majority. Finished trials are not repeated: run the same command again to resume.
     Exit code: 0 all trials done, 1 some failed, 2 the command cannot start; with --check that of blurb check, or 2
-    if a trial failed; 130 and 143 interrupted (docs/ci.md).
+    if a trial failed; 128 + the number of a signal if interrupted: 130 Ctrl-C, 143 SIGTERM (docs/ci.md).
     """
     from blurb.api import running
     from blurb.api.options import RunOptions
 
-    goes_on()
     options = RunOptions(**given)
+    goes_on(unfinished=options.resume_trials)
     if options.check:
         gate()
     results = running.execute(options)

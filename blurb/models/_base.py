@@ -5,13 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blurb.data.schema import Example
 from blurb.formulations._base import Formulation, Output
 from blurb.training.tracking import Tracking
+
+if TYPE_CHECKING:
+    from blurb.training.resuming import Checkpoints
 
 Progress = Callable[[int, int], None]
 History = list[dict[str, Any]]
@@ -72,12 +75,14 @@ class Learner(ABC):
 
     :ivar facts: facts about training and inputs, for the provenance
     :ivar tracking: receives the results of every epoch, if the learner has epochs
+    :ivar checkpoints: where an interrupted training goes on from, if the learner has epochs
     """
 
     def __init__(self, formulation: Formulation) -> None:
         self.formulation = formulation
         self.facts: dict[str, Any] = {}
         self.tracking = Tracking()
+        self.checkpoints: Checkpoints | None = None
 
     @abstractmethod
     def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:

@@ -20,8 +20,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.errors import BlurbError, ModelError
-from blurb.files import file_hash, read_json, write_json
+from blurb.errors import ModelError
+from blurb.files import damage, read_json, seal, write_json
 from blurb.models.checkpoint import TOKENIZER_JSON
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FOLDER = "model"
 """In the folder of a trial."""
-ABOUT, SEAL, HEAD = "blurb.json", "SEAL.json", "head.safetensors"
+ABOUT, HEAD = "blurb.json", "head.safetensors"
 SCHEMA = 1
 TOKENIZER_FILES = (*TOKENIZER_JSON, "vocab.txt", "bpe.codes", "merges.txt", "spiece.model", "sentencepiece.bpe.model",
                    "spm.model", "tokenizer.model")  # fmt: skip
@@ -66,17 +66,7 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
             "use_pooler": network.use_pooler, "task": dataclasses.asdict(task), **trial,
         },
     )  # fmt: skip
-    write_json(folder / SEAL, {"sha256": _hashes(folder)})
-
-
-def damage(folder: Path) -> list[str]:
-    """Files that are missing, or that differ from the seal; `["SEAL.json"]` if that is missing."""
-    try:
-        sealed = read_json(folder / SEAL)["sha256"]
-        there = _hashes(folder)
-        return sorted(name for name in sealed if there.get(name) != sealed[name])
-    except (BlurbError, OSError, KeyError, TypeError):
-        return [SEAL]
+    seal(folder)
 
 
 def is_kept(trial: Path) -> bool:
@@ -92,7 +82,7 @@ def copy_as(model: str, folder: Path, target: Path) -> None:
     shutil.copytree(folder, target)
     if not damage(folder):
         write_json(target / ABOUT, {**read_json(target / ABOUT), "model": model})
-        write_json(target / SEAL, {"sha256": _hashes(target)})
+        seal(target)
 
 
 def load(folder: Path, device: str = "auto") -> tuple[EncoderLearner, dict[str, Any]]:
@@ -197,11 +187,3 @@ def _tagger(learner: EncoderLearner) -> Any:
     finally:
         network.to(learner.device)
     return tagger if same else None
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): file_hash(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != SEAL
-    }

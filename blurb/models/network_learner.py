@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from abc import abstractmethod
 from dataclasses import asdict
@@ -68,15 +67,13 @@ class NetworkLearner(Learner):
         documents = [unit.get("doc_id") for unit in choosing.used]
         spent = 0.0
 
-        highest = -math.inf
-
         def evaluate() -> float:
-            nonlocal spent, highest
+            nonlocal spent
             begun = time.perf_counter()
             output = self._predict(choosing)
             score = self.formulation.main_metric(self.formulation.score(gold, output[0], documents))
-            if settings.select == "last" or score > highest:  # as the loop selects
-                highest, self.known = score, (choosing, output)
+            if settings.select == "last" or self.trainer.state.is_better(score):
+                self.known = choosing, output
             spent += time.perf_counter() - begun
             return score
 
@@ -90,6 +87,7 @@ class NetworkLearner(Learner):
             micro_batch=self.trainer.micro_batch,
             choosing_units=len(choosing.used),
             choose_seconds=round(spent, 2),
+            **({"resumed": self.trainer.resumed} if self.trainer.resumed else {}),
         )
         return [asdict(epoch) for epoch in history]
 
@@ -117,7 +115,10 @@ class NetworkLearner(Learner):
         return self.features[known]
 
     def _trainer(self, network: Network, progress: Progress = lambda done, total: None) -> Trainer:
-        return Trainer(network, self.tokenizer.pad_id, self.device, self.precision, progress, tracking=self.tracking)
+        return Trainer(
+            network, self.tokenizer.pad_id, self.device, self.precision, progress, tracking=self.tracking,
+            checkpoints=self.checkpoints,
+        )  # fmt: skip
 
     def _network(self) -> tuple[Network, int | None]:
         """A new network, and the maximum number of sub-tokens of its encoder."""

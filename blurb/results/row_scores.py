@@ -91,8 +91,8 @@ class RowScores:
         if self.published:
             return self.origin.value, self.source, self.version, self.model
         return (
-            made.suite, self.model, short_weights(self.weights), self.tokenizer[:12], self.learner, self.recipe, made.protocol,
-            made.protocol_hash[:12], made.overrides_text, made.precision,
+            made.suite, self.model, short_weights(self.weights), self.tokenizer[:12], self.learner, self.recipe,
+            made.protocol, made.protocol_hash[:12], made.overrides_text, made.precision,
         )  # fmt: skip
 
     @property
@@ -231,6 +231,7 @@ def distinguishing(row: RowScores) -> tuple[str, ...]:
     """Properties that may distinguish rows of one model and configuration, the simplest first."""
     made = row.configuration
     return (
-        made.precision, made.suite if not row.published else row.version, short_weights(row.weights), made.protocol_hash[:8],
+        made.precision, made.suite if not row.published else row.version, short_weights(row.weights),
+        made.protocol_hash[:8],
         f"tokenizer {row.tokenizer[:8]}" if row.tokenizer else "", f"recipe {row.recipe}" if row.recipe else "",
     )  # fmt: skip

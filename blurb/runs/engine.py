@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from blurb import stopping
 from blurb.runs import data_sources
 from blurb.runs.events import News
 from blurb.runs.store import aside_of
@@ -125,6 +126,8 @@ LISTEN = 0.1
 """Seconds between two checks for news of a worker."""
 GRACE = 5.0
 """Seconds that a worker has to clean up its files before it is killed."""
+SAVING = 10.0
+"""More seconds, beside those of a step, for a worker that saves its trial first."""
 
 
 def threads_of(workers: int) -> int:
@@ -169,7 +172,8 @@ def _end_workers(jobs: Sequence[Job]) -> None:
     workers = multiprocessing.active_children()
     for worker in workers:
         worker.terminate()
-    limit = time.monotonic() + GRACE
+    saving = stopping.STEP_LIMIT + SAVING if any(job.resume for job in jobs) else 0.0
+    limit = time.monotonic() + GRACE + saving
     for worker in workers:
         worker.join(max(0.0, limit - time.monotonic()))
         if worker.is_alive():
@@ -181,13 +185,16 @@ def _end_workers(jobs: Sequence[Job]) -> None:
 
 def _start_worker(threads: int, parent: int, folder: Path | None, told: Connection | None) -> None:
     # Ctrl-C reaches the whole group: the command itself decides, and ends its workers by SIGTERM.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in stopping.SIGNALS:
+        if number != signal.SIGTERM:
+            signal.signal(number, signal.SIG_IGN)
     import torch
 
     torch.set_num_threads(threads)
     data_sources.receive(folder)
     _told[:] = [] if told is None else [told]
-    signal.signal(signal.SIGTERM, _leave)  # not before: whoever is told to end while it imports has nothing to remove
+    # Not before: whoever is told to end while it imports has nothing to remove.
+    stopping.on_first([signal.SIGTERM], _leave, signal.SIG_IGN)
 
     def end_with_parent() -> None:
         while os.getppid() == parent:
@@ -197,7 +204,6 @@ def _start_worker(threads: int, parent: int, folder: Path | None, told: Connecti
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 
-def _leave(number: int, frame: object) -> None:
-    """Ends a worker by an exception, so that the temporary folder of its trial is removed."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def _leave(number: int) -> None:
+    """Ends a worker by an exception, so that its trial is saved, or the temporary folder of the trial removed."""
     raise SystemExit(128 + number)

@@ -19,7 +19,7 @@ from blurb import names
 from blurb.errors import SettingsError, StoreError
 from blurb.files import read_json, write_json
 from blurb.models import kept
-from blurb.runs import inventory, provenance, rows
+from blurb.runs import checkpoints, inventory, provenance, rows
 from blurb.runs.rows import PlannedRow
 from blurb.runs.store import OWNERS, Store, aside_of
 
@@ -49,7 +49,8 @@ def removal(store: Store, row: PlannedRow) -> Removal:
     last = all(other.key == row.key for other in found) and store.owners(row.model) <= {row.model}
     folder = store.root / store.folder(row.model)
     unlisted = tuple(path for path in inventory.unlisted(store, found) if folder in path.parents) if last else ()
-    size = sum(inventory.size_of(path) for path in (*going, *unlisted))
+    begun = [each for path in own for each in checkpoints.all_of(path)]
+    size = sum(inventory.size_of(path) for path in (*going, *unlisted, *begun))
     return Removal(going, tuple(path for path in there if path not in own), unlisted, size)
 
 
@@ -197,6 +198,7 @@ def _delete(store: Store, path: Path) -> None:
             path.rename(aside_of(path, os.getpid()))
         for left in path.parent.glob(f".{path.name}.[0-9]*"):
             shutil.rmtree(left)
+        checkpoints.remove(path)
         inventory.failure_of(path).unlink(missing_ok=True)
 
 

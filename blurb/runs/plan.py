@@ -37,6 +37,7 @@ class Request:
     :param track: experiment tracker of the trials, if any; not part of their identity
     :param suite: "blurb" or "demo", whose rows never mix
     :param keep_model: which trained models to keep (`blurb.runs.worker.Keep`); not part of their identity
+    :param resume_trials: whether unfinished trials go on from checkpoints; not part of their identity
     """
 
     sources: Sequence[Source]
@@ -53,6 +54,7 @@ class Request:
     raw: Path | None = None
     track: str = ""
     keep_model: Keep = "none"
+    resume_trials: bool = False
 
     def configuration(self, source: Source) -> Configuration:
         """The configuration of a model's row."""
@@ -145,7 +147,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     asked = request.configuration(source)
     return Job(
         trial, source, asked, origin, request.store, request.device, request.track, plugins.files(),
-        keep=request.keep_model if learner == "encoder" else "none",
+        keep=request.keep_model if learner == "encoder" else "none", resume=request.resume_trials,
     )  # fmt: skip
 
 

@@ -87,19 +87,7 @@ class Trial:
         return self.learner or kind_of(self.weights)
 
     @property
-    def short_weights(weights: str) -> str:
-    """The weights of a model as tables have them: twelve characters, and for options of a baseline six digits more.
-
-    >>> short_weights("74c3f9df99ef8a01"), short_weights("baseline:bilstm,hidden=64")
-    ('74c3f9df99ef', 'baseline:bil#a1cd7f')
-    """
-    name, _, options = weights.partition(",")
-    if "#" in name:  # as read from a table
-        return name
-    return name[:12] + (f"#{hashlib.sha256(options.encode()).hexdigest()[:6]}" if options else "")
-
-
-def recipe_key(self) -> str:
+    def recipe_key(self) -> str:
         """The key of its learner in `RECIPES`."""
         return recipe_key(self.weights, self.learner)
 

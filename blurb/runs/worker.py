@@ -20,13 +20,13 @@ from filelock import FileLock
 
 from blurb import formulations, models, tasks
 from blurb.data import TaskData
-from blurb.errors import BlurbError, DataError, SettingsError
+from blurb.errors import BlurbError, DataError, SettingsError, TrainingError
 from blurb.files import write_json
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
 from blurb.models import Source, Subset, kept
 from blurb.protocols.settings import FROM_NOTHING, limits
-from blurb.runs import inventory, plugins, provenance, rescore
+from blurb.runs import checkpoints, inventory, plugins, provenance, rescore
 from blurb.runs.data_sources import DataSource, load_data
 from blurb.runs.environment import environment
 from blurb.runs.events import News, Reporter
@@ -51,6 +51,7 @@ class Job:
     :param plugins: paths of plug-in files (`blurb.runs.plugins.files`)
     :param predicted: predicted seconds (`blurb.runs.cost`), 0 without an estimate
     :param keep: whether to keep the trained model
+    :param resume: whether to write checkpoints, and to go on from them (`blurb.runs.checkpoints`)
     """
 
     trial: Trial
@@ -63,6 +64,7 @@ class Job:
     plugins: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
     predicted: float = 0.0
     keep: Keep = "none"
+    resume: bool = False
 
     @property
     def learner(self) -> str:
@@ -105,6 +107,7 @@ def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> Trial
         try:
             done = rescore.is_done(store, path)
             if done and (job.keep == "none" or kept.is_kept(path)):
+                checkpoints.remove(path)  # of a process that was killed before it did
                 return TrialOutcome(job, "already done")
             reporter = Reporter(tell, job.trial.settings.get("epochs", 0))
             try:
@@ -119,10 +122,13 @@ def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> Trial
         except Exception as error:  # noqa: BLE001 - whatever broke a trial must not stop the others
             message = str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
             reason = {"message": message, "traceback": traceback.format_exc(), "trial": job.trial.content}
+            if isinstance(error, TrainingError):  # going on would fail again
+                checkpoints.remove(path)
             with contextlib.suppress(BlurbError, OSError):  # the reason may be that the disk is full
                 write_json(failure, reason)
             return TrialOutcome(job, "failed", time.perf_counter() - start, message)
         failure.unlink(missing_ok=True)
+        checkpoints.remove(path)
     return TrialOutcome(job, "done", time.perf_counter() - start)
 
 
@@ -162,6 +168,10 @@ def _run(job: Job, aside: Path, reporter: Reporter) -> None:
         log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)
         learner = models.learner(job.source, formulation, job.device, trial.precision, trial.learner)
         learner.tracking = watch
+        if job.resume:
+            here = environment(job.device if job.on_device else "cpu")
+            about = checkpoints.about(trial.hash, {name: here[name] for name in ALIKE})
+            learner.checkpoints = checkpoints.TrialCheckpoints(job.path, aside, about)
         units = {
             split: Subset.draw(
                 *units_of(formulation, content, split), *limits(formulation.settings, split, trial.seed), split
@@ -173,7 +183,7 @@ def _run(job: Job, aside: Path, reporter: Reporter) -> None:
         fitted = time.perf_counter()
         columns = _predictions(formulation, learner, units)
         facts = {
-            "train_seconds": round(fitted - clock, 2),
+            "train_seconds": round(fitted - clock + learner.facts.get("resumed", {}).get("seconds", 0.0), 2),
             "predict_seconds": round(time.perf_counter() - fitted, 2),
             "train_units": len(units["train"].used),
             "features_version": cache.VERSION,

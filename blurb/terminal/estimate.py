@@ -37,9 +37,10 @@ def show(found: Estimate, store: Path, err: bool) -> None:
         ]  # fmt: skip
         output.show(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
     about = "" if found.history >= ENOUGH else "about "
+    meanwhile = f" (and up to {size(found.checkpoints)} of checkpoints)" if found.checkpoints else ""
     click.echo(
         f"{plural(len(found.waiting), 'trial')}, {found.jobs} at a time: {about}{duration(found.seconds)} "
-        f"({_between(found)}), {size(found.memory)} of memory, {size(found.store)} in {store}, "
+        f"({_between(found)}), {size(found.memory)} of memory, {size(found.store)} in {store}{meanwhile}, "
         f"{size(found.cache)} in the cache.", err=err,
     )  # fmt: skip
     click.echo(_basis(found), err=err)
@@ -100,6 +101,6 @@ def _warnings(found: Estimate, store: Path) -> list[str]:
     with contextlib.suppress(OSError):
         place = next(folder for folder in (store.absolute(), *store.absolute().parents) if folder.exists())
         free = shutil.disk_usage(place).free
-        if found.store + found.cache > free:
+        if found.store + found.checkpoints + found.cache > free:
             said.append(f"The disk of {place} has only {size(free)} free.")
     return said

@@ -24,6 +24,8 @@ from blurb.training.hardware import Precision, out_of_memory
 from blurb.training.masks import use_masks_without_waiting
 from blurb.training.network import Network
 from blurb.training.optimizer import adamw, learning_rate_factor
+from blurb.training.resuming import Checkpoints, Resumption
+from blurb.training.state import Epoch, LoopState, weights_of
 from blurb.training.tracking import Tracking
 
 log = logging.getLogger(__name__)
@@ -36,16 +38,6 @@ SUBTOKENS = {"cpu": 4_096, "cuda": 65_536}
 TOO_LONG = "Out of memory for a single input; reduce max_length (--set max_length=...) or use another --device."
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """One row of `history.csv`; `dev` is the task's metric (None if it was not computed)."""
-
-    epoch: int
-    loss: float
-    learning_rate: float
-    dev: float | None
-
-
 @dataclass
 class Trainer:
     """Trains a network and predicts with it.
@@ -54,6 +46,9 @@ class Trainer:
     :param pad_id: padding id
     :param on_step: called with (steps done, total steps) after every step
     :param tracking: receives the results of every epoch
+    :param checkpoints: where a training that is interrupted is kept, and goes on from
+    :ivar state: how far the training is
+    :ivar resumed: step and seconds after which it went on
     """
 
     network: Network
@@ -63,6 +58,9 @@ class Trainer:
     on_step: Callable[[int, int], None] = lambda done, total: None
     micro_batch: int | None = None
     tracking: Tracking = field(default_factory=Tracking)
+    checkpoints: Checkpoints | None = None
+    state: LoopState = field(init=False)
+    resumed: dict[str, float] = field(default_factory=dict, init=False)
     accelerator: Accelerator = field(init=False)
 
     def __post_init__(self) -> None:
@@ -93,7 +91,7 @@ class Trainer:
         :param evaluate: computes the dev metric of the current network
         :raises TrainingError: if the loss is NaN or infinite, or a single input does not fit into memory
         """
-        rng = np.random.default_rng(seed)
+        self.state = state = LoopState(np.random.default_rng(seed))
         lengths = features.ids.lengths
         per_epoch = math.ceil(len(features) / settings.batch_size)
         total = per_epoch * settings.epochs
@@ -105,34 +103,34 @@ class Trainer:
             used = np.union1d(features.ids.values, [self.pad_id])
             train_used_rows(encoder, torch.from_numpy(used).to(self.device))
         optimizer = self.accelerator.prepare_optimizer(adamw(self.network, settings), device_placement=False)
-        history: list[Epoch] = []
-        best: tuple[float, dict[str, torch.Tensor]] | None = None
-        done = 0
+        resumption = Resumption(self, optimizer, state)
         epochs = math.ceil(total / per_epoch)
-        for epoch in range(1, epochs + 1):
-            self.network.train()
-            losses: list[torch.Tensor] = []
-            rate = 0.0
-            for rows in training_batches(lengths, settings.batch_size, rng)[: total - done]:
-                rate = settings.lr * factor(done)
-                for group in optimizer.param_groups:
-                    group["lr"] = group["peak"] * factor(done) * group["scale"]
-                losses.append(self._step(features, rows, targets, optimizer, settings.clip_norm))
-                done += 1
-                self.on_step(done, total)
-                if done % CHECK_EVERY == 0 or done == total or len(losses) == per_epoch:
-                    _check(losses, epoch, done, settings)
-            mean = float(torch.stack(losses).mean())
-            score = evaluate() if settings.select == "best" or epoch == epochs else None
-            history.append(Epoch(epoch, mean, rate, score))
-            self.tracking.log({"loss": mean, "learning_rate": rate, "dev": score}, epoch)
-            log.info("epoch %d of %d: loss %.4f, dev %s", epoch, epochs, mean, score)
-            if settings.select == "best" and score is not None and (best is None or score > best[0]):
-                state = {name: value.detach().to("cpu", copy=True) for name, value in self.network.state_dict().items()}
-                best = (score, state)
-        if best is not None:
-            self.network.load_state_dict(best[1])
-        return history
+        with resumption.watched():
+            for epoch in range(len(state.history) + 1, epochs + 1):
+                self.network.train()
+                batches = training_batches(lengths, settings.batch_size, state.rng)[: total - state.begun]
+                for rows in batches[len(state.losses) :]:
+                    for group in optimizer.param_groups:
+                        group["lr"] = group["peak"] * factor(state.done) * group["scale"]
+                    with resumption.whole():
+                        state.losses.append(self._step(features, rows, targets, optimizer, settings.clip_norm))
+                    self.on_step(state.done, total)
+                    if state.done % CHECK_EVERY == 0 or len(state.losses) == len(batches):
+                        _check(state.losses, epoch, state.done, settings)
+                score = evaluate() if settings.select == "best" or epoch == epochs else None
+                with resumption.whole():
+                    self._end_epoch(Epoch(epoch, _mean(state.losses), settings.lr * factor(state.done - 1), score),
+                                    settings.select == "best")  # fmt: skip
+                log.info("epoch %d of %d: loss %.4f, dev %s", epoch, epochs, state.history[-1].loss, score)
+                resumption.save()
+        if state.best is not None:
+            self.network.load_state_dict(state.best.weights)
+        return state.history
+
+    def _end_epoch(self, epoch: Epoch, select_best: bool) -> None:
+        is_best = select_best and epoch.dev is not None and self.state.is_better(epoch.dev)
+        self.state.end_epoch(epoch, weights_of(self.network) if is_best else None)
+        self.tracking.log({"loss": epoch.loss, "learning_rate": epoch.learning_rate, "dev": epoch.dev}, epoch.epoch)
 
     def _step(
         self,
@@ -231,6 +229,10 @@ def asked(
 def _answers(batch: Batch) -> torch.Tensor:
     assert batch.targets is not None
     return batch.targets
+
+
+def _mean(losses: list[torch.Tensor]) -> float:
+    return float(torch.stack(losses).mean())
 
 
 def _check(losses: list[torch.Tensor], epoch: int, step: int, settings: Settings) -> None:

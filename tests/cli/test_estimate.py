@@ -55,8 +55,14 @@ def test_a_dry_run_says_time_memory_and_disk(asked: list[tuple[object, ...]], tm
     )  # tokenising counts, too
     assert re.search(r"\d+ MB of memory, [\d.]+ MB in runs, [\d.]+ MB in the cache\.", text)
     assert "not yet checked against finished trials" in text
+    assert "checkpoints" not in text
     assert len(asked) == 1
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_says_what_checkpoints_may_take(asked: list[tuple[object, ...]]) -> None:
+    text = " ".join(run(*SMOKE, "--tasks", "gad,biosses", "--dry-run", "--resume-trials").stdout.split())
+    assert re.search(r"[\d.]+ MB in runs \(and up to [\d.]+ MB of checkpoints\), [\d.]+ MB in the cache\.", text)
 
 
 def test_with_jobs_it_is_the_time_of_the_schedule(asked: list[tuple[object, ...]]) -> None:

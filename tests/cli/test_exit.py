@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
+from blurb.files import read_json
 from blurb.results import tables
 from blurb.runs import rows
 from blurb.runs.store import Store
@@ -69,7 +70,8 @@ def half_written(folder: Path) -> list[Path]:
     ("number", "group", "jobs", "code"),
     [
         (signal.SIGINT, False, "2", 130),  # the parent alone, which waited for the trials at hand
-        (signal.SIGTERM, False, "1", 143),
+        (signal.SIGUSR2, False, "1", 128 + signal.SIGUSR2),
+        pytest.param(signal.SIGTERM, False, "1", 143, marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, True, "1", 130, marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, True, "2", 130, marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, False, "2", 143, marks=pytest.mark.slow),
@@ -88,6 +90,44 @@ def test_a_first_signal_ends_a_run_within_seconds(
     assert "Interrupted. Run the same command again to resume" in err
     assert "Traceback" not in err
     assert half_written(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "jobs", "code", "again"),
+    [
+        (signal.SIGUSR1, "1", 128 + signal.SIGUSR1, True),
+        (signal.SIGTERM, "2", 143, False),
+        pytest.param(signal.SIGTERM, "2", 143, True, marks=pytest.mark.slow),
+    ],
+)
+def test_a_run_that_resumes_saves_its_trials_first(
+    number: signal.Signals, jobs: str, code: int, again: bool, tmp_path: Path, start: Start
+) -> None:
+    """The signal reaches all processes, as it does from Slurm; the same command goes on."""
+    command = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad,biosses"]
+    command += ["--set", "epochs=30", "--device", "cpu", "--jobs", jobs, "--resume-trials"]
+    process = start(command, tmp_path)
+    saved = "runs/*/*/.*.checkpoint/*"
+    wait(lambda: bool(list(tmp_path.glob(saved))), process)
+    begun = time.monotonic()
+    os.killpg(process.pid, number)
+    _, err = process.communicate(timeout=60)
+    assert time.monotonic() - begun < 30
+    assert process.returncode == code, err
+    assert "finished trials are not repeated, unfinished ones go on from where they were saved." in err
+    assert "Traceback" not in err
+    assert half_written(tmp_path) == []
+    steps = {path.parent.name[1:17]: int(path.name) for path in tmp_path.glob(saved)}
+    assert 1 <= len(steps) <= int(jobs)  # the other worker may not have begun
+    if not again:
+        return
+    process = start(command, tmp_path)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    for trial_, step in steps.items():
+        (path,) = tmp_path.glob(f"runs/*/*/{trial_}/provenance.json")
+        assert read_json(path)["facts"]["resumed"]["step"] == step
+    assert list(tmp_path.glob(saved)) == []
 
 
 @pytest.mark.slow

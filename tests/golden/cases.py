@@ -442,8 +442,8 @@ LEFT_OUT: Sequence[str] = (
     "ablate --jobs", "ablate --name", "vocab --trust-remote-code", "models check --trust-remote-code",
     "models check --casing",
     # The weights are not seen in what is printed; tests/api has them.
-    "run --tokenizer", "ablate --tokenizer", "run --keep-model", "predict", "predict --data", "predict --device",
-    "predict --out", "predict --output", "predict --seed", "predict --task", "predict --text",
+    "run --tokenizer", "ablate --tokenizer", "run --keep-model", "run --resume-trials", "predict", "predict --data",
+    "predict --device", "predict --out", "predict --output", "predict --seed", "predict --task", "predict --text",
     # Of models on the Hub, and of what decides how a trial is run; tests/api has the rest.
     "reproduce --trust-remote-code", "reproduce --casing", "reproduce --device",
     # These fetch.

@@ -14,7 +14,7 @@ import pytest
 from filelock import FileLock
 
 from blurb.errors import SettingsError, StoreError
-from blurb.files import read_json, write_json
+from blurb.files import damage, read_json, seal, write_json
 from blurb.models import kept
 from blurb.runs import housekeeping, inventory, rows
 from blurb.runs.rows import PlannedRow
@@ -109,7 +109,7 @@ def keep(path: Path, content: str = "weights", model: str = "m") -> None:
     (path / kept.FOLDER).mkdir()
     write_json(path / kept.FOLDER / kept.ABOUT, {"model": model, "max_length": 128})
     (path / kept.FOLDER / kept.HEAD).write_text(content)
-    write_json(path / kept.FOLDER / kept.SEAL, {"sha256": kept._hashes(path / kept.FOLDER)})
+    seal(path / kept.FOLDER)
 
 
 def model_of(path: Path) -> tuple[str, str]:
@@ -134,7 +134,7 @@ def test_a_kept_model_that_is_damaged_stays_so(store: Store) -> None:
     keep(path)
     (path / kept.FOLDER / kept.HEAD).write_text("other")
     housekeeping.rename(store, pick(store, "m"), "new")
-    assert kept.damage(store.path("new", "hoc", OWN[0].hash) / kept.FOLDER) == [kept.HEAD]
+    assert damage(store.path("new", "hoc", OWN[0].hash) / kept.FOLDER) == [kept.HEAD]
 
 
 @pytest.mark.parametrize("there", ["", "whole", "damaged"])

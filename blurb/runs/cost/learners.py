@@ -55,6 +55,8 @@ TAG_MEMORY, TEXT_MEMORY = 600.0, 150.0
 
 NETWORK_WORD, NETWORK_MEMORY = 3e-5, 0.3e9
 """Seconds of a forward pass per word in networks that start from nothing, and bytes: on the real sets."""
+NETWORK = 4e6
+"""Parameters of such networks, of which there are fewer where train has fewer words."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ class Cost:
     :param memory: peak bytes, on top of those of a process that has loaded the libraries
     :param store: bytes in the store
     :param cache: bytes in the cache, shared by all trials with the same inputs
+    :param checkpoints: bytes while it runs, if it saves itself
     """
 
     fit: float = 0.0
@@ -94,6 +97,7 @@ class Cost:
     memory: float = 0.0
     store: float = 0.0
     cache: float = 0.0
+    checkpoints: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -116,7 +120,8 @@ def encoder(ask: Ask) -> Cost:
     looks = epochs if settings.select == "best" else 1
     fit = ask.rates.load + SETUP + _tokenising(ask) + start + train + looks * choosing
     again = dev if choosing < dev else 0.0
-    return Cost(fit, again + test, _memory(ask, batches), _stored(ask), _cached(ask))
+    memory, checkpoints = _memory(ask, batches), _checkpoints(ask, _learns(ask, batches))
+    return Cost(fit, again + test, memory, _stored(ask), _cached(ask), checkpoints)
 
 
 def baseline(ask: Ask) -> Cost:
@@ -158,7 +163,8 @@ def from_nothing(ask: Ask) -> Cost:
     epochs, share = passes.epochs(batches, settings.epochs, settings.max_updates)
     sample = min(1.0, settings.dev_sample / _units(ask, "dev")) if settings.dev_sample else 1.0
     fit = SETUP + NETWORK_WORD * (3 * share * words["train"] + epochs * sample * words["dev"])
-    return Cost(fit, NETWORK_WORD * words["test"] + baseline(ask).predict, NETWORK_MEMORY, _stored(ask))
+    predict, checkpoints = NETWORK_WORD * words["test"] + baseline(ask).predict, _checkpoints(ask, NETWORK)
+    return Cost(fit, predict, NETWORK_MEMORY, _stored(ask), checkpoints=checkpoints)
 
 
 TERMS: dict[str, Callable[[Ask], Cost]] = {
@@ -217,11 +223,22 @@ def _memory(ask: Ask, batches: Batches) -> float:
     """
     assert ask.rates is not None
     shape = ask.rates.shape
-    learns = ask.parameters - shape.table
-    rows = shape.vocabulary if ask.settings.weight_decay else min(shape.vocabulary, batches.subtokens)
-    learns += int(rows) * (shape.table // max(1, shape.vocabulary))
+    learns = _learns(ask, batches)
     # One that learns, one that is kept for the next trial, the best so far.
     copies = 4 * ask.parameters * (3 if ask.settings.select == "best" else 2)
     half = 0 if ask.precision == "fp32" else 2 * shape.body
     largest = float(np.max(ask.rates.activations(batches.sizes, batches.lengths)))
     return HELD + copies + 12 * learns + half + largest
+
+
+def _learns(ask: Ask, batches: Batches) -> float:
+    """Parameters that learn."""
+    assert ask.rates is not None
+    shape = ask.rates.shape
+    rows = shape.vocabulary if ask.settings.weight_decay else min(shape.vocabulary, batches.subtokens)
+    return ask.parameters - shape.table + int(rows) * (shape.table // max(1, shape.vocabulary))
+
+
+def _checkpoints(ask: Ask, learns: float) -> float:
+    """Bytes of weights, moments and best weights, twice: a checkpoint is removed when the next is there."""
+    return 2 * 4 * learns * (4 if ask.settings.select == "best" else 3)

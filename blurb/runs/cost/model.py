@@ -100,6 +100,11 @@ class Estimate:
         return sum(trial.cost.store for trial in self.waiting)
 
     @property
+    def checkpoints(self) -> float:
+        """Bytes of checkpoints beside the store's, while the largest trials that may do so run in parallel."""
+        return sum(sorted((trial.cost.checkpoints for trial in self.waiting), reverse=True)[: self.jobs])
+
+    @property
     def cache(self) -> float:
         """Bytes in the cache, which trials of one model and task share."""
         kept = {(one.job.source.name, one.job.trial.task): one.cost.cache for one in self.waiting}
@@ -210,7 +215,8 @@ def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tupl
     )
     cost = TERMS[job.learner](ask)
     weights = 4.0 * job.source.parameters if job.keep != "none" else 0.0
-    return task.type, dataclasses.replace(cost, store=cost.store + weights)
+    checkpoints = cost.checkpoints if job.resume else 0.0
+    return task.type, dataclasses.replace(cost, store=cost.store + weights, checkpoints=checkpoints)
 
 
 def predicted(planned: Sequence[Planned], found: Estimate) -> list[Planned]:

@@ -186,6 +186,9 @@ def test_memory_is_weights_moments_and_the_largest_batch() -> None:
     )  # one encoder is kept
     best = ask({"batch_size": 10}, found)
     assert encoder(best).memory - encoder(asked).memory == 4 * 1_000
+    # A checkpoint has weights, two moments and the best weights; it is removed when the next is there.
+    assert encoder(asked).checkpoints == 2 * (4 + 8) * 1_000
+    assert encoder(best).checkpoints == 2 * (4 + 8 + 4) * 1_000
     long = {split: dataclasses.replace(each, rows=np.full(each.units, 40)) for split, each in asked.lengths.items()}
     assert encoder(dataclasses.replace(asked, lengths=long)).memory - encoder(asked).memory == pytest.approx(
         10 * (10 * 40 + 40**2) - batch

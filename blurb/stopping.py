@@ -1,0 +1,64 @@
+"""Signals that ask a process to end: the step of a training that saves itself ends first, then an exception leaves."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2") if hasattr(signal, name))
+"""Ctrl-C, what `kill` and schedulers send, and the two that Slurm sends where `--signal` asks for them."""
+STEP_LIMIT = 10.0
+"""Seconds after which a step is cut, where the platform has timers."""
+
+
+class Terminated(BaseException):
+    """A signal other than SIGINT as an exception, so that half-written files are removed on the way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class _Steps:
+    running = False
+    asked: Callable[[], object] | None = None
+
+
+def on_first(numbers: Sequence[int], leave: Callable[[int], object], afterwards: signal.Handlers) -> None:
+    """Calls `leave` with the first of some signals, but not within a `step`. Signals that are ignored stay ignored.
+
+    :param leave: raises
+    :param afterwards: what all of them do from then on: with SIG_DFL a second one ends the process at once
+    """
+
+    def heard(number: int, frame: object) -> None:
+        for each in numbers:
+            signal.signal(each, afterwards)
+        if not _Steps.running:
+            leave(number)
+            return
+        _Steps.asked = partial(leave, number)
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, lambda *_: leave(number))
+            signal.setitimer(signal.ITIMER_REAL, STEP_LIMIT)
+
+    for each in numbers:
+        if signal.getsignal(each) is not signal.SIG_IGN:  # of a command in the background of a script
+            signal.signal(each, heard)
+
+
+@contextmanager
+def step() -> Iterator[None]:
+    """Puts off what `on_first` hears until the end of the block, at most `STEP_LIMIT` seconds."""
+    _Steps.running = True
+    try:
+        yield
+    finally:
+        _Steps.running = False
+        asked, _Steps.asked = _Steps.asked, None
+        if asked is not None:
+            if hasattr(signal, "setitimer"):
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            asked()
