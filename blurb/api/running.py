@@ -153,6 +153,8 @@ def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | 
         raise SettingsError(
             "--keep-model keeps fine-tuned encoders; a probe trains none. Remove it, or change --protocol."
         )
+    if options.keep_model != "none" and all(source.kind == "baseline" for source in request.sources):
+        raise SettingsError("--keep-model keeps fine-tuned encoders, and there are only baselines; remove it.")
     return dataclasses.replace(
         request, track=options.track or "", keep_model=options.keep_model, resume_trials=options.resume_trials
     ), rules

@@ -69,9 +69,9 @@ def check(model: str, casing: str | None, trust_remote_code: bool, form: str) ->
 @command.command(name="download")
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=_complete.models)
 @click.option("--to", type=click.Path(path_type=Path), required=True, help="Folder that gets a folder for each model.")
-@click.option("--remote-code", is_flag=True, help="Also fetch the code of the checkpoints, for --trust-remote-code.")
+@click.option("--trust-remote-code", is_flag=True, help="Also fetch the code of the checkpoints.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
-def download(models: tuple[str, ...], to: Path, remote_code: bool, form: str) -> None:
+def download(models: tuple[str, ...], to: Path, trust_remote_code: bool, form: str) -> None:
     """Fetch what runs of MODEL... need, for a machine without network.
 
     A MODEL is what blurb run takes. Each gets the folder --to/NAME, which blurb run takes, too, and which keeps the
@@ -81,7 +81,7 @@ def download(models: tuple[str, ...], to: Path, remote_code: bool, form: str) ->
     from blurb.api.downloading import download_models
     from blurb.runs.cost.budget import size
 
-    done = download_models(models, to, remote_code, lambda text: click.echo(text, err=True))
+    done = download_models(models, to, trust_remote_code, lambda text: click.echo(text, err=True))
     columns: tuple[str, ...] = ("model", "run", "repository", "revision", "size", "status")
     rows = [tuple(getattr(one, column) for column in columns) for one in done]
     if form == "table":

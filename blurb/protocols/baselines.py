@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from blurb import tasks
 from blurb.errors import SettingsError, UnknownName
 from blurb.protocols.settings import FROM_NOTHING
+from blurb.tasks import TYPES, Task
 
 PREFIX = "baseline:"
 Tables = Mapping[tuple[str, str], Mapping[str, Any]]
-"""Settings by baseline and task; the task "" is all of them."""
+"""Settings by baseline and task or task type; "" is all tasks."""
 
 
 def parse(content: Any, where: str, table: Callable[[Any, str], dict[str, Any]], known: Callable[[str, str], str]
 ) -> Tables:  # fmt: skip
-    """Reads `[baselines.NAME]` and `[baselines.NAME.tasks.TASK]`.
+    """Reads `[baselines.NAME]` and `[baselines.NAME.tasks.TASK]`, where TASK may be a task type.
 
     :param table: checks a table of settings
     :param known: checks the name of a task
@@ -32,14 +34,23 @@ def parse(content: Any, where: str, table: Callable[[Any, str], dict[str, Any]],
             {key: value for key, value in values.items() if key != "tasks"}, f"{where}, baseline {name}"
         )
         for task, own in values.get("tasks", {}).items():
-            found[name, known(task, where)] = table(own, f"{where}, baseline {name}, task {task}")
+            found[name, task if task in TYPES else known(task, where)] = table(
+                own, f"{where}, baseline {name}, task {task}"
+            )
     return found
 
 
-def of(tables: Tables, baseline: str, task: str) -> dict[str, Any]:
-    """The settings of a baseline for a task.
+def concerned(part: str) -> list[Task]:
+    """The tasks of one of the tables: a task, those of a type, or all for ""."""
+    return [task for task in tasks.all() if part in ("", task.type, task.name)]
+
+
+def of(tables: Tables, baseline: str, task: Task) -> dict[str, Any]:
+    """The settings of a baseline for a task: those of the task over those of its type.
 
     :param baseline: `baseline:NAME`
     """
-    name = baseline.removeprefix(PREFIX)
-    return {**tables.get((name, ""), {}), **tables.get((name, task), {})}
+    name, found = baseline.removeprefix(PREFIX), {}
+    for part in ("", task.type, task.name):
+        found.update(tables.get((name, part), {}))
+    return found

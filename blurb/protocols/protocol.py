@@ -6,7 +6,7 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 from blurb import names as name_rules
 from blurb import tasks, toml
-from blurb.errors import BlurbError, SettingsError, UnknownName
+from blurb.errors import SettingsError, UnknownName
 from blurb.protocols import baselines
 from blurb.protocols.settings import FIELDS, FOLLOWED, FROM_NOTHING, PROBE_FIELDS, Settings, typed
 
@@ -76,12 +76,18 @@ class Protocol:
             followed = {name: values[name] for name in FOLLOWED}
             values = {**defaults(), **followed}
             for tables in (default_baselines(), self.per_baseline):
-                values.update(baselines.of(tables, baseline, task.name))
+                values.update(baselines.of(tables, baseline, task))
         values.update(overrides)
         return Settings(**values)
 
-    def where(self, task: tasks.Task, setting: str) -> str:
+    def where(self, task: tasks.Task, setting: str, baseline: str = "") -> str:
         """The origin of a setting's value, for messages."""
+        if baseline in FROM_NOTHING and setting not in FOLLOWED:
+            own = setting in baselines.of(self.per_baseline, baseline, task)
+            there = f"[baselines.{baseline.removeprefix(baselines.PREFIX)}]"
+            if own or setting in baselines.of(default_baselines(), baseline, task):
+                return f"protocol {self.name}, {there}" if own else f"{there} of defaults.toml"
+            return "by default"
         if setting in self.per_task.get(task.name, {}):
             return f"protocol {self.name}, task {task.name}"
         if setting in self.everywhere or (setting == "lr" and self.lr_by_size is not None):
@@ -118,50 +124,19 @@ def load(name: str) -> Protocol:
         if not path.is_file():
             raise SettingsError(f"The protocol file {path} does not exist; check --protocol.")
         name_rules.check(path.stem, "The name of the protocol file", "--protocol")
-        parsed = _parse(path.stem, str(path), toml.read(path))
+        parsed = parse(path.stem, str(path), toml.read(path))
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
     plain, at, version = name.partition("@")
     if plain not in names():
         raise UnknownName("protocol", name, names())
-    parsed = _parse(plain, f"{plain}.toml", _shipped(plain))
+    parsed = parse(plain, f"{plain}.toml", _shipped(plain))
     if at and name != parsed.name and (version, parsed.name) != ("1", plain):
         raise SettingsError(
             f"--protocol {name}: this version of blurb has '{parsed.name}'. For another version use the release of "
             "blurb that has it, or a TOML file with its settings."
         )
     return parsed
-
-
-def faults(path: Path) -> list[BlurbError]:
-    """Everything for which `load` refuses a file, as far as one fault does not hide another."""
-    found: list[BlurbError] = []
-    try:
-        name_rules.check(path.stem, "The name of the protocol file", "--protocol")
-        content = toml.read(path)
-    except BlurbError as error:
-        return [error]
-    always = {"learner": content["learner"]} if content.get("learner") in LEARNERS else {}
-    for part in _parts(content):
-        try:
-            parsed = _parse(path.stem, str(path), {**always, **part})
-            parsed.settings(tasks.get(next(iter(parsed.per_task), tasks.all()[0].name)), {}, 0)
-        except BlurbError as error:
-            found.append(error)
-    return list({str(error): error for error in found}.values())
-
-
-def _parts(content: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A file key by key, its tables setting by setting."""
-    for key, value in content.items():
-        if key in ("all", "search", "tasks") and isinstance(value, dict):
-            for name, inner in value.items():
-                if key == "tasks" and isinstance(inner, dict) and inner:
-                    yield from ({key: {name: {setting: inner[setting]}}} for setting in inner)
-                else:
-                    yield {key: {name: inner}}
-        else:
-            yield {key: value}
 
 
 def complete(values: Mapping[str, Any]) -> Settings:
@@ -188,7 +163,8 @@ def _shipped(name: str) -> dict[str, Any]:
     return toml.parse((FOLDER / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
 
 
-def _parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
+def parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
+    """The protocol in the content of a file; a BlurbError for the first fault."""
     for key in content:
         if key not in TOP:
             raise UnknownName(f"section (in {where})", key, sorted(TOP))

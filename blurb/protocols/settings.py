@@ -110,7 +110,7 @@ PROBE_FIELDS = (
 )  # fmt: skip
 """The settings that apply to a probe (`blurb.models.probe`)."""
 BIGRAM_FIELDS = ("ngrams", "min_count", "window")
-"""The settings that apply to `baseline:bigrams` alone."""
+"""The settings that apply to `baseline:bigrams` alone, but for `min_count`, which concerns `FROM_NOTHING`, too."""
 FROM_NOTHING = ("baseline:bilstm", "baseline:transformer")
 """The baselines that start from random weights; their training settings are those of `[baselines]`."""
 FOLLOWED = (

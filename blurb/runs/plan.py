@@ -68,11 +68,11 @@ class Request:
         note = "" if self.learner(source) != protocol.learner == PROBE else protocol.note  # a baseline is no probe
         return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, note)
 
-    def where(self, task: Task, setting: str) -> str:
+    def where(self, task: Task, setting: str, baseline: str = "") -> str:
         """The origin of a setting's value, for messages: a command-line option or the protocol."""
         if setting in self.overrides:
             return self.options.get(setting, settings_.SET)
-        return self.protocol.where(task, setting)
+        return self.protocol.where(task, setting, baseline)
 
     def learner(self, source: Source) -> str:
         """The kind of learner; a baseline stays a baseline under every protocol."""
@@ -104,7 +104,11 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     learner = request.learner(source)
 
     def where(setting: str) -> str:
-        return f"search of protocol {request.protocol.name}" if setting in searched else request.where(task, setting)
+        return (
+            f"search of protocol {request.protocol.name}"
+            if setting in searched
+            else request.where(task, setting, recipe)
+        )
 
     if learner == "encoder" or recipe in FROM_NOTHING:
         from blurb.models.encoder import check

@@ -85,7 +85,7 @@ DECLARATIONS = [
     # What is not on the Hub; tests/api has a Hub.
     *formats("models/download", "models download baseline:majority scratch:tiny golden-encoder --to kept"),
     Case("models/download-refused", [
-        "models download pubmedbrt --to kept", "models download baseline:majority --to lines.txt --remote-code",
+        "models download pubmedbrt --to kept", "models download baseline:majority --to lines.txt --trust-remote-code",
         "models download org/model/x --to kept",
     ], prepare=some_terms),
     Case("tasks/unknown", ["tasks show bc5-chemical"]),

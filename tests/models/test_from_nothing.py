@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,11 @@ from blurb.models import Subset, resolve
 from blurb.models.baselines.from_nothing import FromNothing, RecurrentEncoder, sinusoids
 from blurb.models.baselines.vocabulary import VOCABULARIES
 from blurb.models.choosing import score_of
-from blurb.protocols import protocol
+from blurb.protocols import faults, protocol
 from blurb.protocols.settings import FOLLOWED
+from blurb.results.row_scores import Origin, RowScores
 from blurb.runs import plan
+from blurb.runs.spec import short_weights
 from blurb.runs.worker import execute
 
 TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
@@ -177,6 +180,33 @@ def request(data: Path, store: Path, name: str, **given: Any) -> plan.Request:
     )  # fmt: skip
 
 
+def test_two_sizes_under_one_name_are_two_rows(data: Path, tmp_path: Path) -> None:
+    sources = [resolve(f"baseline:bilstm,hidden={size}", name="lstm") for size in (4, 8)]
+    found = []
+    for source in sources:
+        asked = dataclasses.replace(request(data, tmp_path, "bilstm"), sources=[source])
+        row = asked.row(source)
+        found.append(RowScores("lstm", {}, Origin.STORE, row.configuration, row.weights))
+    assert found[0].identity != found[1].identity
+    short = [short_weights(source.weights) for source in sources]
+    assert len(set(short)) == 2
+    assert [short_weights(one) for one in short] == short
+    assert short_weights("baseline:bilstm") == "baseline:bil"
+
+
+def test_dummies_are_in_the_vocabulary(data: Path) -> None:
+    """A text with the names of its entities is read with dummies in their place."""
+    row = {
+        "id": "1", "text": "aspirin blocks kinase", "label": "CPR:4",
+        "head": {"start": 0, "end": 7, "type": "CHEMICAL"}, "tail": {"start": 15, "end": 21, "type": "GENE"},
+    }  # fmt: skip
+    learner = models.learner(resolve(f"baseline:{SMALL['bilstm']}"), bind(tasks.get("chemprot"), {}), "cpu", "fp32")
+    assert isinstance(learner, FromNothing)
+    found = learner.plain_tokenizer(Subset([row, row], "")).inner.get_vocab()
+    assert {"chemical", "gene", "blocks"} < set(found)
+    assert not {"aspirin", "kinase"} & set(found)
+
+
 def test_options_have_one_spelling() -> None:
     one, other = (
         resolve(f"baseline:bilstm,{text}") for text in ("layers=2,hidden=64", "hidden=64, layers=2,width=200")
@@ -211,6 +241,15 @@ def test_a_protocol_may_train_them_otherwise(tmp_path: Path) -> None:
         file.write_text(text)
         with pytest.raises(UnknownName, match=words):
             protocol.load(str(file))
+    file.write_text("[baselines.bilstm]\nlr = -1.0\nepochs = 0\n[baselines.transformer.tasks.ner]\nwarmup = -1.0\n")
+    assert [str(fault).split(" ")[0] for fault in faults.faults(file)] == ["lr", "epochs", "warmup"]
+    file.write_text("[baselines.bilstm.tasks.relation]\nlr = 0.1\n[baselines.bilstm.tasks.ddi]\nlr = 0.2\n")
+    mine = protocol.load(str(file))
+    values = [mine.settings(tasks.get(name), {}, 0, "baseline:bilstm").lr for name in ("gad", "ddi", "hoc")]
+    assert values == [0.1, 0.2, 2e-3]
+    assert mine.where(tasks.get("gad"), "lr", "baseline:bilstm") == f"protocol {mine.name}, [baselines.bilstm]"
+    assert mine.where(tasks.get("hoc"), "lr", "baseline:bilstm") == "[baselines.bilstm] of defaults.toml"
+    assert mine.where(tasks.get("hoc"), "weight_decay", "baseline:bilstm") == "by default"
     file.write_text("baselines = 3")
     with pytest.raises(SettingsError, match="must be a table"):
         protocol.load(str(file))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from blurb.api.doctor._base import Report, of_error
 from blurb.errors import BlurbError
-from blurb.protocols import protocol
+from blurb.protocols import faults, protocol
 from blurb.regression import rules
 from blurb.tasks import all as all_tasks
 
@@ -14,7 +14,7 @@ from blurb.tasks import all as all_tasks
 def examine_protocol(path: Path) -> Report:
     """What is wrong with a protocol file."""
     mend = "docs/protocols.md has the keys; blurb run --help lists the settings."
-    problems = [of_error(error, path, mend) for error in protocol.faults(path)]
+    problems = [of_error(error, path, mend) for error in faults.faults(path)]
     if not problems:
         try:
             loaded = protocol.load(str(path))
