@@ -50,7 +50,8 @@ def of(tables: Tables, baseline: str, task: Task) -> dict[str, Any]:
 
     :param baseline: `baseline:NAME`
     """
-    name, found = baseline.removeprefix(PREFIX), {}
+    name = baseline.removeprefix(PREFIX)
+    found: dict[str, Any] = {}
     for part in ("", task.type, task.name):
         found.update(tables.get((name, part), {}))
     return found
