@@ -1,4 +1,7 @@
-"""What 53549ab finished stays finished: the golden checkpoint and every trial of `hashes.csv` keep their hashes."""
+"""What 53549ab finished stays finished: the golden checkpoint and every trial of `hashes.csv` keep their hashes.
+
+`baseline-hashes.csv` has those of the baselines that came later.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,10 @@ from tests.golden.make import OVERRIDES
 HERE = Path(__file__).parent
 WEIGHTS = "8b62bb2d4ecb372995b31c7f6e0d6e869aefa7db3e64e80aa098b650b08f640e"
 TOKENIZER = "a5f35f9d18b6fd684e6a34d88e14c5fe241340ed3ee8b683e6abd424687064b7"
-with (HERE / "hashes.csv").open(encoding="utf-8", newline="") as _file:
-    LINES = list(csv.DictReader(_file))
+LINES: list[dict[str, str]] = []
+for _name in ("hashes.csv", "baseline-hashes.csv"):
+    with (HERE / _name).open(encoding="utf-8", newline="") as _file:
+        LINES += csv.DictReader(_file)
 
 
 @pytest.fixture(scope="module")
