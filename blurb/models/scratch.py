@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,13 @@ import numpy.typing as npt
 
 from blurb import tasks
 from blurb.cache import home
-from blurb.data import examples, read_split
+from blurb.data import read_split
+from blurb.data.raw import columns
+from blurb.data.schema import Example
 from blurb.errors import DataError, UnknownName
 from blurb.files import new_folder
 from blurb.models.loading import quiet
+from blurb.tasks import Task
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -62,7 +65,14 @@ def training_text(folder: Path) -> Iterator[str]:
         except DataError:
             continue
         for row in rows:
-            yield from examples.texts(row)
+            yield from _texts(task, row)
+
+
+def _texts(task: Task, row: Example) -> Iterable[str]:
+    """By the columns of the task's type, which may be one's own."""
+    if "tokens" in row:
+        return [" ".join(row["tokens"])]
+    return [row[name] for name in columns(task) if task.task_type.columns[name] == "text"]
 
 
 def _save(size: str, texts: list[str], folder: Path) -> None:

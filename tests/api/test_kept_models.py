@@ -234,7 +234,8 @@ def test_other_predictions_do_not_replace_the_stored_ones(
 
 
 def test_what_trains_no_encoder_keeps_none(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
-    assert not fine_tuned("baseline:majority", "biosses", tmp_path / "runs").failed
+    with pytest.raises(BlurbError, match="only baselines"):
+        fine_tuned("baseline:majority", "biosses", tmp_path / "runs")
     with pytest.raises(BlurbError, match="probe"):
         fine_tuned(checkpoint("bert_uncased"), "biosses", tmp_path / "runs", protocol="probe")
 
