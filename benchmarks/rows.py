@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from blurb.models.baselines import KNOWN
+from blurb.protocols.settings import FROM_NOTHING
 from blurb.tasks import TWELVE
 
 
@@ -28,12 +29,11 @@ def main() -> None:
     parser.add_argument("--jobs", default="1")
     options = parser.parse_args()
     own = [options.model, *(["--name", options.name] if options.name else [])]
-    constant = [f"baseline:{name}" for name, known in KNOWN.items() if not known.by_chance]
-    drawn = [f"baseline:{name}" for name, known in KNOWN.items() if known.by_chance]
+    constant = [name for name in (f"baseline:{one}" for one in KNOWN) if name not in FROM_NOTHING]
     for models, settings in (
         (constant, ["--protocol", "standard"]),
         (own, ["--protocol", "probe"]),
-        (drawn, ["--protocol", "standard", "--seeds", "1"]),
+        (FROM_NOTHING, ["--protocol", "standard", "--seeds", "1"]),
         (own, ["--protocol", "quick", "--seeds", options.seeds]),
     ):
         command = [

@@ -97,7 +97,7 @@ def reproduce(
         again = Store(job.store).read(job.path)
         before, now = (read_predictions(path / PREDICTIONS) for path in (record.path, job.path))
         splits = [_compared(split, before, now, record, again) for split in SCORED]
-        there, here = made.environment, environment(job.device if job.on_device else "cpu")
+        there, here = made.environment, environment(job.place)
     changed = {name: (there.get(name), here.get(name)) for name in here if there.get(name) != here.get(name)}
     return Reproduction(trial.hash, trial.task, trial.seed, splits, changed, time.perf_counter() - begun)
 

@@ -72,9 +72,9 @@ class Job:
         return self.trial.recipe_key
 
     @property
-    def on_device(self) -> bool:
-        """Whether it runs on the device, not always on the CPU."""
-        return self.source.kind == "encoder" or self.learner in FROM_NOTHING
+    def place(self) -> str:
+        """The device that it runs on: that asked for, or the CPU for what always runs there."""
+        return self.device if self.source.kind == "encoder" or self.learner in FROM_NOTHING else "cpu"
 
     @functools.cached_property
     def path(self) -> Path:
@@ -169,7 +169,7 @@ def _run(job: Job, aside: Path, reporter: Reporter) -> None:
         learner = models.learner(job.source, formulation, job.device, trial.precision, trial.learner)
         learner.tracking = watch
         if job.resume:
-            here = environment(job.device if job.on_device else "cpu")
+            here = environment(job.place)
             about = checkpoints.about(trial.hash, {name: here[name] for name in ALIKE})
             learner.checkpoints = checkpoints.TrialCheckpoints(job.path, aside, about)
         units = {
@@ -278,7 +278,7 @@ def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str,
         configuration=job.configuration,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
         facts=facts,
-        environment=environment(job.device if job.on_device else "cpu"),
+        environment=environment(job.place),
         declaration=dataclasses.asdict(content.task) if content.task.file else None,
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.errors import UnknownName
 from blurb.heads._spec import canonical, parse
+from blurb.protocols.settings import FROM_NOTHING
 from blurb.registry import load_object
 
 if TYPE_CHECKING:
@@ -23,20 +24,18 @@ class Baseline:
 
     :param target: its learner, `module:class`
     :param summary: what it does, for `blurb models`
-    :param by_chance: whether it starts from random weights, so that seeds differ, and runs on a device
     """
 
     target: str
     summary: str
-    by_chance: bool = False
 
 
 KNOWN = {
     "majority": Baseline("blurb.models.baselines.constants:Majority", "the most frequent answer of train"),
     "constant": Baseline("blurb.models.baselines.constants:Constant", "the constant answer that scores best on train"),
     "bigrams": Baseline("blurb.models.baselines.bigrams:Bigrams", "linear models of words and pairs of words"),
-    "bilstm": Baseline("blurb.models.baselines.from_nothing:BiLSTM", "BiLSTM with attention, from nothing", True),
-    "transformer": Baseline("blurb.models.baselines.from_nothing:Transformer", "Transformer, from nothing", True),
+    "bilstm": Baseline("blurb.models.baselines.from_nothing:BiLSTM", "BiLSTM with attention, from nothing"),
+    "transformer": Baseline("blurb.models.baselines.from_nothing:Transformer", "Transformer, from nothing"),
 }
 """By name, the simplest first."""
 
@@ -70,6 +69,6 @@ def learner(text: str, formulation: Formulation, device: str) -> Learner:
     :raises SettingsError: if an option has an impossible value
     """
     made, options = parse(_Classes(), text)
-    place = {"device": device} if KNOWN[text.partition(",")[0]].by_chance else {}
+    place = {"device": device} if f"baseline:{text.partition(',')[0]}" in FROM_NOTHING else {}
     found: Learner = made(formulation, **place, **options)
     return found
