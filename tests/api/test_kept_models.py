@@ -57,7 +57,10 @@ def test_the_kept_model_predicts_what_the_trial_stored(played: blurb.Results, ta
     assert not [path for path in moved.rglob("*") if path.suffix in (".bin", ".pt", ".pkl", ".pickle")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+FAST = ("roberta", "modernbert")
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[] if kind in FAST else pytest.mark.slow) for kind in KINDS])
 def test_taggers_of_every_architecture(kind: str, checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     """Kept as AutoModelForTokenClassification, transformers gives our scores; else our own format does."""
     import torch
