@@ -46,6 +46,7 @@ def run(
     precision: str = "auto",
     jobs: int = 1,
     engine: str = "local",
+    print_script: bool = False,
     track: str | None = None,
     check: Row | None = None,
     rules: Rules | Path | str | None = None,

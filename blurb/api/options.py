@@ -99,6 +99,8 @@ class RunOptions(TrainOptions):
     :param leaderboard: None to write no tables
     :param check: the baseline of a regression check
     :param keep_model: "best" to keep the trained models (docs/models.md)
+    :param engine: `local`, or another with its options: `ray,gpus=0.5`, `slurm,partition=gpu` (docs/cluster.md)
+    :param print_script: whether Slurm's script is printed and not submitted
     :param resume_trials: unfinished trials go on from checkpoints (docs/long-runs.md)
     """
 
@@ -110,6 +112,7 @@ class RunOptions(TrainOptions):
     dummy_tokens: bool = False
     leaderboard: Path | str | None = "leaderboard.csv"
     engine: str = "local"
+    print_script: bool = False
     track: str | None = None
     check: Row | None = None
     rules: Rules | Path | str | None = None
@@ -120,6 +123,10 @@ class RunOptions(TrainOptions):
         super().__post_init__()
         if self.keep_model not in KEEP:
             raise SettingsError(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
+        if self.print_script and not self.engine.startswith("slurm"):
+            raise SettingsError("--print shows the script of Slurm: add --engine slurm.")
+        if self.check is not None and self.engine.startswith("slurm"):
+            raise SettingsError("--check needs the results, which Slurm's jobs bring later: then run blurb check.")
         if not self.dummy_tokens:
             return
         if self.relation_input not in (None, "dummify", "dummy-tokens"):

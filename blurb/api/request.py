@@ -165,12 +165,25 @@ def resolve_request(
     check_files(chosen, folder)
 
     from blurb.runs import plan  # torch, for which nobody who mistyped something should wait
-    from blurb.training import hardware
 
     # A device that is not there is told before a model is looked for.
-    precision = hardware.choose_precision(options.precision, hardware.choose_device(options.device))
+    precision = _precision(options)
     return plan.Request(
         sources=sources(options, folder), tasks=chosen, protocol=protocol, data=folder, store=Path(options.output),
         device=options.device, overrides=settings, options=shorthands, seeds=options.seeds, suite=options.suite,
         raw=raw, precision=precision,
     )  # fmt: skip
+
+
+def _precision(options: TrainOptions) -> str:
+    """The resolved precision, which is part of a trial; SettingsError if the device does not have it."""
+    from blurb.runs import engines
+    from blurb.training import hardware
+
+    if not engines.elsewhere(getattr(options, "engine", "local")):
+        return hardware.choose_precision(options.precision, hardware.choose_device(options.device))
+    if options.precision == "auto":
+        raise SettingsError(
+            "The trials run on other machines, whose hardware is not known here: say --precision bf16, fp32 or fp16."
+        )
+    return options.precision

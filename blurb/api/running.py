@@ -12,7 +12,7 @@ import click
 
 from blurb.api.meanwhile import Meanwhile
 from blurb.api.options import RunOptions, TrainOptions
-from blurb.errors import SettingsError, UnknownName, said
+from blurb.errors import SettingsError, said
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from blurb.results.row_scores import RowScores
     from blurb.runs.cost.budget import Rung
     from blurb.runs.cost.model import Estimate
+    from blurb.runs.engine import Engine
     from blurb.runs.plan import Planned, Request
     from blurb.runs.worker import Job, TrialOutcome
     from blurb.tasks import Task
@@ -34,6 +35,7 @@ def execute(options: RunOptions) -> Results:
     from blurb.api.comparing import check
     from blurb.api.results import Results
     from blurb.results import from_store, tables
+    from blurb.runs import engines
     from blurb.runs.store import Store
 
     chosen = tasks.select(options.tasks or "all")
@@ -48,31 +50,39 @@ def execute(options: RunOptions) -> Results:
             return from_store.read(store, *tell)
         return tables.rebuild(store, Path(leaderboard), *tell)
 
-    outcomes = run_trials(planned, options, expected, lambda: rebuild(_unheard), engine=options.engine)
+    engine = engines.of(
+        options.engine, options.jobs, None if leaderboard is None else Path(leaderboard), options.print_script
+    )
+    _check_search(planned, options.engine)
+    outcomes = run_trials(planned, options, expected, lambda: rebuild(_unheard), engine=engine)
     wanted = [planned[0].request.row_key(source) for source in request.sources]
     everything = rebuild()
     rows, others = (tuple(row for row in everything if (row.key in wanted) is mine) for mine in (True, False))
     failed = tuple(outcome for outcome in outcomes if outcome.status == "failed")
+    submitted = sum(outcome.status == "submitted" for outcome in outcomes)
     if options.check is None or failed:
-        return Results(rows, store.root, failed, others=others)
+        return Results(rows, store.root, failed, others=others, submitted=submitted)
     decisions = tuple(check(row, options.check, rules, output=store.root) for row in rows)
     return Results(rows, store.root, decisions=decisions, others=others)
 
 
 def run_trials(
     planned: Sequence[Planned], options: TrainOptions, expected: Estimate | None, rebuild: Callable[[], Any],
-    name: Callable[[Job], str] = lambda job: "", engine: str = "local",
+    name: Callable[[Job], str] = lambda job: "", engine: Engine | None = None,
 ) -> list[TrialOutcome]:  # fmt: skip
     """Runs the trials, and tells of them if it shall.
 
     :param rebuild: writes the tables; called while trials run, after each that is done
     :param name: distinguishes a trial from others of its model, task and seed
+    :param engine: runs them; None is this machine
     """
     from blurb.runs import plan
-    from blurb.runs.engine import ENGINES
+    from blurb.runs.engine import LocalEngine
     from blurb.terminal.progress import Display
 
-    shown = Display(planned, name=name, expected=expected) if options.progress else nullcontext()
+    jobs = [one for each in planned for one in each.jobs]
+    searched = {one.path for each in planned for one in each.searched}
+    shown = Display(jobs, searched, name, expected) if options.progress else nullcontext()
     with Meanwhile(rebuild) as write, shown as display:
 
         def finished(outcome: TrialOutcome) -> None:
@@ -84,7 +94,7 @@ def run_trials(
                     write()
 
         on_progress = display.on_progress if display is not None else lambda job, news: None
-        outcomes = plan.run(planned, ENGINES[engine](options.jobs), finished, on_progress)
+        outcomes = plan.run(planned, engine or LocalEngine(options.jobs), finished, on_progress)
     for outcome in outcomes if options.progress else ():
         if outcome.status == "failed":
             which = f"{name(outcome.job) or outcome.job.source.name} on {outcome.job.trial.task}"
@@ -125,8 +135,8 @@ def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | 
     """What to run, and the rules of `check`; every mistake that shows without planning is reported here."""
     from blurb.api.request import check_writable, load_protocol, resolve_request, typed_settings
     from blurb.results import tables
+    from blurb.runs import engines
     from blurb.runs.cost.budget import seconds_of
-    from blurb.runs.engine import ENGINES
     from blurb.runs.store import Store
     from blurb.training import tracking
 
@@ -137,8 +147,7 @@ def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | 
         seconds_of(options.budget)
     load_protocol(options.protocol, options.suite)  # a typo in it, before anything that takes long
     settings = typed_settings(options.overrides, options.shorthands)
-    if options.engine not in ENGINES:
-        raise UnknownName("engine", options.engine, ENGINES)
+    engines.of(options.engine, shown=options.print_script)
     if options.name and len(options.models) > 1:
         raise SettingsError("--name needs exactly one MODEL.")
     check_writable(output=Path(options.output))
@@ -158,6 +167,17 @@ def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | 
     return dataclasses.replace(
         request, track=options.track or "", keep_model=options.keep_model, resume_trials=options.resume_trials
     ), rules
+
+
+def _check_search(planned: Sequence[Planned], engine: str) -> None:
+    """Raises a SettingsError for a search whose winners would only be known when its submitted jobs are over."""
+    from blurb.runs import engines
+
+    if engines.parse(engine)[0] == "slurm" and any(one.searched for one in planned):
+        raise SettingsError(
+            f"The protocol {planned[0].request.protocol.name} has a search, and its final trials are planned when the "
+            "search is over: run it with --engine local, and let blurb worker on the cluster join it."
+        )
 
 
 def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:

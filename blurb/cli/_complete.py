@@ -113,9 +113,9 @@ def _devices(context: click.Context) -> list[str]:
 
 
 def _engines(context: click.Context) -> list[str]:
-    from blurb.runs.engine import ENGINES
+    from blurb.runs.engines import NAMES
 
-    return list(ENGINES)
+    return list(NAMES)
 
 
 def _exports(context: click.Context) -> list[str]:

@@ -76,7 +76,11 @@ if TYPE_CHECKING:
     help="Save each trial after every epoch and when the command is told to end; the same command goes on from there.",
 )  # fmt: skip
 @click.option(
-    "--engine", shell_complete=_complete.engines, default="local", show_default=True, help="How to run the trials."
+    "--engine", shell_complete=_complete.engines, default="local", show_default=True, metavar="NAME[,KEY=VALUE...]",
+    help="Where to run the trials: local, ray or slurm, with options such as slurm,partition=gpu (docs/cluster.md).",
+)  # fmt: skip
+@click.option(
+    "--print", "print_script", is_flag=True, help="With --engine slurm: print the script instead of submitting it."
 )
 @click.option(
     "--budget",
@@ -99,10 +103,16 @@ def command(**given: Any) -> None:
     goes_on(unfinished=options.resume_trials)
     if options.check:
         gate()
+    from blurb.wording import plural
+
     results = running.execute(options)
     if options.dry_run:
         return
-    _show_rows(options, results)
+    if results.submitted:
+        store = "" if str(options.output) == "runs" else f" --output '{options.output}'"
+        click.echo(f"{plural(results.submitted, 'trial')} to come: blurb status{store}", err=True)
+    if results.rows and not options.print_script:
+        _show_rows(options, results)
     if results.failed:
         raise SystemExit(UNKNOWN if options.check else PARTLY)  # 1 would say that there is a regression
     if options.check:

@@ -121,7 +121,6 @@ class LocalEngine(Engine):
         )
 
 
-ENGINES: dict[str, type[LocalEngine]] = {"local": LocalEngine}
 LISTEN = 0.1
 """Seconds between two checks for news of a worker."""
 GRACE = 5.0

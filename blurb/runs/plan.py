@@ -14,7 +14,7 @@ from blurb.protocols import protocol
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
 from blurb.protocols.settings import BIGRAM_FIELDS, FROM_NOTHING
-from blurb.runs import plugins, rows
+from blurb.runs import plugins, rows, sweeps
 from blurb.runs.data_sources import DataSource, data_hash
 from blurb.runs.engine import Engine, OnFinished, OnProgress
 from blurb.runs.hashed_settings import BASELINE_SETTINGS, relevant
@@ -245,13 +245,28 @@ def run(
             for source in plan.request.sources:
                 store.claim(source.name)
     searched = [one for plan in planned for one in plan.searched]
-    outcomes = engine.run(searched, on_finished, on_progress) if searched else []
+    outcomes = _joined(searched, engine, on_finished, on_progress) if searched else []
     jobs: list[Job] = []
     for plan in planned:
         final = _after_search(plan) if plan.searched else plan.final
         _note_rows(plan.request, final)
         jobs += final
-    return outcomes + engine.run(jobs, on_finished, on_progress)
+    return outcomes + _joined(jobs, engine, on_finished, on_progress)
+
+
+def _joined(
+    jobs: Sequence[Job], engine: Engine, on_finished: OnFinished, on_progress: OnProgress
+) -> list[TrialOutcome]:
+    """Runs jobs as a sweep of their stores, which workers on other machines can join until all of it is done."""
+    folders = [
+        sweeps.write(store, [one for one in jobs if one.store == store])
+        for store in dict.fromkeys(one.store for one in jobs)
+    ]
+    outcomes = engine.run(jobs, on_finished, on_progress)
+    if all(outcome.status in ("done", "already done") for outcome in outcomes):
+        for folder in folders:
+            sweeps.remove(folder)
+    return outcomes
 
 
 def _after_search(plan: Planned) -> list[Job]:

@@ -84,10 +84,10 @@ class Job:
 
 @dataclass(frozen=True)
 class TrialOutcome:
-    """The result of a job; `message` is the reason if it failed."""
+    """The result of a job; `message` is the reason if it failed. "submitted": another machine will run it."""
 
     job: Job
-    status: Literal["done", "already done", "failed"]
+    status: Literal["done", "already done", "failed", "submitted"]
     seconds: float = 0.0
     message: str = ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -24,7 +24,6 @@ from blurb.terminal.output import console
 
 if TYPE_CHECKING:
     from blurb.runs.cost.model import Estimate
-    from blurb.runs.plan import Planned
     from blurb.runs.worker import Job, TrialOutcome
 
 
@@ -33,20 +32,22 @@ class Display:
 
     On a terminal it redraws one line per running trial and one for the total; otherwise it prints a line per trial.
 
-    :param planned: the trials, those of a search and those of the rows
+    :param jobs: the trials, those of a search and those of the rows
+    :param searched: folders of those of a search
     :param name: distinguishes a job from others of its model, dataset and seed; "" if there are none
     :param expected: the predicted times; without it no remaining time is shown
     """
 
     def __init__(
         self,
-        planned: Sequence[Planned],
+        jobs: Sequence[Job],
+        searched: Collection[Path] = (),
         name: Callable[[Job], str] = lambda job: "",
         expected: Estimate | None = None,
     ) -> None:
         self.name = name
-        self.total = sum(len(plan.searched) + len(plan.final) for plan in planned)
-        self.searched = {job.path for plan in planned for job in plan.searched}
+        self.total = len(jobs)
+        self.searched = searched
         self.count = 0
         self.lock = threading.Lock()  # with several jobs, trials end in several threads
         self.live = sys.stderr.isatty()

@@ -28,16 +28,12 @@ def jobs() -> list[Any]:
     ]
 
 
-def plans(final: list[Any], searched: list[Any] | None = None) -> list[Any]:
-    return [SimpleNamespace(searched=searched or [], final=final)]
-
-
 def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(capsys: pytest.CaptureFixture[str]) -> None:
     found = estimate({"gad": [100.0, 100.0, 100.0, 100.0]})  # two of the search, two seeds that make the row
     expected = [trial.job for trial in found.trials]
     for job, seed in zip(expected, (1, 1, 2, 3), strict=True):
         job.trial.seed = seed
-    with Display(plans(expected[2:], expected[:2]), expected=found) as display:
+    with Display(expected, {job.path for job in expected[:2]}, expected=found) as display:
         for job in expected[:2]:
             display.finished(TrialOutcome(job, "done", 100.0))
         winner = SimpleNamespace(**{**vars(expected[2]), "path": Path("m/gad/other")})
@@ -48,7 +44,7 @@ def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(capsys
 
 def test_in_a_pipe_a_line_a_trial_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     planned = jobs()
-    with Display(plans(planned), expected=estimate(NAMES)) as display:
+    with Display(planned, expected=estimate(NAMES)) as display:
         display.on_progress(planned[0], News(5, 10, 1, 2, 0.5, 0.7))
         display.finished(TrialOutcome(planned[0], "done", 200.0))
         display.finished(TrialOutcome(planned[1], "failed", 1.0, "no memory"))
@@ -60,7 +56,7 @@ def test_in_a_pipe_a_line_a_trial_with_the_time_left(capsys: pytest.CaptureFixtu
 
 def test_without_an_estimate_nothing_is_said_of_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     planned = jobs()
-    with Display(plans(planned)) as display:
+    with Display(planned) as display:
         display.on_progress(planned[0], News())
         display.finished(TrialOutcome(planned[0], "done", 2.0))
     assert capsys.readouterr().err == "[1/2] m gad seed 1: done in 2 s\n"
@@ -104,7 +100,7 @@ def test_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
     planned = jobs()
     planned[1].source.name = "a-very-long-name-" * 6
-    with Display(plans(planned), expected=estimate(NAMES, jobs=2)) as display:
+    with Display(planned, expected=estimate(NAMES, jobs=2)) as display:
         display.on_progress(planned[0], News(25, 100, 1, 4, 0.5, 0.731))
         display.on_progress(planned[1], News())
         display.drawn.refresh()

@@ -1,0 +1,73 @@
+"""Engines run many trials: in processes of this machine, on a Ray cluster, or as jobs of Slurm.
+
+An engine is named as a head is, with its options: `local`, `ray,gpus=0.5`, `slurm,partition=gpu,minutes=30`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.errors import SettingsError, UnknownName
+
+if TYPE_CHECKING:
+    from blurb.runs.engine import Engine
+
+NAMES = ("local", "ray", "slurm")
+
+
+def parse(text: str) -> tuple[str, dict[str, str]]:
+    """Name and options of an engine.
+
+    :raises UnknownName: if there is no such engine
+    :raises SettingsError: if an option is not `key=value`, or is given twice
+
+    >>> parse("slurm,partition=gpu,gres=gpu:1")
+    ('slurm', {'partition': 'gpu', 'gres': 'gpu:1'})
+    """
+    name, *pairs = text.split(",")
+    if name not in NAMES:
+        raise UnknownName("engine", name, NAMES)
+    options: dict[str, str] = {}
+    for pair in pairs:
+        key, separator, value = (part.strip() for part in pair.partition("="))
+        if not separator or not value or key in options:
+            raise SettingsError(f"--engine {text}: each option must be given once, as key=value (got '{pair}').")
+        options[key] = value
+    if name == "ray":
+        from blurb.runs.engines.ray_tasks import OPTIONS
+
+        for key in options:
+            if key not in OPTIONS:
+                raise UnknownName("option of the engine 'ray'", key, OPTIONS)
+    if name == "local" and options:
+        raise SettingsError(f"--engine {text}: the local engine has no options; how many trials run is --jobs.")
+    return name, options
+
+
+def elsewhere(text: str) -> bool:
+    """Whether the trials run on other machines, whose devices are not known here."""
+    name, options = parse(text)
+    return name == "slurm" or (name == "ray" and bool(options.get("address") or os.environ.get("RAY_ADDRESS")))
+
+
+def of(text: str, jobs: int = 1, leaderboard: Path | None = None, shown: bool = False) -> Engine:
+    """The engine of a text such as `slurm,partition=gpu`.
+
+    :param jobs: number of processes of the local engine
+    :param leaderboard: table that Slurm's jobs write
+    :param shown: whether Slurm's script is printed and not submitted
+    """
+    name, options = parse(text)
+    if name == "ray":
+        from blurb.runs.engines.ray_tasks import RayEngine
+
+        return RayEngine.of(options)
+    if name == "slurm":
+        from blurb.runs.engines.slurm import Slurm, SlurmEngine
+
+        return SlurmEngine(Slurm.of(options, shown), leaderboard)
+    from blurb.runs.engine import LocalEngine
+
+    return LocalEngine(jobs)

@@ -1,0 +1,116 @@
+"""Trials as tasks of Ray, on a cluster that is there or on one that starts with the command and ends with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blurb.errors import SettingsError, said
+from blurb.runs import sweeps
+from blurb.runs.engine import Engine, OnFinished, OnProgress, longest_first
+from blurb.runs.worker import Job, TrialOutcome, execute
+
+OPTIONS = ("address", "cpus", "gpus", "retries")
+LOOK = 1.0
+"""Seconds between two looks at what ended."""
+
+
+@dataclass(frozen=True)
+class RayEngine(Engine):
+    """Runs each trial as a task, which carries the path of the sweep and the number of the trial, nothing else.
+
+    :param address: of a cluster; "" is that of the environment (RAY_ADDRESS), else a cluster on this machine alone
+    :param cpus: cores of a trial, and its threads
+    :param gpus: GPUs of a trial, such as 0.5; None is 1 where the cluster has any and the device is not the CPU
+    :param retries: how often a trial starts again whose process or machine died
+    """
+
+    address: str = ""
+    cpus: float = 1
+    gpus: float | None = None
+    retries: int = 3
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> RayEngine:
+        """Reads the options; SettingsError if one has a wrong value."""
+        found: dict[str, Any] = {}
+        for name, value in options.items():
+            try:
+                number = 0.0 if name == "address" else int(value) if name == "retries" else float(value)
+                if not 0 <= number < float("inf") or (name == "cpus" and not number):
+                    raise ValueError
+            except ValueError:
+                raise SettingsError(f"--engine ray: {name} must be a number from 0 (got '{value}').") from None
+            found[name] = value if name == "address" else number
+        return cls(**found)
+
+    def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
+        if not jobs:
+            return []
+        folder = sweeps.write(jobs[0].store, jobs)
+        found: dict[int, TrialOutcome] = {}
+        with _cluster(self.address) as ray:
+            gpus = self.gpus
+            if gpus is None:
+                gpus = 1 if ray.cluster_resources().get("GPU") and jobs[0].device != "cpu" else 0
+            # The retries are of processes that die: a trial that fails has said why, and would fail again.
+            task = ray.remote(num_cpus=self.cpus, num_gpus=gpus, max_retries=self.retries)(run_one)
+            order = longest_first(jobs)
+            running = {task.remote(str(folder.absolute()), index, self.cpus): index for index in order}
+            try:
+                while running:
+                    ended, _ = ray.wait(list(running), timeout=LOOK)
+                    for one in ended:
+                        index = running.pop(one)
+                        found[index] = _outcome(ray, one, jobs[index])
+                        on_finished(found[index])
+            except BaseException:
+                for one in running:
+                    with contextlib.suppress(Exception):
+                        ray.cancel(one)
+                raise
+        return [found[index] for index in range(len(jobs))]
+
+
+def run_one(folder: str, index: int, cpus: float) -> tuple[str, float, str]:
+    """In a process of Ray: runs a trial of a sweep; returns its status, seconds and message."""
+    import torch
+
+    torch.set_num_threads(max(1, int(cpus)))
+    outcome = execute(sweeps.read(Path(folder))[index])
+    return outcome.status, outcome.seconds, outcome.message
+
+
+def _outcome(ray: Any, task: Any, job: Job) -> TrialOutcome:
+    try:
+        status, seconds, message = ray.get(task)
+    except ray.exceptions.RayError as error:
+        message = f"The process or the machine of the trial died, several times: {said(error)}"
+        return TrialOutcome(job, "failed", message=message.split("\n")[0])
+    return TrialOutcome(job, status, seconds, message)
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Any]:
+    """Ray, connected; a cluster that was started for this ends with it."""
+    try:
+        import ray
+    except ImportError as error:
+        raise SettingsError("--engine ray needs Ray: pip install 'blurb-bench[ray]'") from error
+    given = address or os.environ.get("RAY_ADDRESS", "")
+    there = ray.is_initialized()
+    try:
+        if not there:
+            ray.init(address=given or "local", log_to_driver=False, include_dashboard=False)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise SettingsError(f"--engine ray: there is no cluster at {given} ({said(error)}).") from error
+    try:
+        yield ray
+    finally:
+        if not there:
+            ray.shutdown()

@@ -1,0 +1,190 @@
+"""Slurm by a stand-in for its commands, which runs the very script that is submitted.
+
+The same was tried on a Slurm of one node (22.05): arrays in blocks, time limits, pre-emption, scancel.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.cli import cli
+from blurb.errors import BlurbError, StoreError
+from blurb.runs import sweeps
+from blurb.runs.engines import slurm
+
+SBATCH = """#!{python}
+import json, os, subprocess, sys
+said, place = os.environ["FAKE_SLURM"], sys.argv
+with open(f"{{said}}/calls", "a") as file:
+    file.write(json.dumps(place[1:]) + "\\n")
+number = sum(1 for _ in open(f"{{said}}/calls"))
+if os.path.exists(f"{{said}}/refuse-{{number}}"):
+    sys.exit("sbatch: error: QOSMaxSubmitJobPerUserLimit")
+array = next(one for one in place if one.startswith("--array=")).removeprefix("--array=").split("%")[0]
+begin, end = map(int, array.split("-"))
+script, offset = place[-2:]
+if os.path.exists(f"{{said}}/run"):
+    for index in range(begin, end + 1):
+        about = {{"SLURM_ARRAY_TASK_ID": str(index), "SLURM_ARRAY_JOB_ID": str(number)}}
+        subprocess.run(["bash", script, offset], env={{**os.environ, **about}}, check=True, stdout=subprocess.DEVNULL)
+print(f"{{number}};cluster")
+"""
+SCONTROL = """#!/bin/bash
+if [ "$1" = show ]; then echo "MaxArraySize            = 1"; else echo "$@" >> "$FAKE_SLURM/scontrol"; fi
+"""
+SQUEUE = '#!/bin/bash\nnumber="${@: -1}"; grep -s "^${number#--jobs=}$" "$FAKE_SLURM/alive" || true\n'
+RUN = [
+    "run",
+    "baseline:majority",
+    "baseline:constant",
+    "--suite",
+    "demo",
+    "--tasks",
+    "gad,biosses",
+    "--precision",
+    "fp32",
+]
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that tells the stand-ins what to do, and has what they were told."""
+    place, said = tmp_path / "bin", tmp_path / "slurm"
+    for folder in (place, said, tmp_path / "here"):
+        folder.mkdir()
+    for name, text in (("sbatch", SBATCH.format(python=sys.executable)), ("scontrol", SCONTROL), ("squeue", SQUEUE)):
+        (place / name).write_text(text)
+        (place / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")
+    monkeypatch.setenv("FAKE_SLURM", str(said))
+    monkeypatch.chdir(tmp_path / "here")
+    return said
+
+
+def blurb(*arguments: str) -> SimpleNamespace:
+    """The command in this process; 2 and its message for an error."""
+    found = CliRunner().invoke(cli, [*arguments])
+    if isinstance(found.exception, BlurbError):
+        return SimpleNamespace(returncode=2, stdout=found.stdout, stderr=f"{found.stderr}{found.exception}")
+    return SimpleNamespace(returncode=found.exit_code, stdout=found.stdout, stderr=found.stderr)
+
+
+def calls(site: Path) -> list[list[str]]:
+    return [json.loads(line) for line in (site / "calls").read_text().splitlines()]
+
+
+def test_the_jobs_make_the_tables_that_one_process_makes(site: Path) -> None:
+    alone = blurb(*RUN, "--output", "alone/runs", "--leaderboard", "alone/leaderboard.csv")
+    assert alone.returncode == 0, alone.stderr
+    (site / "run").touch()
+    done = blurb(*RUN, "--engine", "slurm,trials=2,start_within=0,partition=main,mem_per_cpu=2G")
+    assert done.returncode == 0, done.stderr
+    assert "Submitted as job 1, 2" in done.stdout  # two parts, and this site allows arrays of one
+    assert "4 trials to come: blurb status" in done.stderr
+    assert [(call[1], call[-1]) for call in calls(site)] == [("--array=0-0", "0"), ("--array=0-0", "1")]
+    for name in ("leaderboard.csv", "results.csv"):
+        assert Path(name).read_bytes() == Path("alone", name).read_bytes()
+    assert sweeps.folders(Path("runs")) == []  # all are done
+    again = blurb(*RUN, "--engine", "slurm")
+    assert "Submitted" not in again.stdout
+    assert again.stderr.count("already done") == 4
+
+
+def test_what_is_printed_is_the_script_and_nothing_is_submitted(site: Path) -> None:
+    found = blurb(*RUN, "--engine", "slurm,trials=2,partition=main,gres=gpu:1,setup=env.sh,at_once=1", "--print")
+    assert found.returncode == 2
+    assert "setup=env.sh is not a file" in found.stderr
+    Path("env.sh").write_text("module load python\n")
+    found = blurb(*RUN, "--engine", "slurm,trials=2,partition=main,gres=gpu:1,setup=env.sh,at_once=1", "--print")
+    assert found.returncode == 0, found.stderr
+    assert not (site / "calls").exists()
+    (folder,) = sweeps.folders(Path("runs"))
+    assert found.stdout == (folder / slurm.SCRIPT).read_text()
+    asked = re.findall(r"^#SBATCH --([a-z-]+)=?(.*)$", found.stdout, re.MULTILINE)
+    assert {"partition": "main", "gres": "gpu:1", "requeue": "", "open-mode": "append"}.items() <= dict(asked).items()
+    assert dict(asked)["signal"] == f"B:USR1@{slurm.SAVING}"
+    by_hand = re.findall(r"^#     (sbatch .*)$", found.stdout, re.MULTILINE)
+    assert [line.split()[1] for line in by_hand] == ["--array=0-0%1", "--array=0-0%1"]
+    assert subprocess.run(["bash", "-n", folder / slurm.SCRIPT]).returncode == 0
+    for line in by_hand:  # as they stand
+        subprocess.run([*line.split()], check=True, stdout=subprocess.PIPE)
+    assert [call[-1] for call in calls(site)] == ["0", "1"]
+
+
+def test_trials_that_wait_in_the_queue_are_not_submitted_twice(site: Path) -> None:
+    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
+    (site / "alive").write_text("1\n")
+    found = blurb(*RUN, "--engine", "slurm")
+    assert found.returncode == 2
+    assert "were submitted before, and are not finished: job 1" in found.stderr
+    assert "scancel 1" in found.stderr
+    (site / "alive").write_text("")
+    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
+
+
+def test_a_site_that_refuses_is_quoted_and_what_it_took_is_known(site: Path) -> None:
+    (site / "refuse-2").touch()
+    found = blurb(*RUN, "--engine", "slurm,trials=2")
+    assert found.returncode == 2
+    assert "QOSMaxSubmitJobPerUserLimit" in found.stderr
+    assert "Submitted before: 1" in found.stderr
+    (folder,) = sweeps.folders(Path("runs"))
+    assert json.loads((folder / slurm.PARTS).read_text())["submitted"] == ["1"]
+
+
+def test_without_slurm_nothing_is_submitted(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    found = blurb(*RUN, "--engine", "slurm")
+    assert found.returncode == 2
+    assert "sbatch is not here" in found.stderr
+    assert "--print" in found.stderr
+
+
+def test_a_part_that_is_not_there(site: Path) -> None:
+    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
+    (folder,) = sweeps.folders(Path("runs"))
+    assert len(slurm.part(folder, 1)) == 2
+    for number in (2, -1):
+        with pytest.raises(StoreError, match=f"has no part {number}: it has 2 parts"):
+            slurm.part(folder, number)
+
+
+@pytest.mark.slow
+def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(
+    site: Path, checkpoint: Callable[[str], Path]
+) -> None:
+    arguments = ["run", str(checkpoint("bert_uncased")), "--suite", "demo", "--tasks", "gad", "--protocol", "smoke",
+                 "--precision", "fp32", "--set", "epochs=40", "--device", "cpu"]  # fmt: skip
+    assert blurb(*arguments, "--engine", "slurm,start_within=0").returncode == 0
+    (folder,) = sweeps.folders(Path("runs"))
+    about = {**os.environ, "SLURM_ARRAY_TASK_ID": "0", "SLURM_ARRAY_JOB_ID": "7"}
+    script = ["bash", str(folder / slurm.SCRIPT), "0"]
+    job = subprocess.Popen(script, env=about, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    limit = time.time() + 120
+    while not list(Path("runs").glob("*/*/.*.checkpoint/*")) and time.time() < limit:
+        time.sleep(0.1)
+    job.send_signal(signal.SIGUSR1)  # as Slurm does: to the script alone
+    out, _ = job.communicate(timeout=60)
+    assert job.returncode == 0, out
+    assert "queued again" in out
+    assert (site / "scontrol").read_text() == "requeue 7_0\n"
+    assert not list(Path("runs").glob("*/*/*/DONE.json"))
+    done = subprocess.run(script, env={**about, "SLURM_RESTART_COUNT": "1"}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (made,) = Path("runs").glob("*/*/*/provenance.json")
+    assert json.loads(made.read_text())["facts"]["resumed"]["step"] > 0
+    with Path("leaderboard.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 1

@@ -1,0 +1,103 @@
+"""A sweep says as a file what its jobs are: whoever reads it runs the same trials."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blurb import models
+from blurb.errors import StoreError
+from blurb.runs import plan, sweeps
+from blurb.runs.data_sources import DataSource
+from blurb.runs.engine import Engine, OnFinished, OnProgress
+from blurb.runs.worker import Job, TrialOutcome
+from tests.runs.test_plan import CONSTANT, DATA, FIRST, MAJORITY, SECOND, Played, request
+
+
+def planned(store: Path, **changes: object) -> list[Job]:
+    return plan.prepare(request(store, FIRST, SECOND, MAJORITY, seeds=2, **changes)).final  # type: ignore[return-value]
+
+
+def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
+    jobs = planned(tmp_path / "runs", keep_model="best", resume_trials=True, track="tensorboard")
+    folder = sweeps.write(tmp_path / "runs", [replace(job, predicted=2.5) for job in jobs])
+    there = sweeps.read(folder)
+    assert [one.trial.hash for one in there] == [job.trial.hash for job in jobs]
+    assert there == [
+        replace(
+            job, predicted=2.5, store=tmp_path / "runs", plugins={"head": {}, "pooling": {}},
+            data=replace(job.data, folder=DATA.absolute()),
+            source=replace(job.source, location=str(Path("nowhere").absolute())) if job.source.kind == "encoder"
+            else job.source,
+        )
+        for job in jobs
+    ]  # fmt: skip
+    content = json.loads((folder / sweeps.JOBS).read_text())
+    assert (len(content["source"]), len(content["data"]), len(content["jobs"])) == (3, 2, len(jobs))  # each value once
+
+
+def test_paths_are_absolute_and_plug_ins_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (job, *_) = planned(Path("runs"))
+    job = replace(
+        job, plugins={"head": {"x": Path("heads/x.py")}}, data=DataSource("mine/task.toml", Path("mine")),
+        store=Path("runs"),
+    )  # fmt: skip
+    (read,) = sweeps.read(sweeps.write(Path("runs"), [job]).absolute())
+    assert read.plugins == {"head": {"x": tmp_path / "heads" / "x.py"}}
+    assert read.data == DataSource(str(tmp_path / "mine" / "task.toml"), tmp_path / "mine")
+    assert read.store == tmp_path / "runs"
+
+
+def test_the_same_trials_are_the_same_sweep(tmp_path: Path) -> None:
+    jobs = planned(tmp_path)
+    first = sweeps.write(tmp_path, jobs)
+    assert sweeps.write(tmp_path, jobs[::-1]) == first
+    second = sweeps.write(tmp_path, jobs[1:])
+    assert sweeps.folders(tmp_path) == [first, second]
+    assert len(sweeps.unique(job for folder in sweeps.folders(tmp_path) for job in sweeps.read(folder))) == len(jobs)
+    sweeps.remove(first)
+    assert sweeps.folders(tmp_path) == [second]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "cannot be read"), ('{"schema": 9, "blurb": "7.1"}', "schema version 9"),
+        ('{"schema": 1}', "is not a valid list of trials"),
+        ('{"schema": 1, "plugins": {}, "source": [], "configuration": [], "data": [], "jobs": [{"trial": {}}]}',
+         "is not a valid list of trials"),
+    ],
+)  # fmt: skip
+def test_a_damaged_sweep_is_named(tmp_path: Path, content: str, message: str) -> None:
+    folder = tmp_path / sweeps.FOLDER / "0123456789ab"
+    folder.mkdir(parents=True)
+    (folder / sweeps.JOBS).write_text(content)
+    with pytest.raises(StoreError, match=message) as error:
+        sweeps.read(folder)
+    assert str(folder / sweeps.JOBS) in str(error.value)
+
+
+def test_a_command_leaves_its_sweep_only_if_trials_are_left(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    class Watched(Engine):
+        """Counts the sweeps that others could join, and fails one trial."""
+
+        def __init__(self, failing: bool) -> None:
+            self.engine = Played(lambda job: None if failing and job.trial.task == "gad" else 0.5)
+
+        def run(self, jobs: list[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:  # type: ignore[override]
+            seen.append(len(sweeps.folders(tmp_path)))
+            return self.engine.run(jobs, on_finished, on_progress)
+
+    asked = plan.prepare(request(tmp_path, CONSTANT, models.resolve("baseline:majority")))
+    plan.run([asked], Watched(failing=True), lambda outcome: None, lambda job, news: None)
+    (left,) = sweeps.folders(tmp_path)
+    assert len(sweeps.read(left)) == 4
+    plan.run([asked], Watched(failing=False), lambda outcome: None, lambda job, news: None)
+    assert sweeps.folders(tmp_path) == []
+    assert seen == [1, 1]
