@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from blurb.files import beside
+
 KINDS = {
     "features": "tokenised data",
     "vectors": "vectors of frozen encoders",
@@ -53,7 +55,7 @@ def clear(kind: str) -> int:
     """
     freed = 0
     for entry in list(_entries(kind)):
-        doomed = entry.with_name(f".{entry.name}.{os.getpid()}.cleared")
+        doomed = beside(entry, "cleared")
         try:
             size = _size(entry)
             entry.rename(doomed)

@@ -6,9 +6,8 @@ import contextlib
 import glob
 import hashlib
 import json
-import os
+import secrets
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,10 +26,13 @@ def write_whole(path: Path, content: bytes) -> None:
     """
     try:
         with replacing(path) as aside:
-            for left in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*"):
-                with contextlib.suppress(OSError):
-                    if time.time() - left.stat().st_mtime > FORGOTTEN:
-                        left.unlink()
+            aside.touch()
+            now = aside.stat().st_mtime  # by the clock of the disk, as the others
+            for end in ("*.tmp", "[0-9]*"):  # the latter of earlier versions
+                for left in path.parent.glob(f".{glob.escape(path.name)}.{end}"):
+                    with contextlib.suppress(OSError):
+                        if now - left.stat().st_mtime > FORGOTTEN:
+                            left.unlink()
             aside.write_bytes(content)
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}.", path) from error
@@ -52,11 +54,16 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
+def beside(path: Path, kind: str = "tmp") -> Path:
+    """A new name beside a path, hidden. It has no process id: those of two machines or containers may be alike."""
+    return path.with_name(f".{path.name.removeprefix('.')}.{secrets.token_hex(8)}.{kind}")
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path to write a file to, which then replaces `path`; removed after an error."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside = beside(path)
     try:
         yield aside
         aside.replace(path)
@@ -68,8 +75,7 @@ def replacing(path: Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """A temporary folder to fill, which is then renamed to `path` unless another process was faster."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    shutil.rmtree(aside, ignore_errors=True)
+    aside = beside(path)
     try:
         yield aside
         try:

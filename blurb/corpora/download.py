@@ -19,9 +19,7 @@ from email.message import Message
 from pathlib import Path
 from typing import IO, Any
 
-from filelock import FileLock
-
-from blurb import __version__
+from blurb import __version__, leases
 from blurb.errors import DataError
 from blurb.files import file_hash
 from blurb.tasks import Download
@@ -56,7 +54,7 @@ def fetch(download: Download, folder: Path, progress: Progress = lambda done, to
     """
     target = folder / download.path
     target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(target.with_name(f".{target.name}.lock")):
+    with leases.held(target.with_name(f".{target.name}.lease")) as lease:
         if target.is_file() and _is_right(target, download) and (download.sha256 or not again):
             return False
         transfer = _Transfer(download, target.with_name(f"{target.name}.part"), progress)
@@ -86,6 +84,7 @@ def fetch(download: Download, folder: Path, progress: Progress = lambda done, to
                 f"{download.sha256[:16]}...): it was changed on the server or in transit. It was deleted.",
                 target,
             )
+        lease.check()
         transfer.part.replace(target)
     return True
 

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from filelock import FileLock
-
-from blurb import __version__
+from blurb import __version__, leases
 from blurb.corpora.releases import Release
 from blurb.data.manifest import SCHEMA, datasets, path_of
 from blurb.data.verify import Verification
@@ -57,7 +55,7 @@ def update(folder: Path, name: str, made: Mapping[str, Any]) -> list[str]:
     path = path_of(folder)
     warnings: list[str] = []
     try:
-        with FileLock(path.with_name(f".{path.name}.lock")):
+        with leases.held(path.with_name(f".{path.name}.lease")):
             try:
                 entries = datasets(path)
                 before = entries or {}

@@ -10,24 +10,24 @@ import contextlib
 import hashlib
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from filelock import FileLock
 
+from blurb import leases
 from blurb.cache import home
+from blurb.files import beside
 
 VERSION = 1
 """Raised by hand when a change gives other vectors for the same key."""
 KIND = "vectors"
 LIMIT = 10_000_000_000
 """Maximum bytes of all entries; the least recently used are removed first."""
-LOCK = ".lock"
-"""Lock file, held while entries are removed or put in place."""
+LEASE = ".lease"
+"""Lease file, held while entries are removed or put in place."""
 Half = npt.NDArray[np.float16]
 Fill = Callable[[Sequence[Half]], None]
 
@@ -44,8 +44,7 @@ def stored(key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: F
     found = _read(path, text, shapes)
     if found is not None:
         return found, ""
-    # By no process id: those of two containers that share the cache may be alike.
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    aside = beside(path)
     try:
         arrays = _reserve(aside, shapes)
     except OSError as error:
@@ -76,7 +75,7 @@ def _keep(aside: Path, path: Path, text: str, shapes: Sequence[tuple[int, int]])
 
     An existing entry is never replaced, as other processes may have it mapped.
     """
-    with FileLock(path.parent / LOCK):
+    with leases.held(path.parent / LEASE):
         theirs = _read(path, text, shapes)
         if theirs is None:
             shutil.rmtree(path, ignore_errors=True)  # an existing entry is damaged
@@ -116,7 +115,7 @@ def _reserve(aside: Path, shapes: Sequence[tuple[int, int]]) -> list[Half]:
     if wanted > LIMIT:
         raise OSError(f"they need {wanted / 1e9:.1f} GB, but the limit of the cache is {LIMIT / 1e9:.0f} GB")
     aside.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(aside.parent / LOCK):
+    with leases.held(aside.parent / LEASE):
         trim(LIMIT - wanted)
         aside.mkdir()
         arrays = []
@@ -153,7 +152,7 @@ def _take(file: Path) -> None:
 
 
 def trim(limit: int) -> None:
-    """Removes the least recently used entries until the rest fits into `limit` bytes; the caller holds the lock.
+    """Removes the least recently used entries until the rest fits into `limit` bytes; the caller holds the lease.
 
     Temporary folders of killed runs count as entries. A process that has an entry open can still read it.
     """

@@ -38,7 +38,7 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
     check_alike(merged.values(), ALIKE)
     folder.mkdir(parents=True, exist_ok=True)
     results, leaderboard = folder / "results.csv", folder / tables.DEFAULT
-    with tables.lock(folder):
+    with tables.writing(folder):
         tables.check_schema(results, results_csv.COLUMNS, "--out folder")
         tables.check_schema(leaderboard, leaderboard_csv.COLUMNS, "--out folder")
         _check_nothing_lost(results, merged)

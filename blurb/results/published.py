@@ -10,8 +10,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from filelock import FileLock
-
+from blurb import leases
 from blurb.errors import DataError
 from blurb.files import write_whole
 from blurb.results import csv_files, schema
@@ -133,7 +132,7 @@ def add(path: Path, numbers: Printed) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     key = numbers.source, numbers.version, numbers.model
-    with FileLock(path.with_name(f".{path.name}.lock")):
+    with leases.held(path.with_name(f".{path.name}.lease")):
         if path.exists() and any((row.source, row.version, row.model) == key for row in read(path)):
             edition = f"{numbers.source} ({numbers.version})" if numbers.version else numbers.source
             raise DataError(

@@ -39,7 +39,7 @@ def check(store: Store, leaderboard: Path, results: Path) -> None:
 
 
 def note(store: Store, leaderboard: Path) -> None:
-    """Records that the tables belong to a store; the caller holds the lock of the tables."""
+    """Records that the tables belong to a store; the caller holds the lease of the tables."""
     noted = _noted(leaderboard.parent)
     place = _place(store, leaderboard)
     if noted.get(leaderboard.name) != place:
@@ -49,7 +49,7 @@ def note(store: Store, leaderboard: Path) -> None:
 def forget(leaderboard: Path) -> None:
     """Removes the record of the tables, which then belong to a store only if it has all their rows and trials.
 
-    The caller holds the lock of the tables.
+    The caller holds the lease of the tables.
     """
     noted = _noted(leaderboard.parent)
     if noted.pop(leaderboard.name, None) is not None:

@@ -1,4 +1,4 @@
-"""`results.csv` and `leaderboard.csv` of a store, rebuilt under a lock from the store and `external.csv`.
+"""`results.csv` and `leaderboard.csv` of a store, rebuilt from the store and `external.csv`.
 
 Numbers are times 100 with two decimals (four in `results.csv`); a missing value is an empty cell. The tables do not
 depend on when or where a trial ran, so an interrupted and an uninterrupted run give identical files.
@@ -7,11 +7,12 @@ depend on when or where a trial ran, so an interrupted and an uninterrupted run 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
-from filelock import FileLock
-
+from blurb import leases
 from blurb.errors import DataError, StoreError, Tell, tell_damage
+from blurb.leases import Lease, Lost
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, table_owners
 from blurb.results.row_scores import RowScores
 from blurb.results.schema import READ, SCHEMA
@@ -35,17 +36,23 @@ def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[R
     """
     folder = leaderboard.parent
     folder.mkdir(parents=True, exist_ok=True)
-    with lock(folder):
-        rows, others = check(store, leaderboard, tell)
-        results_csv.write(results_beside(leaderboard), rows)
-        leaderboard_csv.write(leaderboard, [*rows, *others])
-        table_owners.note(store, leaderboard)
-    return rows
+    while True:
+        with writing(folder) as lease, suppress(Lost):  # of a process that slept: what it has read may be old
+            rows, others = check(store, leaderboard, tell)
+            lease.check()
+            results_csv.write(results_beside(leaderboard), rows)
+            leaderboard_csv.write(leaderboard, [*rows, *others])
+            table_owners.note(store, leaderboard)
+            return rows
 
 
-def lock(folder: Path) -> FileLock:
-    """The lock to hold while writing tables into a folder."""
-    return FileLock(folder / ".blurb-tables.lock")
+def writing(folder: Path) -> AbstractContextManager[Lease]:
+    """The lease to hold while tables are made and put into a folder.
+
+    Each file is replaced atomically, so that none is ever half there. The lease puts reading and writing of several
+    processes one after the other: the last tables have all that was finished before them, and both are of one state.
+    """
+    return leases.held(folder / ".blurb-tables.lease")
 
 
 def check(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> tuple[list[RowScores], list[RowScores]]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.errors import BlurbError, said
 from blurb.files import damage, read_json, seal, write_json
+from blurb.leases import Lease
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,14 +31,16 @@ VALUES = "values.json"
 class TrialCheckpoints:
     """The checkpoints of one trial, for its training loop (`blurb.training.resuming.Checkpoints`).
 
-    :param path: folder of the trial, whose lock the caller holds
+    :param path: folder of the trial
     :param aside: temporary folder of the trial
     :param about: what a checkpoint must have in common with this process: the trial, and what decides the bits
+    :param lease: of the trial, None if nobody else can know of it
     """
 
     path: Path
     aside: Path
     about: Mapping[str, Any]
+    lease: Lease | None = None
 
     def read(self) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]] | None:
         """Tensors by file and name, and values, of the newest checkpoint; one that cannot be used is set aside."""
@@ -69,6 +72,8 @@ class TrialCheckpoints:
         from safetensors import SafetensorError
         from safetensors.torch import save_file
 
+        if self.lease is not None and not self.lease.is_held():
+            return  # another process has taken the trial over, with its checkpoints
         new = self.aside / "checkpoint"
         shutil.rmtree(new, ignore_errors=True)  # of a write that was interrupted
         steps = values["begun"] + len(tensors["loop"].get("losses", ()))
@@ -124,7 +129,7 @@ def all_of(path: Path) -> Iterator[Path]:
 
 
 def remove(path: Path) -> None:
-    """Removes the checkpoints of a trial, whose lock the caller holds."""
+    """Removes the checkpoints of a trial, whose lease the caller holds."""
     for each in all_of(path):
         shutil.rmtree(each, ignore_errors=True)
 

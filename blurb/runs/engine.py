@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import shutil
 import signal
 import threading
 import time
@@ -16,16 +15,14 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from queue import Empty, SimpleQueue
 
-from blurb import stopping
+from blurb import leases, stopping
+from blurb.errors import BlurbError
 from blurb.runs import data_sources
 from blurb.runs.events import News
-from blurb.runs.store import aside_of
+from blurb.runs.store import Store
+from blurb.runs.turns import OnFinished, OnProgress, Turns
 from blurb.runs.worker import Job, TrialOutcome, execute
-
-OnFinished = Callable[[TrialOutcome], None]
-OnProgress = Callable[[Job, News], None]
 
 
 class Engine(ABC):
@@ -34,6 +31,9 @@ class Engine(ABC):
     @abstractmethod
     def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
         """Runs the jobs and returns one outcome per job, in the order of the jobs.
+
+        A job that another living process holds (`held`) is passed over, and waited for at the end, until it is done
+        or can be taken over.
 
         :param on_finished: called in this process when a job ends
         :param on_progress: called in this process with the progress of a running job; both may be called from threads
@@ -54,48 +54,46 @@ class LocalEngine(Engine):
 
     def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
         if self.workers == 1:
-            outcomes = []
-            for job in jobs:
-                outcomes.append(execute(job, partial(on_progress, job)))
-                on_finished(outcomes[-1])
-            return outcomes
+            return self._run_here(jobs, on_finished, on_progress)
         with data_sources.handed_over(job.data for job in jobs) as folder:
             return self._run_parallel(jobs, on_finished, on_progress, folder)
+
+    def _run_here(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
+        turns = Turns(jobs, range(len(jobs)), on_finished, on_progress)
+        while (index := turns.next()) is not None:
+            turns.end(index, execute(jobs[index], partial(on_progress, jobs[index])))
+        return turns.outcomes
 
     def _run_parallel(
         self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress, folder: Path | None
     ) -> list[TrialOutcome]:
         """Runs the jobs in lanes: threads with one worker process each, which is replaced if it dies."""
-        waiting: SimpleQueue[int] = SimpleQueue()
-        for index in longest_first(jobs):
-            waiting.put(index)
-        found: dict[int, TrialOutcome] = {}
+        turns = Turns(jobs, longest_first(jobs), on_finished, on_progress)
+        at_hand: set[int] = set()
         stop = threading.Event()
 
         def worker_thread() -> None:
             heard, told = _pipe()
             pool = self._pool(folder, told)
             try:
-                while not stop.is_set():
-                    try:
-                        index = waiting.get_nowait()
-                    except Empty:
-                        return
+                while not stop.is_set() and (index := turns.next(stop.wait)) is not None:
+                    at_hand.add(index)
                     try:
                         running = pool.submit(_work, execute, jobs[index])
                         while wait([running], LISTEN).not_done:
                             _listen(heard, partial(on_progress, jobs[index]))
                         _listen(heard, partial(on_progress, jobs[index]))
-                        found[index] = running.result()
+                        outcome = running.result()
                     except (BrokenProcessPool, SystemExit):  # killed, or told to end
                         if stop.wait(1):  # with the whole command: it may be told a moment later than its workers
                             return
                         message = "The worker process died (killed, or out of memory); try fewer --jobs."
-                        found[index] = TrialOutcome(jobs[index], "failed", message=message)
+                        outcome = TrialOutcome(jobs[index], "failed", message=message)
                         pool.shutdown(wait=False)
                         heard, told = _pipe()
                         pool = self._pool(folder, told)
-                    on_finished(found[index])
+                    at_hand.discard(index)
+                    turns.end(index, outcome)
             finally:
                 pool.shutdown()
 
@@ -106,11 +104,11 @@ class LocalEngine(Engine):
                     future.result()
             except BaseException:  # an interrupt, or an error in `on_finished`: nobody waits for the trials at hand
                 stop.set()
-                _end_workers(jobs)
+                _end_workers([jobs[index] for index in list(at_hand)])
                 while wait(worker_threads, 0.5).not_done:  # a lane may have been about to start its worker
-                    _end_workers(jobs)
+                    _end_workers([jobs[index] for index in list(at_hand)])
                 raise
-        return [found[index] for index in range(len(jobs))]
+        return turns.outcomes
 
     def _pool(self, folder: Path | None = None, told: Connection | None = None) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
@@ -167,7 +165,10 @@ _told: list[Connection] = []
 
 
 def _end_workers(jobs: Sequence[Job]) -> None:
-    """Ends the worker processes within seconds; the next command repeats their unfinished trials."""
+    """Ends the worker processes within seconds; the next command repeats their unfinished trials.
+
+    :param jobs: those at hand
+    """
     workers = multiprocessing.active_children()
     for worker in workers:
         worker.terminate()
@@ -178,8 +179,18 @@ def _end_workers(jobs: Sequence[Job]) -> None:
         if worker.is_alive():
             worker.kill()
             worker.join()
-            for job in jobs:
-                shutil.rmtree(aside_of(job.path, worker.pid or 0), ignore_errors=True)
+    for job in jobs:
+        _clean(job)
+
+
+def _clean(job: Job) -> None:
+    """Removes what a worker that was killed left of a trial."""
+    with contextlib.suppress(OSError, BlurbError):  # its folder, or its lease, may not be there yet
+        store = Store(job.store)
+        if store.lease(job.path).exists():
+            with leases.trying(store.lease(job.path)) as lease:
+                if lease is not None:
+                    store.clean(job.path)
 
 
 def _start_worker(threads: int, parent: int, folder: Path | None, told: Connection | None) -> None:
@@ -198,7 +209,7 @@ def _start_worker(threads: int, parent: int, folder: Path | None, told: Connecti
     def end_with_parent() -> None:
         while os.getppid() == parent:
             time.sleep(1)
-        os._exit(1)  # a worker must not outlive a killed command: it would hold the lock of its trial
+        os._exit(1)  # a worker must not outlive a killed command: it would hold the lease of its trial
 
     threading.Thread(target=end_with_parent, daemon=True).start()
 

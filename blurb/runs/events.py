@@ -17,6 +17,7 @@ class News:
     :param epochs: total epochs, 0 for learners without epochs
     :param loss: mean loss of the last finished epoch
     :param dev: the task's metric on dev after that epoch
+    :param held_by: the process of another command that runs the trial, which is waited for
     """
 
     done: int = 0
@@ -25,6 +26,12 @@ class News:
     epochs: int = 0
     loss: float | None = None
     dev: float | None = None
+    held_by: str = ""
+
+    @property
+    def brief(self) -> dict[str, float | None]:
+        """What others are told of a running trial (`blurb.holders.Holder.news`)."""
+        return {"epoch": self.epoch, "epochs": self.epochs, "done": self.done, "total": self.total, "dev": self.dev}
 
 
 class Reporter:

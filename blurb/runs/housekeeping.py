@@ -7,21 +7,18 @@ and the same command finishes it: trials are copied whole before their row is wr
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from filelock import FileLock
-
-from blurb import names
+from blurb import leases, names
 from blurb.errors import SettingsError, StoreError
-from blurb.files import read_json, write_json
+from blurb.files import beside, read_json, write_json
 from blurb.models import kept
 from blurb.runs import checkpoints, inventory, provenance, rows
 from blurb.runs.rows import PlannedRow
-from blurb.runs.store import OWNERS, Store, aside_of
+from blurb.runs.store import LEASE, OLD, OWNERS, Store, leftovers
 
 
 @dataclass(frozen=True)
@@ -131,11 +128,12 @@ def _unheard(text: str) -> None:
 
 def _check_free(store: Store, model: str) -> None:
     """Raises a StoreError if a trial of the model is running."""
-    for lock in sorted((store.root / store.folder(model)).glob("*/.*.lock")):
-        if inventory.is_running(lock):
+    for lease in sorted((store.root / store.folder(model)).glob(f"*/.*{LEASE}")):
+        path = lease.with_name(lease.name[1:].removesuffix(LEASE))
+        if inventory.is_running(store, path):
             raise StoreError(
-                f"A trial of {model} is running ({lock.parent / lock.name[1:-5]}), and nothing was changed; wait until "
-                "it is done, or stop its blurb run."
+                f"A trial of {model} is running ({path}, {leases.who(lease)}), and nothing was changed; wait until it "
+                "is done, or stop its blurb run."
             )
 
 
@@ -164,7 +162,8 @@ def _copy(store: Store, path: Path, target: Path, model: str) -> None:
     if not path.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(store.lock(target), timeout=0):
+    with leases.held(store.lease(target), wait=False) as lease:
+        store.recover(target)
         if store.is_done(target):
             if kept.is_kept(path) and not kept.is_kept(target):
                 with store.aside(target) as aside:
@@ -172,7 +171,7 @@ def _copy(store: Store, path: Path, target: Path, model: str) -> None:
                     shutil.rmtree(target / kept.FOLDER, ignore_errors=True)  # damaged, or not there
                     (aside / kept.FOLDER).rename(target / kept.FOLDER)
             return
-        with store.writing(target) as aside:
+        with store.writing(target, lease) as aside:
             left_out = shutil.ignore_patterns("DONE.json", kept.FOLDER)
             shutil.copytree(path, aside, ignore=left_out, dirs_exist_ok=True)
             if (path / kept.FOLDER).is_dir():
@@ -193,17 +192,19 @@ def _delete(store: Store, path: Path) -> None:
     """Deletes a trial, or the reason why it failed: it is there whole, or not at all."""
     if not path.parent.is_dir():
         return
-    with FileLock(store.lock(path), timeout=0):
+    with leases.held(store.lease(path), wait=False):
         if path.exists():
-            path.rename(aside_of(path, os.getpid()))
-        for left in path.parent.glob(f".{path.name}.[0-9]*"):
+            path.rename(beside(path, OLD))
+        for left in leftovers(path):
             shutil.rmtree(left)
+        for file in (*path.parent.glob(f".{path.name}{LEASE}.*"), path.with_name(f".{path.name}.lock")):
+            file.unlink(missing_ok=True)  # the latter of earlier versions
         checkpoints.remove(path)
         inventory.failure_of(path).unlink(missing_ok=True)
 
 
 def _disown(store: Store, model: str) -> None:
-    """Gives the folder of a model up after its last row: deleted with its lock files if nobody else has it."""
+    """Gives the folder of a model up after its last row: deleted if nobody else has it."""
     folder = store.root / store.folder(model)
     if any(row.model == model for row in rows.read(store, _unheard)):
         return

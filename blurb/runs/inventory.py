@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from filelock import FileLock, Timeout
-
+from blurb import leases
 from blurb.errors import StoreError
 from blurb.files import read_json
 from blurb.runs.rows import PlannedRow
@@ -56,17 +55,13 @@ def unlisted(store: Store, rows: Iterable[PlannedRow]) -> list[Path]:
     return [path for path in store.trial_folders() if path not in listed]
 
 
-def is_running(lock: Path) -> bool:
-    """Whether a process holds the lock file of a trial."""
-    if not lock.exists():
-        return False
-    try:
-        with FileLock(lock, timeout=0):
-            return False
-    except Timeout:
-        return True
-    except OSError:  # a store that may only be read
-        return False
+def is_running(store: Store, path: Path) -> bool:
+    """Whether a process holds the lease of a trial, as far as one look can tell.
+
+    In a store that may only be read, that of another machine counts unless the trial is there.
+    """
+    held = leases.seems_held(store.lease(path))
+    return not path.exists() if held is None else held
 
 
 def size_of(path: Path) -> int:
@@ -81,7 +76,7 @@ def failure_of(path: Path) -> Path:
 
 def _state(store: Store, task: str, seed: int, path: Path) -> TrialState:
     size = size_of(path) if path.is_dir() else 0
-    if is_running(store.lock(path)):
+    if is_running(store, path):
         return TrialState(task, seed, path, "running", size=size)
     if path.exists():
         try:

@@ -16,11 +16,12 @@ from blurb.protocols.protocol import Protocol
 from blurb.protocols.settings import BIGRAM_FIELDS, FROM_NOTHING
 from blurb.runs import plugins, rows, sweeps
 from blurb.runs.data_sources import DataSource, data_hash
-from blurb.runs.engine import Engine, OnFinished, OnProgress
+from blurb.runs.engine import Engine
 from blurb.runs.hashed_settings import BASELINE_SETTINGS, relevant
 from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import BIGRAMS, PROBE, RECIPES, Configuration, Trial, recipe_key
 from blurb.runs.store import Store
+from blurb.runs.turns import OnFinished, OnProgress
 from blurb.runs.worker import Job, Keep, TrialOutcome
 from blurb.tasks import Task
 

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
-from blurb import formulations, metrics
+from blurb import formulations, leases, metrics
 from blurb.errors import BlurbError, StoreError, Tell, tell_damage
 from blurb.files import read_json, write_json
 from blurb.formulations._base import Formulation
@@ -36,7 +34,7 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> d
 def is_done(store: Store, path: Path) -> bool:
     """Whether a trial is finished; recomputes its metrics if they are of another version.
 
-    The caller holds the lock of the trial.
+    The caller holds the lease of the trial.
     """
     damage = store.damage(path)
     if damage not in ([], ["metrics.json"]) or (path / "metrics.json").is_dir() or outdated(path):
@@ -60,7 +58,7 @@ def outdated(path: Path) -> bool:
 
 
 def refresh(store: Store, path: Path) -> bool:
-    """Recomputes the metrics of a finished trial; returns whether they changed. The caller holds its lock."""
+    """Recomputes the metrics of a finished trial; returns whether they changed. The caller holds its lease."""
     spec = store.read_spec(path)
     formulation = formulations.bind(provenance.read(path).task(spec.task), spec.settings)
     content = figures(formulation, read_predictions(path / "predictions.parquet"))
@@ -83,21 +81,21 @@ def _same(stored: Any, computed: Any) -> bool:
 def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
     """Recomputes the metrics of all finished trials; returns how many there are and how many changed.
 
-    A trial with a damaged metrics file, and no other damage, is repaired.
+    A trial with a damaged metrics file, and no other damage, is repaired. One that a process runs is left to it.
 
     :param tell: receives messages about other damage, which is left for `blurb run`
     """
     scored = changed = 0
     for path in store.trial_folders():
-        with FileLock(store.lock(path)):
-            try:
+        try:
+            with leases.held(store.lease(path), wait=False):
                 damage = store.damage(path)
                 if damage in ([], ["metrics.json"]) and not (path / "metrics.json").is_dir():
                     changed += refresh(store, path)
                     scored += 1
                     continue
-            except (BlurbError, OSError, TypeError, KeyError, ValueError) as error:  # ValueError: of a metric
-                tell(f"{error} The trial is left out." if isinstance(error, StoreError) else f"{path}: {error!r}.")
-                continue
+        except (BlurbError, OSError, TypeError, KeyError, ValueError) as error:  # ValueError: of a metric
+            tell(f"{error} The trial is left out." if isinstance(error, StoreError) else f"{path}: {error!r}.")
+            continue
         tell(left_out(path, damage))
     return scored, changed

@@ -7,7 +7,6 @@ leaderboard row are listed in `<root>/<model>/rows/<key>.json` (`blurb.runs.rows
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
-from blurb import names
+from blurb import leases, names
 from blurb.errors import StoreError
-from blurb.files import file_hash, read_json, write_json
+from blurb.files import beside, file_hash, read_json, write_json
+from blurb.leases import Lease
 from blurb.runs import provenance
 from blurb.runs.provenance import Provenance
 from blurb.runs.spec import Trial
@@ -30,6 +28,11 @@ SCHEMA = 1
 OWNERS = "models.json"
 """File in a model's folder with the model names. In stores of 53549ab several models may share a folder."""
 PREDICTIONS = "predictions.parquet"
+LEASE = ".lease"
+NEW, OLD = "new", "old"
+"""Endings of temporary folders: of a trial that is being written, and of one that is being replaced."""
+ASIDE = (f"*.{NEW}", f"*.{OLD}", "[0-9]*")
+"""What follows `.HASH.` in names of temporary folders; the last of earlier versions, which had process ids."""
 FILES = ("spec.json", provenance.FILE, "metrics.json", PREDICTIONS, "history.csv", "log.txt")
 
 
@@ -78,7 +81,7 @@ class Store:
         return self._folders[model]
 
     def claim(self, model: str) -> None:
-        """Reserves the folder of a model before anything is written to it; the caller holds the store's lock."""
+        """Reserves the folder of a model before anything is written to it; the caller holds the store's lease."""
         self._folders.pop(model, None)  # another process may have claimed it since
         folder = self.root / self.folder(model)
         owners = self._owners(folder.name)
@@ -102,14 +105,14 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Holds the lock under which rows are written and folders claimed."""
+        """Holds the lease under which rows are written and folders claimed."""
         self.root.mkdir(parents=True, exist_ok=True)
-        with FileLock(self.root / ".rows.lock"):
+        with leases.held(self.root / ".rows.lease"):
             yield
 
-    def lock(self, path: Path) -> Path:
-        """The lock file of a trial; hold it while writing to its folder."""
-        return path.with_name(f".{path.name}.lock")
+    def lease(self, path: Path) -> Path:
+        """The lease file of a trial; hold it (`blurb.leases`) while writing to its folder."""
+        return path.with_name(f".{path.name}{LEASE}")
 
     def is_done(self, path: Path) -> bool:
         """Whether a trial is finished and undamaged."""
@@ -132,30 +135,71 @@ class Store:
         return [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")]
 
     @contextmanager
-    def writing(self, path: Path) -> Iterator[Path]:
-        """A temporary folder for a trial's files; sealed and renamed to `path` at the end, removed after an error."""
+    def writing(self, path: Path, lease: Lease | None = None) -> Iterator[Path]:
+        """A temporary folder for a trial's files; `put` in place at the end, removed after an error."""
         with self.aside(path) as aside:
             yield aside
-            self.put(aside, path)
+            self.put(aside, path, lease)
 
     @contextmanager
     def aside(self, path: Path) -> Iterator[Path]:
-        """A temporary folder beside that of a trial, removed at the end; the caller holds the trial's lock."""
-        aside = aside_of(path, os.getpid())
-        for left in path.parent.glob(f".{path.name}.[0-9]*"):  # by a process that was killed: the trial is locked
-            shutil.rmtree(left, ignore_errors=True)
+        """A temporary folder beside that of a trial, removed at the end; the caller holds the trial's lease."""
+        self.clean(path)
+        aside = beside(path, NEW)
         aside.mkdir(parents=True)
         try:
             yield aside
         finally:
             shutil.rmtree(aside, ignore_errors=True)
 
-    def put(self, aside: Path, path: Path) -> None:
-        """Seals the files of a trial in a temporary folder, and moves it to its place."""
+    def clean(self, path: Path) -> None:
+        """Removes what processes without the lease of a trial left beside its folder; the caller holds the lease."""
+        self.recover(path)
+        for left in leftovers(path):
+            shutil.rmtree(left, ignore_errors=True)
+
+    def put(self, aside: Path, path: Path, lease: Lease | None = None, replace: bool = False) -> bool:
+        """Seals the files of a trial in a temporary folder, and moves it to its place by one rename.
+
+        :param lease: of the trial, None if nobody else can know of it
+        :param replace: whether it takes the place of a trial that is finished and undamaged
+        :returns: False if a finished trial is there, and stays
+        :raises leases.Lost: if another process has taken the lease over; then nothing is moved
+        """
         self.seal(aside)
-        if path.exists():  # damaged, unfinished, or to be replaced
-            shutil.rmtree(path)
-        aside.rename(path)
+        if lease is not None:
+            lease.check()
+        moved = []
+        try:
+            while True:
+                try:
+                    aside.rename(path)
+                    return True
+                except OSError:  # never onto a folder with something in it
+                    if not path.exists():
+                        raise
+                if not replace and self.is_done(path):
+                    return False
+                with contextlib.suppress(FileNotFoundError):  # another was quicker
+                    moved.append(path.rename(beside(path, OLD)))
+                if moved and not replace and self.is_done(moved[-1]):  # put there since it was looked at
+                    self.recover(path)
+        finally:
+            self.recover(path)
+            for old in moved:
+                shutil.rmtree(old, ignore_errors=True)
+
+    def recover(self, path: Path) -> None:
+        """Puts a finished trial back that a process was about to replace when it was killed.
+
+        The caller holds the trial's lease.
+        """
+        if path.exists():
+            return
+        for old in path.parent.glob(f".{path.name}.*.{OLD}"):
+            if self.is_done(old):
+                with contextlib.suppress(OSError):  # another was quicker
+                    old.rename(path)
 
     def seal(self, path: Path) -> None:
         """Writes `DONE.json` with the hashes of the current files."""
@@ -181,9 +225,10 @@ class Store:
         return sorted(path.parent for path in self.root.glob("*/*/*/spec.json") if not path.parent.name.startswith("."))
 
 
-def aside_of(path: Path, process: int) -> Path:
-    """The temporary folder of a trial in a process."""
-    return path.with_name(f".{path.name}.{process}")
+def leftovers(path: Path) -> list[Path]:
+    """Temporary folders of a trial: of processes at work, or of such as were killed."""
+    found = {left for ending in ASIDE for left in path.parent.glob(f".{path.name}.{ending}") if left.is_dir()}
+    return sorted(found)
 
 
 def left_out(path: Path, damage: Sequence[str]) -> str:

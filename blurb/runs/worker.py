@@ -16,14 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from filelock import FileLock
-
-from blurb import formulations, models, tasks
+from blurb import formulations, leases, models, tasks
 from blurb.data import TaskData
-from blurb.errors import BlurbError, DataError, SettingsError, TrainingError
+from blurb.errors import BlurbError, DataError, SettingsError, TrainingError, said
 from blurb.files import write_json
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
+from blurb.leases import Lease
 from blurb.models import Source, Subset, kept
 from blurb.protocols.settings import FROM_NOTHING, limits
 from blurb.runs import checkpoints, inventory, plugins, provenance, rescore
@@ -84,52 +83,83 @@ class Job:
 
 @dataclass(frozen=True)
 class TrialOutcome:
-    """The result of a job; `message` is the reason if it failed. "submitted": another machine will run it."""
+    """The result of a job; `message` is the reason if it failed, and who has the trial if it is `held`.
+
+    "submitted": another machine will run it.
+    """
 
     job: Job
-    status: Literal["done", "already done", "failed", "submitted"]
+    status: Literal["done", "already done", "failed", "held", "submitted"]
     seconds: float = 0.0
     message: str = ""
 
 
 def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> TrialOutcome:
-    """Runs a trial unless it is done; two processes with the same trial run it only once.
+    """Runs a trial unless it is done, or another living process has it (`held`).
+
+    A process that sleeps for long may lose its trial to another one, which runs it again; it is still counted once.
 
     :param tell: receives the progress
     """
     plugins.remember(job.plugins)
     store = Store(job.store)
-    path = job.path
-    path.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    with FileLock(store.lock(path)):
-        failure = inventory.failure_of(path)
-        try:
-            done = rescore.is_done(store, path)
-            if done and (job.keep == "none" or kept.is_kept(path)):
-                checkpoints.remove(path)  # of a process that was killed before it did
-                return TrialOutcome(job, "already done")
-            reporter = Reporter(tell, job.trial.settings.get("epochs", 0))
+    try:
+        job.path.parent.mkdir(parents=True, exist_ok=True)
+        with leases.trying(store.lease(job.path)) as lease:
+            if lease is None:
+                return TrialOutcome(job, "held", message=leases.who(store.lease(job.path)))
             try:
-                if done:
-                    _add_model(job, store, path, reporter)
-                else:
-                    with store.writing(path) as aside:
-                        _run(job, aside, reporter)
-            finally:
-                gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
-                memory.trim_heap()
-        except Exception as error:  # noqa: BLE001 - whatever broke a trial must not stop the others
-            message = str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
-            reason = {"message": message, "traceback": traceback.format_exc(), "trial": job.trial.content}
-            if isinstance(error, TrainingError):  # going on would fail again
-                checkpoints.remove(path)
-            with contextlib.suppress(BlurbError, OSError):  # the reason may be that the disk is full
-                write_json(failure, reason)
-            return TrialOutcome(job, "failed", time.perf_counter() - start, message)
-        failure.unlink(missing_ok=True)
-        checkpoints.remove(path)
-    return TrialOutcome(job, "done", time.perf_counter() - start)
+                status = _execute(job, store, lease, tell)
+            except Exception as error:
+                if not lease.is_held():  # the trial is another's now, with all that is wrong with it
+                    return TrialOutcome(job, "held", message=leases.who(store.lease(job.path)))
+                _note_failure(job, error)
+                raise
+    except Exception as error:  # noqa: BLE001 - whatever broke a trial must not stop the others
+        return TrialOutcome(job, "failed", time.perf_counter() - start, said(error))
+    return TrialOutcome(job, status, time.perf_counter() - start if status == "done" else 0.0)
+
+
+def _execute(job: Job, store: Store, lease: Lease, tell: Callable[[News], None]) -> Literal["done", "already done"]:
+    """Runs a trial whose lease this process holds."""
+    path = job.path
+    store.recover(path)
+    done = rescore.is_done(store, path)
+    if done and (job.keep == "none" or kept.is_kept(path)):
+        checkpoints.remove(path)  # of a process that was killed before it did
+        return "already done"
+
+    def told(news: News) -> None:
+        lease.news = news.brief
+        if lease.lost:  # what is to come would be dropped
+            lease.check()
+        tell(news)
+
+    reporter = Reporter(told, job.trial.settings.get("epochs", 0))
+    try:
+        if done:
+            put = _add_model(job, store, lease, reporter)
+        else:
+            outdated = store.is_done(path)  # and yet to run again
+            with store.aside(path) as aside:
+                _run(job, aside, reporter, lease)
+                put = store.put(aside, path, lease, replace=outdated)
+    finally:
+        gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
+        memory.trim_heap()
+    inventory.failure_of(path).unlink(missing_ok=True)
+    checkpoints.remove(path)
+    return "done" if put else "already done"
+
+
+def _note_failure(job: Job, error: Exception) -> None:
+    """Writes why a trial failed, for those who look; called while its error is handled."""
+    reason = {"message": said(error), "traceback": traceback.format_exc(), "trial": job.trial.content}
+    if isinstance(error, TrainingError):  # going on would fail again
+        checkpoints.remove(job.path)
+    with contextlib.suppress(BlurbError, OSError):  # the reason may be that the disk is full
+        write_json(inventory.failure_of(job.path), reason)
 
 
 def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) -> tuple[list[dict[str, Any]], str]:
@@ -149,7 +179,7 @@ def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) ->
     return units, f"{key} {code}" if code else key
 
 
-def _run(job: Job, aside: Path, reporter: Reporter) -> None:
+def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
     """Trains and predicts, and writes all files of the trial into a folder, and its model if that is to be kept."""
     trial = job.trial
     content = load_data(job.data)
@@ -171,7 +201,7 @@ def _run(job: Job, aside: Path, reporter: Reporter) -> None:
         if job.resume:
             here = environment(job.place)
             about = checkpoints.about(trial.hash, {name: here[name] for name in ALIKE})
-            learner.checkpoints = checkpoints.TrialCheckpoints(job.path, aside, about)
+            learner.checkpoints = checkpoints.TrialCheckpoints(job.path, aside, about, lease)
         units = {
             split: Subset.draw(
                 *units_of(formulation, content, split), *limits(formulation.settings, split, trial.seed), split
@@ -207,11 +237,13 @@ def _run(job: Job, aside: Path, reporter: Reporter) -> None:
         kept.save(learner, aside / kept.FOLDER, about)  # type: ignore[arg-type]  # no other learner is asked to
 
 
-def _add_model(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
+def _add_model(job: Job, store: Store, lease: Lease, reporter: Reporter) -> bool:
     """Trains a finished trial again for its model, which is kept only if it gives the stored predictions.
 
+    :returns: True, as what `Store.put` returns
     :raises SettingsError: in another environment, or if it gives other predictions, unless it may replace the trial
     """
+    path = job.path
     before, now = store.read(path).provenance.environment, environment(job.device)
     changed = [f"{name} {before.get(name)}, now {now[name]}" for name in ALIKE if before.get(name) != now[name]]
     cure = "Replace the trial with --keep-model replace, or keep its model in another --output folder."
@@ -221,14 +253,16 @@ def _add_model(job: Job, store: Store, path: Path, reporter: Reporter) -> None:
             f"give other predictions. {cure}"
         )
     with store.aside(path) as aside:
-        _run(job, aside, reporter)
+        _run(job, aside, reporter, lease)
+        lease.check()
         if read_predictions(aside / PREDICTIONS) == read_predictions(path / PREDICTIONS):
             shutil.rmtree(path / kept.FOLDER, ignore_errors=True)  # it is damaged, or would not be made again
             (aside / kept.FOLDER).rename(path / kept.FOLDER)
         elif job.keep == "replace":
-            store.put(aside, path)
+            store.put(aside, path, lease, replace=True)
         else:
             raise SettingsError(f"Trained again, the trial gives other predictions than the stored ones. {cure}")
+    return True
 
 
 class _Log(logging.FileHandler):

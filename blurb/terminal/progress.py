@@ -52,6 +52,7 @@ class Display:
         self.lock = threading.Lock()  # with several jobs, trials end in several threads
         self.live = sys.stderr.isatty()
         self.running: dict[Path, tuple[str, News]] = {}
+        self.held: dict[Path, str] = {}  # by other commands, which are waited for
         self.left = None
         if expected is not None:
             seconds = {self._key(trial.job): (trial.type, trial.seconds) for trial in expected.waiting}
@@ -75,6 +76,12 @@ class Display:
     def on_progress(self, job: Job, news: News) -> None:
         """Records the progress of a running trial."""
         with self.lock:
+            if news.held_by:
+                self.held[job.path] = news.held_by
+                if not self.live:
+                    click.echo(f"{self._which(job)}: {news.held_by} runs it, and is waited for", err=True)
+                return
+            self.held.pop(job.path, None)
             self.running[job.path] = self._which(job), news
             if self.left is not None:
                 self.left.on_progress(self._key(job), news)
@@ -84,6 +91,7 @@ class Display:
         with self.lock:
             self.count += 1
             self.running.pop(outcome.job.path, None)
+            self.held.pop(outcome.job.path, None)
             if self.left is not None:
                 self.left.end(self._key(outcome.job), outcome.seconds if outcome.status == "done" else None)
             text = f"[{self.count}/{self.total}] {self._which(outcome.job)}: {outcome.status}"
@@ -120,6 +128,9 @@ class Display:
             lines.add_row(Text(which, no_wrap=True, overflow="ellipsis"), told(news))
         whole = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=max(1, self.total), completed=self._share(), width=20)
+        if held := sorted(set(self.held.values())):
+            others = f" and {len(held) - 1} more" if len(held) > 1 else ""
+            lines.add_row(Text(f"{len(self.held)} waited for: {held[0]}{others}", no_wrap=True), "")
         gone = duration(time.monotonic() - self.started)
         whole.add_row(f"{self.count} of {self.total} trials", bar, f"{gone} elapsed", self._left())
         return Group(lines, whole)

@@ -62,7 +62,7 @@ def wait(condition: Callable[[], bool], process: subprocess.Popen[str], seconds:
 
 
 def half_written(folder: Path) -> list[Path]:
-    found = [path for path in folder.rglob(".*") if path.name.rsplit(".", 1)[-1].isdigit()]
+    found = [path for path in folder.rglob(".*") if path.name.endswith((".new", ".old", ".tmp", ".lease"))]
     return found + list(folder.rglob("*.failed.json"))
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from filelock import FileLock
 
+from blurb import leases
 from blurb.cli import cli
 from blurb.files import write_json
 from blurb.results import from_store, tables
@@ -68,7 +68,7 @@ def test_the_trials_of_a_row(store: Store) -> None:
     assert lines[0]["seconds"] == 61.0
     assert Path(lines[0]["path"], "DONE.json").exists()
     assert [line["message"] for line in lines] == ["", "log.txt", "out of memory", ""]
-    with FileLock(store.lock(store.path("part", "gad", trial("gad", 1).hash))):
+    with leases.held(store.lease(store.path("part", "gad", trial("gad", 1).hash))):
         assert "running" in run("show", "part").output
     assert "hoc, seed 1, failed: out of memory" in run("show", "part quick lr=0.001").output
 

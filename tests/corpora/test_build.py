@@ -20,7 +20,7 @@ from blurb.errors import DataError
 from blurb.tasks import SPLITS
 from tests.corpora.originals import FILES, NAMES, XML, docx, punkt, put, question, small_lists, tarred, zipped
 
-MANIFEST = ("manifest.json", ".manifest.json.lock")
+MANIFEST = ("manifest.json",)
 PICO = "-DOCSTART- ({})\n\nkalo\tI-PAR\nmi\tI-INT\n.\tI-INT\n\ntra\tI-OUT\n"
 NER = "kalo\tB\nmi\tI\n.\tO\n\ntra\tO\n\n"
 HOC = (

@@ -5,16 +5,20 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import secrets
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
+from blurb import leases
 from blurb.errors import SettingsError, StoreError
 from blurb.files import damage, read_json, seal, write_json
+from blurb.holders import Holder
 from blurb.models import kept
 from blurb.runs import housekeeping, inventory, rows
 from blurb.runs.rows import PlannedRow
@@ -86,7 +90,7 @@ def test_the_last_row_of_a_model_takes_its_folder_along(store: Store) -> None:
     assert [path.name for path in doomed.unlisted] == [trial("ddi", 7).hash]
     housekeeping.remove(store, pick(store, "m"))
     assert names(store) == [("n", "fp32")]
-    assert sorted(path.name for path in store.root.iterdir()) == [".rows.lock", "n"]
+    assert sorted(path.name for path in store.root.iterdir()) == ["n"]
 
 
 def test_a_renamed_row_has_all_its_trials_under_the_new_name(store: Store) -> None:
@@ -164,7 +168,7 @@ def test_trials_of_a_search_come_along_and_stay(store: Store) -> None:
 
 def test_a_renamed_last_row_leaves_nothing_behind(store: Store) -> None:
     housekeeping.rename(store, pick(store, "n"), "other")
-    assert sorted(path.name for path in store.root.iterdir()) == [".rows.lock", "m", "other"]
+    assert sorted(path.name for path in store.root.iterdir()) == ["m", "other"]
     assert done(store, "other", trial("gad", 1)) == [True]
 
 
@@ -213,12 +217,10 @@ ACTIONS: dict[str, Callable[[Store], object]] = {
 def test_nothing_changes_while_a_trial_of_the_model_runs(store: Store, action: str) -> None:
     before = sorted(store.root.rglob("*"))
     path = store.path("m", "gad", SHARED[0].hash)
-    with FileLock(store.lock(path)), pytest.raises(StoreError, match=r"is running .*, and nothing was changed"):
+    with leases.held(store.lease(path)), pytest.raises(StoreError, match=r"is running .*, and nothing was changed"):
         ACTIONS[action](store)
-    assert [one for one in sorted(store.root.rglob("*")) if not one.name.endswith(".lock")] == [
-        one for one in before if not one.name.endswith(".lock")
-    ]
-    with FileLock(store.lock(store.path("n", "gad", trial("gad", 1).hash))):
+    assert sorted(store.root.rglob("*")) == before
+    with leases.held(store.lease(store.path("n", "gad", trial("gad", 1).hash))):
         ACTIONS[action](store)  # another model's
 
 
@@ -255,7 +257,11 @@ def killed_at(step: int) -> Iterator[list[str]]:
 
         return act
 
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    me = Holder.me()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Holder, "me", lambda: replace(me, token=secrets.token_hex(16), pid=gone.pid))
         for name in ("rename", "replace", "unlink", "mkdir", "write_bytes"):
             patch.setattr(Path, name, dying(name, getattr(Path, name)))
         for name in ("rmtree", "copytree"):

@@ -17,9 +17,10 @@ from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.protocols.settings import parse_overrides
 from blurb.runs import plan, rows
-from blurb.runs.engine import Engine, LocalEngine, OnFinished, OnProgress
+from blurb.runs.engine import Engine, LocalEngine
 from blurb.runs.spec import RECIPES
 from blurb.runs.store import Store, read_json, write_json
+from blurb.runs.turns import OnFinished, OnProgress
 from blurb.runs.worker import Job, TrialOutcome
 from tests.runs import fakes
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from blurb import leases
 from blurb.errors import StoreError
 from blurb.runs.store import FILES, Store
 from tests.runs.fakes import finish, trial
@@ -95,3 +99,110 @@ def test_a_store_of_another_schema_is_refused(tmp_path: Path) -> None:
     (path / "DONE.json").write_text(json.dumps({**done, "schema": 99}))
     with pytest.raises(StoreError, match="schema version 99"):
         store.is_done(path)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A finished trial in a store."""
+    return finish(Store(tmp_path / "runs"), "m", trial(), 0.5)
+
+
+def new(place: Path, text: str) -> Path:
+    """Files of the same trial in a temporary folder, told apart by their log."""
+    aside = place.with_name(f".{place.name}.0f.new")
+    shutil.copytree(finish(Store(place.parents[3] / "other"), "m", trial(), 0.5), aside)
+    (aside / "log.txt").write_text(text)
+    return aside
+
+
+def test_a_finished_trial_of_another_stays_unless_it_is_to_be_replaced(place: Path) -> None:
+    store = Store(place.parents[2])
+    theirs = (place / "log.txt").read_bytes()
+    aside = new(place, "mine")
+    assert not store.put(aside, place)
+    assert (place / "log.txt").read_bytes() == theirs
+    assert store.put(aside, place, replace=True)
+    assert (place / "log.txt").read_text() == "mine"
+    assert list(place.parent.iterdir()) == [place]
+
+
+@pytest.mark.parametrize("there", ["damaged", "empty", "nothing"])
+def test_what_is_not_finished_is_replaced(place: Path, there: str) -> None:
+    store = Store(place.parents[2])
+    for path in place.iterdir() if there != "damaged" else [place / "DONE.json"]:
+        path.unlink()
+    if there == "nothing":
+        place.rmdir()
+    assert store.put(new(place, "mine"), place)
+    assert store.is_done(place)
+    assert list(place.parent.iterdir()) == [place]
+
+
+def test_a_trial_that_another_put_there_meanwhile_is_put_back(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was damaged when this process looked, and whole when it moved it away."""
+    store = Store(place.parents[2])
+    theirs = (place / "log.txt").read_bytes()
+    looks = iter([False])
+    is_done = store.is_done
+    monkeypatch.setattr(store, "is_done", lambda path: next(looks, True) and is_done(path))
+    assert not store.put(new(place, "mine"), place)
+    assert (place / "log.txt").read_bytes() == theirs
+
+
+class Killed(BaseException):
+    """Ends a process in a test."""
+
+
+@contextlib.contextmanager
+def killed_at(step: int) -> Iterator[None]:
+    """From this rename on nothing changes any more on disk."""
+    rename, rmtree = Path.rename, shutil.rmtree
+    renames = 0
+
+    def renamed(self: Path, target: Path) -> Path:
+        nonlocal renames
+        renames += 1
+        if renames > step:
+            raise Killed
+        return rename(self, target)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "rename", renamed)
+        patch.setattr(shutil, "rmtree", lambda *given, **more: None if renames > step else rmtree(*given, **more))
+        with contextlib.suppress(Killed):
+            yield
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("step", range(5))
+def test_a_kill_at_any_rename_of_a_replacement_is_put_right_by_the_next(place: Path, step: int, whole: bool) -> None:
+    """The first rename finds something there, the second moves that away, the third is the last."""
+    store = Store(place.parents[2])
+    old = (place / "log.txt").read_bytes()
+    if not whole:
+        (place / "metrics.json").unlink()
+    aside = new(place, "mine")
+    with killed_at(step):
+        store.put(aside, place, replace=whole)
+    assert place.exists() is (step != 2)
+    store.clean(place)
+    if step >= 3:
+        assert (place / "log.txt").read_text() == "mine"
+    elif whole or step < 2:
+        assert (place / "log.txt").read_bytes() == old
+        assert store.is_done(place) is whole
+    assert place.exists() is (whole or step != 2)
+    assert [path for path in place.parent.iterdir() if path != place] == []
+
+
+def test_who_lost_the_lease_puts_nothing_there(place: Path) -> None:
+    store = Store(place.parents[2])
+    theirs = (place / "log.txt").read_bytes()
+    aside = new(place, "mine")
+    with leases.held(store.lease(place)) as lease:
+        store.lease(place).unlink()
+        with leases.held(store.lease(place)):
+            with pytest.raises(leases.Lost):
+                store.put(aside, place, lease, replace=True)
+            assert (place / "log.txt").read_bytes() == theirs
+            assert aside.exists()

@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 import re
+import shutil
 import threading
 import time
 from collections import Counter
@@ -20,10 +21,11 @@ import pytest
 import scipy.stats
 import sklearn.metrics
 
-from blurb import data, formulations, metrics, models, tasks
+from blurb import data, formulations, leases, metrics, models, tasks
 from blurb.corpora import demo
 from blurb.errors import DataError
 from blurb.formulations.relation import Relation
+from blurb.holders import Holder
 from blurb.inputs import cache
 from blurb.models import Learner, Source
 from blurb.models.baselines.constants import Majority
@@ -79,7 +81,7 @@ def test_a_trial_leaves_its_files_sealed_and_nothing_else(job: Callable[..., Job
     assert (outcome.status, outcome.message, outcome.job) == ("done", "", one)
     assert {path.name for path in one.path.iterdir()} == {*FILES, "DONE.json"}
     left = {path.name for path in one.path.parent.iterdir()} - {one.path.name}
-    assert left <= {f".{one.path.name}.lock"}  # some systems remove the lock of a file that nobody holds
+    assert left == set()
     sealed = read_json(one.path / "DONE.json")["sha256"]
     assert sealed == {name: hashlib.sha256((one.path / name).read_bytes()).hexdigest() for name in FILES}
 
@@ -197,9 +199,7 @@ def test_any_error_is_that_of_one_trial_and_is_gone_when_it_succeeds(
     assert told["message"] == outcome.message
     assert told["trial"] == one.trial.content
     assert "in breaks" in told["traceback"]
-    assert {path.name for path in one.path.parent.iterdir() if not path.name.endswith(".lock")} == {
-        failure_of(one).name
-    }
+    assert {path.name for path in one.path.parent.iterdir()} == {failure_of(one).name}
     assert logging.getLogger("blurb").handlers == handlers
     assert execute(one).status == "done"
     assert not failure_of(one).exists()
@@ -214,7 +214,7 @@ def test_an_interrupt_ends_it_and_leaves_nothing(job: Callable[..., Job], monkey
     monkeypatch.setattr(Majority, "fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         execute(one)
-    assert [path.name for path in one.path.parent.iterdir() if not path.name.endswith(".lock")] == []
+    assert list(one.path.parent.iterdir()) == []
 
 
 def test_data_that_changed_since_the_plan_fail(job: Callable[..., Job], suite: Path, tmp_path: Path) -> None:
@@ -242,7 +242,9 @@ def test_a_trial_of_another_schema_is_left_as_it_is(job: Callable[..., Job]) -> 
     assert {path: path.read_bytes() for path in one.path.iterdir()} == before
 
 
-def test_two_that_are_given_one_trial_run_it_once(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_that_are_given_one_trial_the_second_passes_it_over(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = job()
     fit, fitted = Majority.fit, []
     both = threading.Barrier(2)
@@ -264,8 +266,70 @@ def test_two_that_are_given_one_trial_run_it_once(job: Callable[..., Job], monke
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(outcomes) == ["already done", "done"]
+    assert sorted(outcomes) == ["done", "held"]
     assert len(fitted) == 1
+    assert execute(one).status == "already done"
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_trial_that_was_taken_over_is_the_others(
+    job: Callable[..., Job], ends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While this process slept in its training, another one took its lease, and its temporary folder away."""
+    one = job()
+    lease, fit = Store(one.store).lease(one.path), Majority.fit
+    other = replace(Holder.me(), host="elsewhere", boot="other")
+
+    def sleeps(self: Majority, *given: Any) -> Any:
+        lease.unlink()
+        lease.write_bytes(other.content())
+        if not ends:
+            for left in one.path.parent.glob(".*.new"):
+                shutil.rmtree(left)
+        return fit(self, *given)
+
+    monkeypatch.setattr(Majority, "fit", sleeps)
+    outcome = execute(one)
+    assert (outcome.status, outcome.message) == ("held", f"process {other.pid} on elsewhere")
+    assert list(one.path.parent.iterdir()) == [lease]
+    assert lease.read_bytes() == other.content()
+
+
+def test_who_lost_its_lease_stops_training(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
+    one = job()
+    lease = Store(one.store).lease(one.path)
+    monkeypatch.setattr(leases, "BEAT", 0.01)
+
+    def sleeps(self: Majority, train: Any, dev: Any, seed: int, step: Callable[[int, int], None]) -> Any:
+        step(1, 100)
+        lease.unlink()
+        limit = time.monotonic() + 20
+        for done in range(2, 10**6):
+            assert time.monotonic() < limit
+            time.sleep(0.01)
+            step(done, done)
+
+    monkeypatch.setattr(Majority, "fit", sleeps)
+    assert execute(one).status == "held"
+    assert list(one.path.parent.iterdir()) == []
+
+
+def test_a_trial_that_another_finished_meanwhile_is_counted_once(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, fit = job(), Majority.fit
+    theirs = job(name="theirs")
+    assert execute(theirs).status == "done"
+
+    def late(self: Majority, *given: Any) -> Any:
+        shutil.copytree(theirs.path, one.path)
+        return fit(self, *given)
+
+    monkeypatch.setattr(Majority, "fit", late)
+    assert execute(one).status == "already done"
+    for path in theirs.path.iterdir():
+        assert (one.path / path.name).read_bytes() == path.read_bytes()
+    assert list(one.path.parent.iterdir()) == [one.path]
 
 
 def test_a_split_without_units_is_refused_by_the_name_of_what_made_none(suite: Path) -> None:

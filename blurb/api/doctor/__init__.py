@@ -58,9 +58,10 @@ def _file(path: Path) -> Report:
 
 def _folder(path: Path) -> Report:
     from blurb.api.doctor import checkpoint, data, store
+    from blurb.runs.store import OWNERS
 
     if any(
-        True for pattern in ("*/rows/*.json", "*/*/*/spec.json", "spec.json", ".rows.lock") for _ in path.glob(pattern)
+        True for pattern in ("*/rows/*.json", "*/*/*/spec.json", "spec.json", f"*/{OWNERS}") for _ in path.glob(pattern)
     ):
         return store.examine(path)
     patterns = (

@@ -10,7 +10,7 @@ from blurb.api.doctor._base import Fact, Problem, Report, ended, of_error, sente
 from blurb.errors import BlurbError, StoreError, UnknownName
 from blurb.files import read_json
 from blurb.runs import inventory, rescore, rows
-from blurb.runs.store import OWNERS, Store, left_out
+from blurb.runs.store import ASIDE, OLD, OWNERS, Store, left_out
 
 AGAIN = "Run its blurb run command again."
 
@@ -51,7 +51,7 @@ def _owners(store: Store) -> Iterator[Problem]:
 def _trial(store: Store, path: Path) -> Iterator[Problem]:
     try:
         if damage := store.damage(path):
-            if not inventory.is_running(store.lock(path)):
+            if not inventory.is_running(store, path):
                 _, _, mend = left_out(path, damage).partition(" The trial is left out; ")
                 yield Problem(str(path), f"Missing or damaged: {', '.join(damage)}.", sentence(mend))
             return
@@ -83,7 +83,7 @@ def _failures(store: Store) -> Iterator[Problem]:
             reason = str(read_json(file).get("message", "for a reason that is not known"))
         except StoreError as error:
             reason = str(error)
-        if not path.exists() and not inventory.is_running(store.lock(path)):
+        if not path.exists() and not inventory.is_running(store, path):
             yield Problem(
                 str(path), ended(f"The trial failed: {reason}"), f"{AGAIN} The traceback is in {file.name}."
             )  # fmt: skip
@@ -91,11 +91,13 @@ def _failures(store: Store) -> Iterator[Problem]:
 
 def _leftovers(store: Store) -> Iterator[Problem]:
     """Temporary folders of trials whose process was killed."""
-    for path in sorted(store.root.glob("*/*/.[0-9a-f]*.[0-9]*")):
-        trial = path.with_name(path.name[1:].rpartition(".")[0])
-        if path.is_dir() and not inventory.is_running(store.lock(trial)):
+    for path in sorted(left for ending in ASIDE for left in store.root.glob(f"*/*/.*.{ending}")):
+        trial = path.with_name(path.name[1:].partition(".")[0])
+        if path.is_dir() and not inventory.is_running(store, trial):
             size = inventory.size_of(path) / 1e6
-            yield Problem(str(path), f"A process that was killed left it ({size:,.1f} MB).", f"rm -r '{path}'")
+            # What was about to be replaced may be whole, and is then put back by the next run.
+            mend = AGAIN if path.suffix == f".{OLD}" and not trial.exists() else f"rm -r '{path}'"
+            yield Problem(str(path), f"A process that was killed left it ({size:,.1f} MB).", mend)
 
 
 def _facts(store: Store) -> dict[str, Fact]:

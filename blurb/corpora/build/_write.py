@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from blurb.errors import DataError
+from blurb.files import beside
 
 
 @contextmanager
@@ -23,7 +24,7 @@ def written_aside(out: Path, name: str) -> Iterator[Path]:
     target = (out / name).resolve()  # follow a link, so that renames stay on one file system
     if target.exists() and not target.is_dir():
         raise DataError("cannot be written: there is a file of that name.", out / name)
-    aside = target.parent / f".{target.name}.{os.getpid()}"
+    aside = beside(target)
     try:
         try:
             (aside / name).parent.mkdir(parents=True)

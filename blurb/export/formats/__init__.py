@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from blurb.errors import SettingsError
 from blurb.export.formats._base import Files, Format, Wanted
-from blurb.files import write_whole
+from blurb.files import beside, write_whole
 from blurb.registry import Registry
 
 __all__ = ["Files", "Format", "Wanted", "formats", "render", "write"]
@@ -40,7 +39,7 @@ def write(files: Files, out: Path, alone: bool) -> list[Path]:
     if out.exists() and (not out.is_dir() or (alone and any(out.iterdir()))):
         raise SettingsError(f"{out} exists already and was not changed; choose another --out folder.")
     whole = out.resolve()  # `.` has no name
-    place = whole.with_name(f".{whole.name}.{os.getpid()}") if alone else out
+    place = beside(whole) if alone else out
     place.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         write_whole(place / name, content)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
+from blurb import leases
 from blurb.api.doctor import examine
 from blurb.files import write_json
 from blurb.results import tables
@@ -148,7 +148,7 @@ def test_all_of_it_at_once(store: Store) -> None:
 def test_what_runs_is_not_wrong(store: Store) -> None:
     _killed(store)
     _predictions(store)
-    with FileLock(store.lock(place(store))):
+    with leases.held(store.lease(place(store))):
         report = examine(store.root)
     assert report.problems == []
     assert report.facts["running"] == 1
