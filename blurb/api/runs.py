@@ -69,6 +69,31 @@ def find(store: Store, reference: str) -> StoredRow:
     return next(row for row in there if row.planned.key == wanted.key)
 
 
+def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path, list[str]]]:
+    """Hashes every file of the finished trials; returns their number, and the damaged files by trial.
+
+    :param reference: of one row; None for all trials of the store
+    :raises StoreError: if there is no such folder
+    """
+    if not store.root.is_dir():
+        raise StoreError(f"There is no store at {store.root}; check --output.")
+    if reference is None:
+        # Not those with a spec.json alone: that may be what is missing.
+        paths = sorted(
+            path for path in store.root.glob("*/*/*") if path.is_dir() and row_files.HASH.fullmatch(path.name)
+        )
+    else:
+        paths = [path for path in inventory.paths(store, find(store, reference).planned) if path.exists()]
+    found = {path: [*store.damage(path), *_damaged_model(path)] for path in paths}
+    return len(paths), {path: files for path, files in found.items() if files}
+
+
+def _damaged_model(path: Path) -> list[str]:
+    from blurb.models import kept
+
+    return [kept.FOLDER] if (path / kept.FOLDER).is_dir() and not kept.is_kept(path) else []
+
+
 def _without_scores(row: PlannedRow) -> RowScores:
     return RowScores(
         row.model, {}, Origin.STORE, row.configuration, row.weights, row.tokenizer, row.learner or kind_of(row.weights),

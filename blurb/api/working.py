@@ -21,7 +21,7 @@ class TooManyFailures(BlurbError):
 def work(
     output: Path, sweep: Path | None = None, part: int | None = None, *, jobs: int = 1, device: str | None = None,
     data: Path | None = None, leaderboard: Path | None = None, max_failures: int = 0, progress: bool = True,
-) -> list[TrialOutcome]:  # fmt: skip
+) -> tuple[list[TrialOutcome], int]:  # fmt: skip
     """Runs the trials of sweeps that are not done, until none is left that nobody runs.
 
     :param output: the store
@@ -32,14 +32,14 @@ def work(
     :param data: data folder of this machine, over that of the sweep
     :param leaderboard: table to write at the end
     :param max_failures: number of failed trials after which it gives up; 0 never does
+    :returns: the outcomes, and the number of trials that were passed over, as they had failed before
     :raises StoreError: if there is nothing to join
     :raises TooManyFailures: with the last reason
     """
     from blurb.results import tables
     from blurb.runs import sweeps
-    from blurb.runs.engine import LocalEngine
+    from blurb.runs.inventory import failure_of
     from blurb.runs.store import Store
-    from blurb.terminal.progress import Display
 
     if part is not None and sweep is None:
         raise SettingsError("--part is a part of one sweep: add --sweep with its folder.")
@@ -49,25 +49,12 @@ def work(
         )
     seen: set[Path] = set()
     outcomes: list[TrialOutcome] = []
-    failures: list[str] = []
+    passed = 0
     while found := [job for job in _jobs(output, sweep, part) if job.path not in seen]:
-        here = [_on_this_machine(job, device, data) for job in found]
-        seen.update(job.path for job in here)
-        shown = Display(here) if progress else nullcontext()
-        with shown as display:
-
-            def finished(outcome: TrialOutcome) -> None:
-                if display is not None:
-                    display.finished(outcome)
-                failures.extend([outcome.message] if outcome.status == "failed" else [])
-                if max_failures and len(failures) >= max_failures:
-                    raise TooManyFailures(
-                        f"{len(failures)} trials failed, the last one because: {failures[-1]} This machine is left, as "
-                        "the others would probably fail here as well."
-                    )
-
-            on_progress = display.on_progress if display is not None else lambda job, news: None
-            outcomes += LocalEngine(jobs).run(here, finished, on_progress)
+        seen.update(job.path for job in found)
+        here = [job for job in found if not failure_of(job.path).exists()]
+        passed += len(found) - len(here)
+        outcomes += _run([_on_this_machine(job, device, data) for job in here], jobs, max_failures, progress)
         if sweep is not None:
             break
     store = output if sweep is None else sweep.absolute().parent.parent
@@ -75,7 +62,61 @@ def work(
         _end(folder)
     if leaderboard is not None:
         tables.rebuild(Store(store), leaderboard)
-    return outcomes
+    return outcomes, passed
+
+
+def retry(
+    output: Path, selection: str = "all", *, later: bool = False, jobs: int = 1, device: str | None = None,
+    data: Path | None = None, progress: bool = True,
+) -> tuple[int, list[TrialOutcome]]:  # fmt: skip
+    """Runs the failed trials of the sweeps of a store again.
+
+    :param selection: tasks
+    :param later: only forgets that they failed, so that workers run them
+    :returns: the number of trials that had failed, and the outcomes
+    :raises StoreError: if none of the trials of the sweeps failed
+    """
+    from blurb import tasks
+    from blurb.runs import sweeps
+    from blurb.runs.inventory import failure_of
+
+    chosen = None if selection == "all" else {task.name for task in tasks.select(selection)}
+    failed = [
+        job for job in sweeps.unique(job for folder in sweeps.folders(output) for job in sweeps.read(folder))
+        if failure_of(job.path).exists() and (chosen is None or job.trial.task in chosen)
+    ]  # fmt: skip
+    if not failed:
+        raise StoreError(f"{output}: no trial failed that could be run again; blurb status shows where they stand.")
+    for job in failed:
+        failure_of(job.path).unlink(missing_ok=True)
+    if later:
+        return len(failed), []
+    outcomes = _run([_on_this_machine(job, device, data) for job in failed], jobs, 0, progress)
+    for folder in sweeps.folders(output):
+        _end(folder)
+    return len(failed), outcomes
+
+
+def _run(jobs: Sequence[Job], workers: int, max_failures: int, progress: bool) -> list[TrialOutcome]:
+    from blurb.runs.engine import LocalEngine
+    from blurb.terminal.progress import Display
+
+    failures: list[str] = []
+    shown = Display(jobs) if progress else nullcontext()
+    with shown as display:
+
+        def finished(outcome: TrialOutcome) -> None:
+            if display is not None:
+                display.finished(outcome)
+            failures.extend([outcome.message] if outcome.status == "failed" else [])
+            if max_failures and len(failures) >= max_failures:
+                raise TooManyFailures(
+                    f"{len(failures)} trials failed, the last one because: {failures[-1]} This machine is left, as "
+                    "the others would probably fail here as well."
+                )
+
+        on_progress = display.on_progress if display is not None else lambda job, news: None
+        return LocalEngine(workers).run(jobs, finished, on_progress)
 
 
 def _jobs(output: Path, sweep: Path | None, part: int | None) -> Sequence[Job]:

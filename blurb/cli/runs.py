@@ -89,6 +89,34 @@ def show_row(row: str, output: Path, form: str) -> None:
 
 
 @command.command()
+@click.argument("row", shell_complete=_complete.rows, required=False)
+@STORE
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def verify(row: str | None, output: Path, form: str) -> None:
+    """Compare every file of the finished trials with the hash that it was stored with.
+
+    With ROW those of one row, else all trials of the store. blurb run and the tables look at sizes and times of files
+    only: a flipped bit is found here. Exit code: 1 if something is damaged.
+    """
+    from blurb.api.runs import verified
+    from blurb.cli._exit import PARTLY
+    from blurb.runs.store import Store
+    from blurb.wording import plural
+
+    number, damaged = verified(Store(output), row)
+    lines = [(str(path), ", ".join(files)) for path, files in damaged.items()]
+    if lines or form != "table":
+        show(("path", "damaged"), lines, form)
+    if form == "table":
+        told = (
+            f"{len(damaged)} damaged: run their blurb run command again." if damaged else "all are as they were stored."
+        )
+        click.echo(f"{plural(number, 'trial')} verified; {told}")
+    if damaged:
+        raise SystemExit(PARTLY)
+
+
+@command.command()
 @click.argument("row", shell_complete=_complete.rows)
 @click.argument("name", metavar="NEWNAME")
 @STORE

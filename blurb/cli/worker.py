@@ -31,18 +31,20 @@ def command(
     """Run trials of the sweeps of a store, beside whoever else does.
 
     A sweep begins with blurb run or blurb ablate, on any machine that sees the same store, and is there until its
-    trials are done. Data and checkpoints are found at the paths that they have there. Exit code: 0 all trials done,
-    1 some failed, 2 there is nothing to join; 128 + the number of a signal if interrupted.
+    trials are done. Data and checkpoints are found at the paths that they have there. Trials that failed are passed
+    over (blurb retry). Exit code: 0 all trials done, 1 some failed, 2 there is nothing to join; 128 + the number of a
+    signal if interrupted.
     """
     from blurb.api.working import work
     from blurb.wording import plural
 
     goes_on(unfinished=True)
-    outcomes = work(
+    outcomes, passed = work(
         output, sweep, part, jobs=jobs, device=device, data=data, leaderboard=leaderboard, max_failures=max_failures
     )
     done, failed = (sum(outcome.status == status for outcome in outcomes) for status in ("done", "failed"))
     before = len(outcomes) - done - failed
-    click.echo(f"{plural(done, 'trial')} done here, {failed} failed, {before} done before.")
-    if failed:
+    told = f" {plural(passed, 'trial')} that failed before: blurb retry." if passed else ""
+    click.echo(f"{plural(done, 'trial')} done here, {failed} failed, {before} done before.{told}")
+    if failed or passed:
         raise SystemExit(PARTLY)

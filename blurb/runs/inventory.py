@@ -86,11 +86,12 @@ def _state(store: Store, task: str, seed: int, path: Path) -> TrialState:
         except StoreError as error:
             return TrialState(task, seed, path, "damaged", str(error), size)
     if failure_of(path).exists():
-        return TrialState(task, seed, path, "failed", _reason(failure_of(path)))
+        return TrialState(task, seed, path, "failed", reason(failure_of(path)))
     return TrialState(task, seed, path, "to run")
 
 
-def _reason(path: Path) -> str:
+def reason(path: Path) -> str:
+    """What a file of a failure (`failure_of`) says of it."""
     try:
         return str(read_json(path).get("message", ""))
     except StoreError as error:

@@ -55,7 +55,7 @@ class Turns:
                     return None
                 for _ in range(len(self._held)):
                     index = self._held.popleft()
-                    if _is_free(self.jobs[index]):
+                    if is_free(self.jobs[index]):
                         return index
                     self._held.append(index)
             if wait(max(LOOK, SHARE * (time.monotonic() - begun))):
@@ -77,7 +77,8 @@ class Turns:
         return [self._found[index] for index in range(len(self.jobs))]
 
 
-def _is_free(job: Job) -> bool:
+def is_free(job: Job) -> bool:
+    """Whether no other process runs a job; to wait for one, ask again and again."""
     try:
         return leases.is_free(Store(job.store).lease(job.path))
     except OSError:  # the job itself fails by it, and says so

@@ -80,7 +80,8 @@ def test_places_of_this_machine(begun: Path, tmp_path: Path) -> None:
     assert found.exit_code == 1
     assert "2 trials done here, 2 failed" in found.output
     assert found.output.count("the data has changed since the trials were planned") == 2
-    assert "2 trials done here, 0 failed, 2 done before." in run("worker").output
+    assert "2 trials that failed before: blurb retry." in run("worker").output
+    assert "2 trials done, 0 failed again." in run("retry").output
 
 
 def test_after_some_failures_a_machine_is_left(tmp_path: Path, begun: Path) -> None:
@@ -108,4 +109,8 @@ def test_what_failed_is_left_for_the_next(
     assert len(sweeps.folders(tmp_path / "runs")) == 1
     again = run("worker")
     assert again.exit_code == 1
+    assert "1 trial that failed before: blurb retry." in again.output
+    again = run("retry")
+    assert again.exit_code == 1
     assert "the head is broken" in again.output
+    assert "0 trials done, 1 failed again." in again.output

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from blurb.holders import Holder
+
 
 def own_table(folder: Path) -> None:
     """The published numbers that stand beside the old tables, in the place where they count."""
@@ -18,6 +20,23 @@ def damage(folder: Path) -> None:
         file.write(" ")
     (second.parent / "predictions.parquet").unlink()
     third.unlink()
+
+
+def open_trials(folder: Path) -> None:
+    """Of the store a trial failed, one runs on another machine, one is saved and one was never begun; and leftovers."""
+    failed, running, saved, new, done = (
+        path.parent for path in sorted((folder / "store" / "golden-encoder").glob("*/*/DONE.json"))[:5]
+    )
+    for path in (failed, running, saved, new):
+        shutil.rmtree(path)
+    failed.with_name(f"{failed.name}.failed.json").write_text('{"message": "CUDA out of memory"}', encoding="utf-8")
+    news = {"epoch": 1, "epochs": 3, "done": 40, "total": 90, "dev": 0.731}
+    holder = Holder("0" * 32, "node7", "boot", "namespace", 4711, 1, "2026-01-31T12:00:00Z", 9, news)
+    running.with_name(f".{running.name}.lease").write_bytes(holder.content())
+    for place in (saved.with_name(f".{saved.name}.checkpoint"), done.with_name(f".{done.name}.checkpoint")):
+        place.mkdir()
+        (place / "values.json").write_text("{}", encoding="utf-8")
+    done.with_name(f".{done.name}.lock").touch()
 
 
 def lose_a_seed(folder: Path) -> None:

@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.golden._case import Case, formats, of
-from tests.golden._changes import alter_tables, damage, lose_a_seed, own_table, some_terms, split_in_two
+from tests.golden._changes import (
+    alter_tables,
+    damage,
+    lose_a_seed,
+    open_trials,
+    own_table,
+    some_terms,
+    split_in_two,
+)  # fmt: skip
 
 TWO_SEEDS = "--seeds 2 --set lr=0.01 --set epochs=40 --set batch_size=16"
 HERE = "--data data --raw data --precision fp32 --device cpu"
@@ -256,6 +264,18 @@ TABLES = [
 RUNS = [
     *formats("runs/list", "runs --output store"),
     *formats("runs/show", "runs show 'golden-encoder smoke head=bilstm' --output store"),
+    *(
+        replace(case, prepare=damage, changes=["store"])
+        for case in formats("runs/verify", "runs verify --output store")
+    ),
+    *(
+        replace(case, prepare=open_trials, changes=["store"])
+        for case in (
+            *formats("runs/status", "status --output store", ("json",)),
+            *formats("runs/gc-dry", "gc --output store --dry-run"),
+            Case("runs/gc", ["gc --output store", "gc --output store", "runs verify --output store golden-encoder"]),
+        )
+    ),
     Case("runs/rename", [  # refused: what it writes are trials, and in the golden stores none is made
         "runs rename golden-encoder mine --output store --leaderboard before/leaderboard.csv",
         "runs rename other-encoder 'a\tb' --output store",
@@ -448,7 +468,8 @@ LEFT_OUT: Sequence[str] = (
     "reproduce --trust-remote-code", "reproduce --casing", "reproduce --device",
     # What runs elsewhere, with absolute paths; tests/runs/engines and tests/cli/test_worker.py have it.
     "run --print", "worker", "worker --data", "worker --device", "worker --jobs", "worker --leaderboard",
-    "worker --max-failures", "worker --output", "worker --part", "worker --sweep",
+    "worker --max-failures", "worker --output", "worker --part", "worker --sweep", "retry", "retry --data",
+    "retry --device", "retry --jobs", "retry --later", "retry --output", "retry --tasks", "status --watch",
     # These fetch.
     "data download --accept-licences", "data download --again", "data download --nltk-data",
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from typing import Any
 
 from blurb.errors import SettingsError, said
 from blurb.runs import sweeps
-from blurb.runs.engine import Engine, OnFinished, OnProgress, longest_first
+from blurb.runs.engine import Engine, longest_first
+from blurb.runs.events import News
+from blurb.runs.turns import OnFinished, OnProgress, is_free
 from blurb.runs.worker import Job, TrialOutcome, execute
 
 OPTIONS = ("address", "cpus", "gpus", "retries")
@@ -60,15 +63,26 @@ class RayEngine(Engine):
                 gpus = 1 if ray.cluster_resources().get("GPU") and jobs[0].device != "cpu" else 0
             # The retries are of processes that die: a trial that fails has said why, and would fail again.
             task = ray.remote(num_cpus=self.cpus, num_gpus=gpus, max_retries=self.retries)(run_one)
-            order = longest_first(jobs)
-            running = {task.remote(str(folder.absolute()), index, self.cpus): index for index in order}
+            running: dict[Any, int] = {}
+            waiting = longest_first(jobs)
             try:
-                while running:
+                while waiting or running:
+                    for index in [one for one in waiting if is_free(jobs[one])]:
+                        waiting.remove(index)
+                        running[task.remote(str(folder.absolute()), index, self.cpus)] = index
+                    if not running:
+                        time.sleep(LOOK)
+                        continue
                     ended, _ = ray.wait(list(running), timeout=LOOK)
                     for one in ended:
                         index = running.pop(one)
-                        found[index] = _outcome(ray, one, jobs[index])
-                        on_finished(found[index])
+                        outcome = _outcome(ray, one, jobs[index])
+                        if outcome.status == "held":  # by a process that is not of this cluster
+                            waiting.append(index)
+                            on_progress(jobs[index], News(held_by=outcome.message))
+                            continue
+                        found[index] = outcome
+                        on_finished(outcome)
             except BaseException:
                 for one in running:
                     with contextlib.suppress(Exception):

@@ -20,9 +20,10 @@ from typing import Any
 from blurb.errors import BlurbError, SettingsError, StoreError
 from blurb.files import read_json, write_json, write_whole
 from blurb.runs import rescore, sweeps
-from blurb.runs.engine import Engine, OnFinished, OnProgress
+from blurb.runs.engine import Engine
 from blurb.runs.engines.packing import pack
 from blurb.runs.store import Store
+from blurb.runs.turns import OnFinished, OnProgress
 from blurb.runs.worker import Job, TrialOutcome
 
 PARTS = "slurm.json"

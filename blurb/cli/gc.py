@@ -1,0 +1,45 @@
+"""`blurb gc`: remove from a store what kills and earlier versions left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from blurb.cli._options import STORE
+from blurb.terminal.output import FORMATS
+
+
+@click.command(name="gc")
+@STORE
+@click.option("--dry-run", is_flag=True, help="Only list what would go.")
+@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+def command(output: Path, dry_run: bool, form: str) -> None:
+    """Remove from a store what nobody needs: leftovers of kills, finished sweeps, checkpoints of finished trials.
+
+    No finished trial is touched, and nothing of a trial that a process has, on whichever machine. Look first with
+    --dry-run. (blurb cache empties the caches.)
+    """
+    from blurb.cli.runs import megabytes
+    from blurb.errors import StoreError
+    from blurb.runs import leftovers
+    from blurb.runs.store import Store
+    from blurb.terminal.output import show
+    from blurb.wording import plural
+
+    if not output.is_dir():
+        raise StoreError(f"There is no store at {output}; check --output.")
+    store = Store(output)
+    found = leftovers.find(store)
+    if not dry_run:
+        found = leftovers.remove(store, found)
+    lines = [(one.kind, str(one.path), one.size) for one in found]
+    if form != "table":
+        show(("kind", "path", "bytes"), lines, form)
+        return
+    if lines:
+        show(
+            ("kind", "path", "MB"), [(kind, path, megabytes(size)) for kind, path, size in lines], form, numbers=("MB",)
+        )
+    told = "would go" if dry_run else "removed"
+    click.echo(f"{plural(len(found), 'leftover')} {told}, {megabytes(sum(one.size for one in found))} MB.")

@@ -1,0 +1,41 @@
+"""`blurb retry`: run the trials again that failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from blurb.cli import _complete
+from blurb.cli._exit import PARTLY, goes_on
+from blurb.cli._options import STORE
+
+
+@click.command(name="retry")
+@STORE
+@click.option("--tasks", shell_complete=_complete.tasks, default="all", show_default=True,
+              help="Only trials of these tasks: names, types or files, comma-separated.")  # fmt: skip
+@click.option("--later", is_flag=True, help="Run nothing here: leave them to the workers.")
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder, if it is another one on this machine.")
+@click.option("--device", shell_complete=_complete.devices, help="Device, if not that of the sweep.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of trials to run in parallel."
+)
+def command(output: Path, tasks: str, later: bool, data: Path | None, device: str | None, jobs: int) -> None:
+    """Run the failed trials of a store again, without their command.
+
+    Workers pass over a trial that failed, as it would fail for each of them; this lets them have it again. Exit code:
+    0 all done, 1 some failed again.
+    """
+    from blurb.api.working import retry
+    from blurb.wording import plural
+
+    goes_on(unfinished=True)
+    forgotten, outcomes = retry(output, tasks, later=later, jobs=jobs, device=device, data=data)
+    if later:
+        click.echo(f"{plural(forgotten, 'trial')} can run again: blurb worker")
+        return
+    failed = sum(outcome.status == "failed" for outcome in outcomes)
+    click.echo(f"{plural(len(outcomes) - failed, 'trial')} done, {failed} failed again.")
+    if failed:
+        raise SystemExit(PARTLY)

@@ -1,0 +1,167 @@
+"""`blurb status`: what is done, who runs what, what failed, and what is left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from blurb.cli._options import STORE
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from blurb.runs.standing import Standing
+
+SHOWN = 20
+"""Failed trials that the table names; JSON has all."""
+EVERY = 2.0
+"""Seconds between two looks of --watch; at least ten times what a look takes."""
+
+
+@click.command(name="status")
+@STORE
+@click.option("--watch", is_flag=True, help="Show it again and again, until nothing is left.")
+@click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
+)
+def command(output: Path, watch: bool, form: str) -> None:
+    """Show where the trials of a store stand, whoever runs them, on whichever machine.
+
+    A trial that runs is shown with its process, since when, and how far it is as of its last sign of life. The time
+    left is what was predicted, for as many workers as there are now. Exit code: 1 if trials failed.
+    """
+    from blurb.cli._exit import PARTLY
+    from blurb.terminal.output import console, json_text
+
+    if form == "json":
+        if watch:
+            raise click.UsageError("--watch is for the terminal; leave out --format json.")
+        trials = _read(output)
+        click.echo(json_text(_content(trials)), nl=False)
+    else:
+        out = console()
+        trials = _read(output)
+        if watch:
+            trials = _watch(output, out, trials)
+        else:
+            out.print(_shown(trials, output))
+    if any(one.state == "failed" for one in trials):
+        raise SystemExit(PARTLY)
+
+
+def _read(output: Path) -> list[Standing]:
+    from blurb.errors import StoreError
+    from blurb.runs import standing
+    from blurb.runs.store import Store
+
+    if not output.is_dir():
+        raise StoreError(f"There is no store at {output}; check --output.")
+    return standing.read(Store(output))
+
+
+def _watch(output: Path, out: Any, trials: list[Standing]) -> list[Standing]:
+    from rich.live import Live
+
+    with Live(_shown(trials, output), console=out, auto_refresh=False) as live:
+        while any(one.state in ("running", "to run") for one in trials):
+            begun = time.monotonic()
+            time.sleep(EVERY)
+            trials = _read(output)
+            live.update(_shown(trials, output), refresh=True)
+            time.sleep(max(0.0, 10 * (time.monotonic() - begun - EVERY) - EVERY))
+    return trials
+
+
+def _content(trials: Sequence[Standing]) -> dict[str, Any]:
+    from blurb.runs import standing
+
+    return {
+        "trials": {state.replace(" ", "_"): number for state, number in standing.counts(trials).items()},
+        "seconds_left": standing.seconds_left(trials),
+        "open": [
+            {
+                "model": one.model, "row": one.row, "configuration": one.configuration, "task": one.task,
+                "seed": one.seed, "trial": one.path.name, "state": one.state, "message": one.message,
+                "saved": one.saved,
+                "holder": None if one.holder is None else
+                {"host": one.holder.host, "pid": one.holder.pid, "since": one.holder.since,
+                 "news": dict(one.holder.news)},
+            }
+            for one in trials if one.state != "done"
+        ],
+    }  # fmt: skip
+
+
+def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    from blurb.runs import standing
+    from blurb.runs.cost.budget import duration
+
+    where = "" if str(output) == "runs" else f" --output '{output}'"
+    count = standing.counts(trials)
+    parts: list[Any] = []
+    if open_ := [one for one in trials if one.state != "done"]:
+        parts.append(_rows(trials, {(one.model, one.row) for one in open_}))
+    if running := [one for one in open_ if one.state == "running"]:
+        parts.append(_table("Running", ("trial", "where", "since (UTC)", "how far"), map(_running, running)))
+    if failed := [one for one in open_ if one.state == "failed"]:
+        table = _table("Failed", ("trial", "reason"), ((_which(one), one.message) for one in failed[:SHOWN]))
+        parts += [table, *([Text(f"... and {len(failed) - SHOWN} more")] if len(failed) > SHOWN else [])]
+        parts.append(Text(f"To run them again: blurb retry{where}"))
+    left = standing.seconds_left(trials)
+    total = f"{count['done']} of {len(trials)} trials done"
+    others = [f"{count[state]} {state}" for state in standing.STATES[1:] if count[state]]
+    told = f"; about {duration(left)} left" if left is not None else ""
+    if count["to run"] and not running:
+        told = f"; nobody runs them: run the same command again, or blurb worker{where}"
+    parts.append(Text(", ".join([total, *others]) + told))
+    return Group(*parts)
+
+
+def _rows(trials: Sequence[Standing], shown: set[tuple[str, str]]) -> RenderableType:
+    """The rows with something open, in order."""
+    from blurb.runs import standing
+
+    of_row: dict[tuple[str, str], list[Standing]] = {}
+    for one in trials:
+        if (one.model, one.row) in shown:
+            of_row.setdefault((one.model, one.row), []).append(one)
+    lines = []
+    for (model, row), mine in of_row.items():
+        count = standing.counts(mine)
+        lines.append(
+            (model, mine[0].configuration if row else "search", *(str(count[state] or "") for state in standing.STATES))
+        )
+    return _table("", ("model", "row", *standing.STATES), lines)
+
+
+def _running(one: Standing) -> tuple[str, str, str, str]:
+    from blurb.runs.events import News
+    from blurb.terminal.progress import told
+
+    if one.holder is None:
+        return _which(one), "?", "?", "?"
+    news = {name: value for name, value in one.holder.news.items() if name in News.__dataclass_fields__}
+    far = told(News(**{name: value if name in ("loss", "dev") else int(value or 0) for name, value in news.items()}))  # type: ignore[arg-type]
+    return _which(one), f"{one.holder.host}, {one.holder.pid}", one.holder.since[:16].replace("T", " "), far
+
+
+def _which(one: Standing) -> str:
+    return f"{one.model} {one.task} seed {one.seed}"
+
+
+def _table(title: str, columns: Sequence[str], lines: Iterator[Any] | Sequence[Any]) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, title=title or None, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    for line in lines:
+        table.add_row(*(Text(str(value)) for value in line))
+    return table

@@ -1,0 +1,123 @@
+"""What kills and earlier versions leave in a store, and nobody needs: found, and removed."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from blurb import leases
+from blurb.errors import BlurbError
+from blurb.files import FORGOTTEN
+from blurb.runs import checkpoints, inventory, rescore, rows, sweeps
+from blurb.runs.store import Store, leftovers
+
+Kind = Literal[
+    "temporary folder", "temporary file", "stale lease", "lock of an earlier version", "checkpoint", "finished sweep",
+    "damaged row file", "reason of a failure",
+]  # fmt: skip
+HIDDEN = re.compile(r"\.([0-9a-f]{16})\.")
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A file or folder that can go.
+
+    :param trial: folder of the trial that it is of, if any
+    :param size: bytes
+    """
+
+    kind: Kind
+    path: Path
+    trial: Path | None = None
+    size: int = 0
+
+
+def find(store: Store) -> list[Leftover]:
+    """What can be removed now: nothing of a trial that a living process has."""
+    found = [*_of_trials(store), *_of_sweeps(store), *_of_files(store)]
+    return [Leftover(one.kind, one.path, one.trial, _size(one.path)) for one in found]
+
+
+def remove(store: Store, found: Sequence[Leftover]) -> list[Leftover]:
+    """Removes them, and returns those that went; what a process has begun to use meanwhile stays."""
+    gone = []
+    for one in found:
+        if one.trial is None:
+            _delete(one.path)
+        elif one.kind == "stale lease":
+            leases.is_free(one.path)  # removes it
+        else:
+            with leases.trying(store.lease(one.trial)) as lease:
+                if lease is None:
+                    continue
+                if one.kind == "temporary folder":
+                    store.clean(one.trial)  # one that was about to be replaced is put back first
+                else:
+                    _delete(one.path)
+        if not one.path.exists():
+            gone.append(one)
+    return gone
+
+
+def _of_trials(store: Store) -> Iterator[Leftover]:
+    for folder in sorted(path for path in store.root.glob("*/*") if path.is_dir() and path.name != rows.FOLDER):
+        hidden = {match[1] for path in folder.glob(".*") if (match := HIDDEN.match(path.name))}
+        for name in sorted(hidden | {path.name.partition(".")[0] for path in folder.glob("*.failed.json")}):
+            yield from _of_trial(store, folder / name)
+
+
+def _of_trial(store: Store, path: Path) -> Iterator[Leftover]:
+    lease = store.lease(path)
+    if leases.seems_held(lease) is not False:
+        return
+    if lease.exists():
+        yield Leftover("stale lease", lease, path)
+    for one in leftovers(path):
+        yield Leftover("temporary folder", one, path)
+    if (lock := path.with_name(f".{path.name}.lock")).exists():
+        yield Leftover("lock of an earlier version", lock, path)
+    done = path.is_dir()
+    for one in checkpoints.all_of(path):
+        if done or one != checkpoints.folder_of(path):  # of an unfinished trial only the one that was set aside
+            yield Leftover("checkpoint", one, path)
+    if done and inventory.failure_of(path).exists():
+        yield Leftover("reason of a failure", inventory.failure_of(path), path)
+
+
+def _of_sweeps(store: Store) -> Iterator[Leftover]:
+    for folder in sweeps.folders(store.root):
+        with contextlib.suppress(BlurbError):
+            if all(rescore.is_done(store, job.path) for job in sweeps.read(folder)):
+                yield Leftover("finished sweep", folder)
+
+
+def _of_files(store: Store) -> Iterator[Leftover]:
+    for path in sorted(store.root.glob(f"*/{rows.FOLDER}/*.damaged")):
+        yield Leftover("damaged row file", path)
+    if (lock := store.root / ".rows.lock").exists():
+        yield Leftover("lock of an earlier version", lock)
+    with leases.held(store.root / ".rows.lease") as held:
+        now = held.path.stat().st_mtime  # by the clock of the disk, as those of the files
+    for depth in ("", "*/", "*/*/", f"*/{rows.FOLDER}/"):
+        for path in sorted(store.root.glob(f"{depth}.*.tmp")):
+            with contextlib.suppress(OSError):
+                if now - path.stat().st_mtime > FORGOTTEN:
+                    yield Leftover("temporary file", path)
+
+
+def _size(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        return inventory.size_of(path) if path.is_dir() else path.stat().st_size
+    return 0
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,126 @@
+"""Where the trials of a store stand: done, running, failed or to run; from names of files, without reading trials."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from blurb import leases
+from blurb.errors import BlurbError
+from blurb.holders import Holder
+from blurb.runs import checkpoints, inventory, rows, sweeps
+from blurb.runs.store import Store
+
+State = Literal["done", "running", "failed", "to run"]
+STATES: tuple[State, ...] = get_args(State)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A trial that was asked for.
+
+    :param row: key of its row; "" for a trial of a search
+    :param configuration: of the row, as in tables
+    :param message: why it failed
+    :param holder: who runs it
+    :param saved: whether it goes on from a checkpoint
+    :param predicted: seconds, 0 if not known
+    """
+
+    model: str
+    task: str
+    seed: int
+    path: Path
+    state: State
+    row: str = ""
+    configuration: str = ""
+    message: str = ""
+    holder: Holder | None = None
+    saved: bool = False
+    predicted: float = 0.0
+
+    @property
+    def left(self) -> float:
+        """Predicted seconds until it is done."""
+        if self.state == "done" or self.state == "failed":
+            return 0.0
+        news = self.holder.news if self.holder else {}
+        total = news.get("total") or 0.0
+        return self.predicted * (1 - (news.get("done") or 0.0) / total if total else 1.0)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    row: str
+    configuration: str
+    model: str
+    task: str
+    seed: int
+    path: Path
+
+
+def read(store: Store) -> list[Standing]:
+    """All trials that rows and sweeps of a store ask for, in the order of the rows.
+
+    A trial that is in its place counts as done: it was put there whole. Whether it still is, `blurb runs verify` tells.
+    """
+    predicted, asked = {}, {one.path: one for one in _of_rows(store)}
+    for folder in sweeps.folders(store.root):
+        try:
+            jobs = sweeps.read(folder)
+        except BlurbError:  # its worker says so
+            continue
+        for job in jobs:
+            path = store.path(job.source.name, job.trial.task, job.trial.hash)
+            predicted[path] = job.predicted
+            asked.setdefault(path, _Asked("", "", job.source.name, job.trial.task, job.trial.seed, path))
+    names: dict[Path, frozenset[str]] = {}
+    return [_standing(store, one, names, predicted.get(one.path, 0.0)) for one in asked.values()]
+
+
+def _of_rows(store: Store) -> Iterator[_Asked]:
+    for row in rows.read(store, lambda text: None):
+        key = row.key
+        for task, seeds in row.trials.items():
+            for seed, hash_ in sorted(seeds.items()):
+                yield _Asked(key, row.configuration.text, row.model, task, seed, store.path(row.model, task, hash_))
+
+
+def _standing(store: Store, one: _Asked, names: dict[Path, frozenset[str]], predicted: float) -> Standing:
+    folder = one.path.parent
+    if folder not in names:
+        try:
+            names[folder] = frozenset(os.listdir(folder))
+        except OSError:
+            names[folder] = frozenset()
+    there, lease = names[folder], store.lease(one.path)
+    asked = (one.model, one.task, one.seed, one.path)
+    if lease.name in there and leases.seems_held(lease) is not False:
+        return Standing(*asked, "running", one.row, one.configuration, holder=leases.read(lease), predicted=predicted)
+    if one.path.name in there:
+        return Standing(*asked, "done", one.row, one.configuration)
+    saved = checkpoints.folder_of(one.path).name in there
+    failure = inventory.failure_of(one.path)
+    if failure.name in there:
+        return Standing(*asked, "failed", one.row, one.configuration, inventory.reason(failure), saved=saved)
+    return Standing(*asked, "to run", one.row, one.configuration, saved=saved, predicted=predicted)
+
+
+def seconds_left(trials: Sequence[Standing]) -> float | None:
+    """Predicted seconds until all are done, with as many workers as now; None if nothing is known or nobody works."""
+    running = [one for one in trials if one.state == "running"]
+    waiting = [one for one in trials if one.state in ("running", "to run")]
+    if not running or not all(one.predicted for one in waiting):
+        return None
+    return max(sum(one.left for one in waiting) / len(running), max(one.left for one in waiting))
+
+
+def counts(trials: Iterable[Standing]) -> dict[State, int]:
+    """The number of trials in each state."""
+    found = dict.fromkeys(STATES, 0)
+    for one in trials:
+        found[one.state] += 1
+    return found

@@ -1,0 +1,216 @@
+"""`blurb status`, `retry`, `gc` and `runs verify` on stores of which everything is known."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blurb import leases
+from blurb.cli import cli
+from blurb.files import write_json
+from blurb.holders import Holder
+from blurb.runs import checkpoints, inventory, leftovers, standing, sweeps
+from blurb.runs.store import NEW, Store
+
+ASKED = ["baseline:majority", "baseline:constant", "--suite", "demo", "--tasks", "gad,biosses", "--precision", "fp32"]
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, [*arguments])
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a sweep of four trials, of which none has run."""
+    folder = tmp_path_factory.mktemp("planned")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert run("run", *ASKED, "--engine", "slurm", "--print").exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def store(planned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    shutil.copytree(planned, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return Store(Path("runs"))
+
+
+def trials(store: Store) -> list[standing.Standing]:
+    return standing.read(store)
+
+
+@pytest.fixture
+def mixed(store: Store) -> Iterator[Store]:
+    """One trial is done, one runs, one failed, and one is saved."""
+    done, running, failed, saved = (one.path for one in trials(store))
+    done.mkdir(parents=True)
+    for path in (running, failed, saved):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(inventory.failure_of(failed), {"message": "the disk is full"})
+    checkpoints.folder_of(saved).mkdir()
+    lease = leases.take(store.lease(running))
+    assert lease is not None
+    yield store
+    lease.release()
+
+
+def test_nothing_has_run(store: Store) -> None:
+    assert standing.counts(trials(store)) == {"done": 0, "running": 0, "failed": 0, "to run": 4}
+    found = run("status")
+    assert found.exit_code == 0
+    assert "0 of 4 trials done, 4 to run; nobody runs them: run the same command again, or blurb worker" in " ".join(
+        found.output.split()
+    )
+
+
+def test_every_state_is_told(mixed: Store) -> None:
+    assert [one.state for one in trials(mixed)] == ["done", "running", "failed", "to run"]
+    assert [one.saved for one in trials(mixed)] == [False, False, False, True]
+    found = run("status")
+    assert found.exit_code == 1  # one failed
+    text = " ".join(found.output.split())
+    assert "1 of 4 trials done, 1 running, 1 failed, 1 to run" in text
+    assert "the disk is full" in text
+    me = Holder.me()
+    assert f"{me.host}, {me.pid}" in text
+    assert "starting" in text
+    assert "blurb retry" in text
+
+
+def test_json_has_what_is_open(mixed: Store) -> None:
+    found = json.loads(run("status", "--format", "json").output)
+    assert found["trials"] == {"done": 1, "running": 1, "failed": 1, "to_run": 1}
+    assert [one["state"] for one in found["open"]] == ["running", "failed", "to run"]
+    assert found["open"][0]["holder"]["pid"] == Holder.me().pid
+    assert found["open"][1]["message"] == "the disk is full"
+    assert {one["model"] for one in found["open"]} == {"baseline:majority", "baseline:constant"}
+
+
+def test_the_time_left_is_of_as_many_workers_as_there_are() -> None:
+    one = standing.Standing("m", "gad", 1, Path("a"), "to run", predicted=100.0)
+    news = {"done": 5, "total": 20}
+    running = replace(one, state="running", holder=replace(Holder.me(), news=news))
+    assert running.left == pytest.approx(75)
+    assert standing.seconds_left([running, one, one]) == pytest.approx(275)
+    assert standing.seconds_left([running, running, one]) == pytest.approx(125)
+    last = replace(one, predicted=500.0)
+    assert standing.seconds_left([running, running, running, last]) == pytest.approx(500)  # one worker has the last
+    assert standing.seconds_left([one, one]) is None  # nobody works
+    assert standing.seconds_left([running, replace(one, predicted=0.0)]) is None
+    assert standing.seconds_left([replace(one, state="done"), running]) == pytest.approx(75)
+
+
+def test_a_trial_of_a_search_is_asked_for_by_its_sweep_alone(store: Store) -> None:
+    (folder,) = sweeps.folders(store.root)
+    (job, *_) = sweeps.read(folder)
+    sweeps.write(store.root, [replace(job, trial=replace(job.trial, settings={**job.trial.settings, "lr": 1.0}))])
+    (other,) = (one for one in trials(store) if not one.row)
+    assert other.state == "to run"
+    assert "search" in run("status").output
+
+
+def test_watching_ends_when_nothing_is_left(store: Store) -> None:
+    assert run("worker").exit_code == 0
+    assert "4 of 4 trials done" in run("status", "--watch").output
+    assert "leave out --format json" in run("status", "--watch", "--format", "json").output
+
+
+def test_there_is_no_store(tmp_path: Path) -> None:
+    for command in (("status",), ("gc",), ("runs", "verify")):
+        assert "no store at" in str(run(*command, "--output", str(tmp_path / "none")).exception)
+
+
+def test_what_failed_is_passed_over_until_it_is_tried_again(store: Store) -> None:
+    (first, second, *_) = trials(store)
+    for one in (first, second):
+        one.path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(inventory.failure_of(one.path), {"message": "a bad node"})
+    found = run("worker")
+    assert found.exit_code == 1
+    assert "2 trials done here, 0 failed, 0 done before. 2 trials that failed before: blurb retry." in found.output
+    assert "1 trial can run again" in run("retry", "--later", "--tasks", first.task).output
+    assert [one.state for one in trials(store)] == ["to run", "failed", "done", "done"]
+    found = run("retry")
+    assert found.exit_code == 0
+    assert "1 trial done, 0 failed again." in found.output
+    assert "1 trial done here" in run("worker").output
+    assert "no trial failed" in str(run("retry").exception)
+
+
+def test_leftovers_go_and_nothing_else(mixed: Store) -> None:
+    done, running, failed, saved = (one.path for one in trials(mixed))
+    shutil.rmtree(done)
+    assert "1 trial done here" in run("worker", "--sweep", str(_sweep_of(mixed, done))).output.replace(
+        "2 trials", "1 trial"
+    )
+    before = {path for path in mixed.root.rglob("*") if path.is_file() and ".sweeps" not in path.parts}
+    junk = [
+        done.with_name(f".{done.name}.0123.{NEW}"), done.with_name(f".{done.name}.4711"),
+        checkpoints.folder_of(done), checkpoints.folder_of(failed).with_name(f".{failed.name}.checkpoint-aside"),
+    ]  # fmt: skip
+    for folder in junk:
+        folder.mkdir()
+        (folder / "file").write_bytes(bytes(100))
+    files = [inventory.failure_of(done), done.with_name(f".{done.name}.lock"), mixed.root / ".rows.lock"]
+    for file in files:
+        file.write_text("{}")
+    kept = running.with_name(f".{running.name}.0123.{NEW}")  # of the trial at hand
+    kept.mkdir()
+    listed = run("gc", "--dry-run", "--format", "csv").output
+    found = list(csv.DictReader(io.StringIO(listed)))
+    assert {Path(line["path"]) for line in found} == {*junk, *files}
+    assert [line["bytes"] for line in found if line["kind"] == "checkpoint"] == ["100", "100"]
+    assert all(path.exists() for path in (*junk, *files))
+    assert "7 leftovers removed" in run("gc").output
+    after = {path for path in mixed.root.rglob("*") if path.is_file() and ".sweeps" not in path.parts}
+    assert after == before
+    assert kept.is_dir()
+    assert checkpoints.folder_of(saved).is_dir()
+    assert "0 leftovers removed" in run("gc").output
+
+
+def _sweep_of(store: Store, path: Path) -> Path:
+    """A sweep of one trial."""
+    (folder,) = sweeps.folders(store.root)
+    return sweeps.write(store.root, [job for job in sweeps.read(folder) if job.path.name == path.name])
+
+
+def test_what_is_used_again_meanwhile_stays(store: Store) -> None:
+    (one, *_) = trials(store)
+    one.path.parent.mkdir(parents=True, exist_ok=True)
+    folder = one.path.with_name(f".{one.path.name}.0123.{NEW}")
+    folder.mkdir()
+    found = leftovers.find(store)
+    assert [each.path for each in found] == [folder]
+    with leases.held(store.lease(one.path)):
+        assert leftovers.remove(store, found) == []
+        assert folder.is_dir()
+
+
+def test_a_flipped_bit_is_found(store: Store) -> None:
+    assert run("worker").exit_code == 0
+    assert "4 trials verified; all are as they were stored." in run("runs", "verify").output
+    path = trials(store)[2].path
+    file = path / "predictions.parquet"
+    content, times = bytearray(file.read_bytes()), file.stat()
+    content[len(content) // 2] ^= 1
+    with file.open("r+b") as open_:
+        open_.write(content)
+    import os
+
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # same size, same time
+    found = run("runs", "verify", "--format", "csv")
+    assert found.exit_code == 1
+    assert found.output.splitlines()[1] == f"{path},predictions.parquet"
+    assert "2 trials verified; all" in run("runs", "verify", trials(store)[0].model).output
+    (path / "spec.json").unlink()
+    assert "spec.json, predictions.parquet" in " ".join(run("runs", "verify").output.split())
