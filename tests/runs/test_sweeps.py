@@ -28,7 +28,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     assert [one.trial.hash for one in there] == [job.trial.hash for job in jobs]
     assert there == [
         replace(
-            job, predicted=2.5, store=tmp_path / "runs", plugins={"head": {}, "pooling": {}},
+            job, predicted=2.5, store=tmp_path / "runs", plugins={kind: {name: path.absolute() for name, path in it.items()} for kind, it in job.plugins.items()},
             data=replace(job.data, folder=DATA.absolute()),
             source=replace(job.source, location=str(Path("nowhere").absolute())) if job.source.kind == "encoder"
             else job.source,
