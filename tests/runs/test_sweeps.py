@@ -10,6 +10,7 @@ import pytest
 
 from blurb import models
 from blurb.errors import StoreError
+from blurb.models import Source
 from blurb.runs import plan, sweeps
 from blurb.runs.data_sources import DataSource
 from blurb.runs.engine import Engine, OnFinished, OnProgress
@@ -26,17 +27,20 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     folder = sweeps.write(tmp_path / "runs", [replace(job, predicted=2.5) for job in jobs])
     there = sweeps.read(folder)
     assert [one.trial.hash for one in there] == [job.trial.hash for job in jobs]
+    files = {kind: {name: path.absolute() for name, path in some.items()} for kind, some in jobs[0].plugins.items()}
     assert there == [
         replace(
-            job, predicted=2.5, store=tmp_path / "runs", plugins={kind: {name: path.absolute() for name, path in it.items()} for kind, it in job.plugins.items()},
+            job, predicted=2.5, store=tmp_path / "runs", plugins=files, source=_absolute(job.source),
             data=replace(job.data, folder=DATA.absolute()),
-            source=replace(job.source, location=str(Path("nowhere").absolute())) if job.source.kind == "encoder"
-            else job.source,
         )
         for job in jobs
     ]  # fmt: skip
     content = json.loads((folder / sweeps.JOBS).read_text())
     assert (len(content["source"]), len(content["data"]), len(content["jobs"])) == (3, 2, len(jobs))  # each value once
+
+
+def _absolute(source: Source) -> Source:
+    return source if source.kind != "encoder" else replace(source, location=str(Path(source.location).absolute()))
 
 
 def test_paths_are_absolute_and_plug_ins_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
