@@ -25,13 +25,20 @@ def write_whole(path: Path, content: bytes) -> None:
 
     :raises DataError: if it cannot be written; then nothing is left behind
     """
+    with writing_whole(path) as aside:
+        aside.write_bytes(content)
+
+
+@contextlib.contextmanager
+def writing_whole(path: Path) -> Iterator[Path]:
+    """A temporary path for the content of `write_whole`, where that is too long to be held in memory."""
     try:
         with replacing(path) as aside:
             for left in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*"):
                 with contextlib.suppress(OSError):
                     if time.time() - left.stat().st_mtime > FORGOTTEN:
                         left.unlink()
-            aside.write_bytes(content)
+            yield aside
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}.", path) from error
 
