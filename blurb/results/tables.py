@@ -36,7 +36,8 @@ def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[R
     folder = leaderboard.parent
     folder.mkdir(parents=True, exist_ok=True)
     with lock(folder):
-        rows, others = check(store, leaderboard, tell)
+        others = check(store, leaderboard)
+        rows = from_store.read(store, tell, create=True)
         results_csv.write(results_beside(leaderboard), rows)
         leaderboard_csv.write(leaderboard, [*rows, *others])
         table_owners.note(store, leaderboard)
@@ -48,8 +49,8 @@ def lock(folder: Path) -> FileLock:
     return FileLock(folder / ".blurb-tables.lock")
 
 
-def check(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> tuple[list[RowScores], list[RowScores]]:
-    """The rows of the store and of `external.csv`; StoreError or DataError if the tables could not be written.
+def check(store: Store, leaderboard: Path) -> list[RowScores]:
+    """The rows of `external.csv`; StoreError or DataError if the tables could not be written.
 
     Does not write anything.
     """
@@ -59,7 +60,7 @@ def check(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> tuple[li
     check_schema(leaderboard, leaderboard_csv.COLUMNS)
     check_schema(results, results_csv.COLUMNS)
     table_owners.check(store, leaderboard, results)
-    return from_store.read(store, tell), external(leaderboard)
+    return external(leaderboard)
 
 
 def external(leaderboard: Path) -> list[RowScores]:
@@ -76,8 +77,8 @@ def check_schema(path: Path, columns: Sequence[str], option: str = "--leaderboar
     if not path.exists():
         return
     try:
-        there, lines = csv_files.read(path)
-        version = (lines[0][1].get("schema") if lines else str(SCHEMA)) if "schema" in there else None
+        there, line = csv_files.first(path)
+        version = (line.get("schema") if line else str(SCHEMA)) if "schema" in there else None
     except DataError:
         there, version = (), None
     if version not in READ:
