@@ -28,7 +28,7 @@ def read(store: Store, tell: Tell = tell_damage, every_file: bool = True, create
     with _no_collection():
         planned = [(row, _keys(store, row)) for row in row_files.read(store, tell)]
         keys = (key for _, tasks in planned for seeds in tasks.values() for key in seeds.values())
-        entries = index.of(store.root).look(keys, tell, every_file, create)
+        entries = index.of(store.root).look(store, keys, tell, every_file, create)
         kinds = Kinds()
         rows = [_row(store, row, tasks, entries, kinds) for row, tasks in planned]
     kept = [row for row in rows if any(one.runs for one in row.datasets.values())]

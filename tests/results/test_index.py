@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 import shutil
 from collections.abc import Callable
@@ -194,6 +196,17 @@ def test_a_store_without_an_index_gets_one_by_writing_and_none_by_reading(tmp_pa
     assert len(list(folder.iterdir())) == 1
     union._known.clear()
     assert from_store.read(store, pytest.fail) == [row]
+
+
+def test_rows_of_an_index_can_be_copied_and_sent_to_other_processes(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    write(store, "m", PLANNED[0], random.Random(1))
+    rows.write(store, fakes.row("m", PLANNED[0]))
+    (row,) = from_store.read(store, pytest.fail)
+    for again in (pickle.loads(pickle.dumps(row)), copy.deepcopy(row)):
+        assert again.values("gad") == row.values("gad")
+        assert again.datasets["gad"].limit("max_train") == 0
+        assert again.datasets["gad"].runs == row.datasets["gad"].runs
 
 
 def test_rows_of_an_index_read_no_json_of_a_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

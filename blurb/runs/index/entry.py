@@ -161,11 +161,11 @@ def of_record(record: Record) -> dict[str, Any]:
         figures = [_number(metrics[split][name]) for split in SCORED for name in scores[split]]
         figures += [_number(metrics["majority"][split][name]) for split in SCORED for name in majority[split]]
         return {
-            "about": facts.text, "figures": figures, "started": str(made.started),
+            "about": facts.text, "figures": figures, "started": str(made.started).encode(errors="replace").decode(),
             "train_seconds": made.train_seconds, "predict_seconds": made.predict_seconds,
             "predicted": made.predicted.seconds if made.predicted else None,
         }  # fmt: skip
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise StoreError(f"{record.path} cannot be understood ({type(error).__name__}: {error}).") from error
 
 

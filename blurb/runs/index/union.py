@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ MANY, SMALL = 32, 10_000
 """Segments with fewer entries than `SMALL` are merged once there are more than `MANY`: a cluster leaves one a job."""
 AT_ONCE = 10_000
 """Trials that are read from their folders before they become a segment."""
+RETRIES = (0.0, 0.01, 0.1, None)
+"""Seconds before segments are listed again when one of them has gone; a network disk may go on listing it."""
 Place = tuple[str, int]
 """Key of a trial, and the time of its folder."""
 
@@ -60,9 +63,12 @@ class Index:
         now = stamp(folder)
         return next((one for one in (entry, *self._rivals.get(place, ())) if one.stamp == now), None)
 
-    def look(self, keys: Iterable[str], tell: Tell, every_file: bool, create: bool = False) -> dict[str, Entry]:
+    def look(
+        self, store: Store, keys: Iterable[str], tell: Tell, every_file: bool, create: bool = False
+    ) -> dict[str, Entry]:
         """The entries of those of these trials that are finished; what the index lacks is read, and noted.
 
+        :param store: as the user names it, for messages
         :param tell: receives messages about damaged trials
         :param create: whether to begin an index if the store has none
         """
@@ -77,7 +83,7 @@ class Index:
             entry = self.find(key, every_file)
             if entry is not None:
                 found[key] = entry
-            elif (row := self._of_folder(key, tell)) is not None:
+            elif (row := self._of_folder(store, key, tell)) is not None:
                 missing.append(row)
                 if len(missing) == AT_ONCE:
                     found |= self._learn(missing)
@@ -96,12 +102,17 @@ class Index:
     def refresh(self) -> None:
         """Reads what was written since the last time."""
         with self._lock:
-            while not self._refresh():
-                pass
+            for wait in RETRIES:
+                if self._refresh(patient=wait is not None):
+                    break
+                time.sleep(wait or 0)
             self._was_read = True
 
-    def _refresh(self) -> bool:
-        """Reads new segments; False if one went meanwhile, as what it had is then in one that was not listed."""
+    def _refresh(self, patient: bool) -> bool:
+        """Reads new segments.
+
+        :param patient: stop with False if one went meanwhile, as what it had is then in one that was not listed
+        """
         found: dict[str, tuple[State, Segment | None]] = {}
         for name, state in listed(self.folder).items():
             known = self._segments.get(name)
@@ -110,9 +121,9 @@ class Index:
                 continue
             try:
                 found[name] = state, unpacked((self.folder / name).read_bytes())
-            except FileNotFoundError:
-                return False
-            except OSError:  # not for everybody to read
+            except OSError as error:  # merged meanwhile, or not for everybody to read
+                if patient and isinstance(error, FileNotFoundError):
+                    return False
                 found[name] = state, None
         gone = self._segments.keys() - found.keys()  # into a merged one; else their entries would stay for ever
         if gone:
@@ -134,14 +145,14 @@ class Index:
             if before is not None and before.stamp != entry.stamp:  # replaced within a tick of the clock
                 self._rivals.setdefault(place, []).append(before)
 
-    def _of_folder(self, key: str, tell: Tell) -> Row | None:
+    def _of_folder(self, store: Store, key: str, tell: Tell) -> Row | None:
         """The content of an entry, of a trial that is finished and undamaged."""
-        path = Path(self.root, key)
+        path = store.root / key
         if not path.exists():  # planned, and not run yet
             return None
         try:
             now = self._now(key)  # before its files: if they change meanwhile, it is the state of no entry
-            if damage := Store(Path(self.root)).damage(path):
+            if damage := store.damage(path):
                 tell(left_out(path, damage))
                 return None
             return {**now, **of_record(Record(str(path)))}

@@ -157,7 +157,7 @@ def test_damage_of_the_index_costs_time_and_nothing_else(store: Store) -> None:
     path.write_bytes(path.read_bytes()[:-40])
     again = fresh(store)
     assert again.find(keys[0]) is None
-    found = again.look(keys, pytest.fail, every_file=True)
+    found = again.look(store, keys, pytest.fail, every_file=True)
     assert list(found) == keys
     assert all(fresh(store).find(key) is not None for key in keys)  # it was written anew
 
@@ -166,7 +166,7 @@ def test_damaged_trials_have_no_entry(store: Store) -> None:
     keys = [finish(store, seed) for seed in range(2)]
     (store.root / keys[0] / "metrics.json").write_text("{}")
     told: list[str] = []
-    assert list(fresh(store).look([*keys, "m/gad/missing"], told.append, every_file=True)) == keys[1:]
+    assert list(fresh(store).look(store, [*keys, "m/gad/missing"], told.append, every_file=True)) == keys[1:]
     (text,) = told
     assert "metrics.json missing or damaged" in text
 
@@ -182,7 +182,7 @@ def test_a_store_that_cannot_be_written_is_read(store: Store, monkeypatch: pytes
     monkeypatch.setattr(Path, "write_bytes", refused)
     read_only = fresh(store)
     for _ in range(2):
-        assert list(read_only.look(keys, pytest.fail, every_file=True, create=True)) == keys
+        assert list(read_only.look(store, keys, pytest.fail, every_file=True, create=True)) == keys
     assert not files(store)
     store.note(store.root / keys[0])  # no error
 
@@ -201,7 +201,7 @@ def test_small_segments_are_merged_and_lose_nothing(store: Store, monkeypatch: p
     other = fresh(store)
     other.refresh()
     reader = fresh(store)
-    assert list(reader.look(keys, pytest.fail, every_file=False)) == keys[1:]
+    assert list(reader.look(store, keys, pytest.fail, every_file=False)) == keys[1:]
     (merged,) = files(store)
     assert not left.exists()
     segment = segments.unpacked(merged.read_bytes())
@@ -226,14 +226,44 @@ def test_a_reader_whose_segments_are_merged_meanwhile_misses_nothing(
     def merged_in_between(self: Path) -> bytes:
         calls.append(self)
         if len(calls) == 2:
-            merger.look(keys, pytest.fail, every_file=False)
+            merger.look(store, keys, pytest.fail, every_file=False)
         return read(self)
 
     monkeypatch.setattr(Path, "read_bytes", merged_in_between)
     reader.refresh()
     assert len(files(store)) == 1
     monkeypatch.setattr(Store, "damage", lambda self, path: pytest.fail("a folder was read"))
-    assert list(reader.look(keys, pytest.fail, every_file=False)) == keys
+    assert list(reader.look(store, keys, pytest.fail, every_file=False)) == keys
+
+
+def test_a_segment_that_is_listed_and_not_there_stops_nobody(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = [finish(store, seed) for seed in range(2)]
+    real = union.listed
+    monkeypatch.setattr(union, "listed", lambda folder: {**real(folder), f"gone{segments.SUFFIX}": (1, 2, 3)})
+    reader = fresh(store)
+    assert all(reader.find(key) is not None for key in keys)
+
+
+@pytest.mark.parametrize("started", ["\ud800", 5, None])
+def test_odd_times_of_a_stranger_are_no_error(store: Store, started: Any) -> None:
+    key = finish(store)
+    file = store.root / key / "provenance.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "started": started}))
+    store.seal(store.root / key)
+    assert list(fresh(store).look(store, [key], pytest.fail, every_file=True)) == [key]
+
+
+@pytest.mark.parametrize(("file", "name", "value"), [("metrics", "dev", [1]), ("metrics", "test", {"f1": "x"}),
+                                                     ("provenance", "facts", {"train_seconds": 10**400}),
+                                                     ("metrics", "majority", None)])  # fmt: skip
+def test_what_cannot_be_understood_is_told(store: Store, file: str, name: str, value: Any) -> None:
+    key = finish(store)
+    path = store.root / key / f"{file}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+    store.seal(store.root / key)
+    told: list[str] = []
+    assert not fresh(store).look(store, [key], told.append, every_file=True)
+    assert str(store.root / key) in told[0]
 
 
 def test_what_a_writer_added_while_others_merged_is_still_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +280,7 @@ def test_what_a_writer_added_while_others_merged_is_still_there(store: Store, mo
         real(*given)
 
     monkeypatch.setattr(union, "merge", merged_late)
-    fresh(store).look(keys[:3], pytest.fail, every_file=False)
+    fresh(store).look(store, keys[:3], pytest.fail, every_file=False)
     assert all(fresh(store).find(key) is not None for key in keys)
 
 
