@@ -24,6 +24,13 @@ def write_whole(path: Path, content: bytes) -> None:
 
     :raises DataError: if it cannot be written; then nothing is left behind
     """
+    with writing_whole(path) as aside:
+        aside.write_bytes(content)
+
+
+@contextlib.contextmanager
+def writing_whole(path: Path) -> Iterator[Path]:
+    """A temporary path for the content of `write_whole`, where that is too long to be held in memory."""
     try:
         with replacing(path) as aside:
             aside.touch()
@@ -33,7 +40,7 @@ def write_whole(path: Path, content: bytes) -> None:
                     with contextlib.suppress(OSError):
                         if now - left.stat().st_mtime > FORGOTTEN:
                             left.unlink()
-            aside.write_bytes(content)
+            yield aside
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}.", path) from error
 

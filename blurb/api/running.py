@@ -12,7 +12,7 @@ import click
 
 from blurb.api.meanwhile import Meanwhile
 from blurb.api.options import RunOptions, TrainOptions
-from blurb.errors import SettingsError, said
+from blurb.errors import SettingsError, Tell, said, tell_damage
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
@@ -45,10 +45,10 @@ def execute(options: RunOptions) -> Results:
         return Results((), Path(options.output))
     store, leaderboard = Store(Path(options.output)), options.leaderboard
 
-    def rebuild(*tell: Callable[[str], None]) -> list[RowScores]:
+    def rebuild(tell: Tell = tell_damage) -> list[RowScores]:
         if leaderboard is None:
-            return from_store.read(store, *tell)
-        return tables.rebuild(store, Path(leaderboard), *tell)
+            return from_store.read(store, tell, create=True)
+        return tables.rebuild(store, Path(leaderboard), tell)
 
     engine = engines.of(
         options.engine, options.jobs, None if leaderboard is None else Path(leaderboard), options.print_script
@@ -153,7 +153,7 @@ def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | 
     check_writable(output=Path(options.output))
     if options.leaderboard is not None:
         check_writable(leaderboard=Path(options.leaderboard).parent)
-        tables.check(Store(Path(options.output)), Path(options.leaderboard), _unheard)
+        tables.check(Store(Path(options.output)), Path(options.leaderboard))
     rules = _rules(options, chosen)
     if options.track:
         tracking.check(options.track)

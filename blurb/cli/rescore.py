@@ -26,7 +26,7 @@ def command(output: Path, leaderboard: Path) -> None:
     store = Store(output)
     if not store.trial_folders():
         raise StoreError(f"No trials in {output}; check --output.")
-    tables.check(store, leaderboard, tell=lambda text: None)  # damage is told below, where it is not repaired
+    tables.check(store, leaderboard)
     scored, changed = rescore(store)
     tables.rebuild(store, leaderboard)
     left = len(store.trial_folders()) - scored

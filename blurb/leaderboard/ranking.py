@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -80,7 +81,7 @@ def select(rows: Sequence[RowScores], model: str = "*", protocol: str = "*", hea
         for row in rows
         if fnmatch.fnmatch(row.model, model)
         and any(fnmatch.fnmatch(name, protocol) for name in _versions(row.configuration.protocol))
-        and any(fnmatch.fnmatch(name, head) for name in heads(row))
+        and (head == "*" or any(fnmatch.fnmatch(name, head) for name in heads(row)))
     ]
 
 
@@ -114,12 +115,14 @@ def placed(entries: Sequence[RankedRow], column: str) -> list[tuple[Place | None
     def bounds(entry: RankedRow) -> tuple[float, float]:
         return entry.intervals.get(column, (entry.values[column], entry.values[column]))
 
-    there = [entry for entry in entries if column in entry.values and not entry.capped]
-    there.sort(key=lambda entry: (-entry.values[column], entry.name))
+    def is_ranked(entry: RankedRow) -> bool:
+        return column in entry.values and not entry.capped
+
+    there = sorted(filter(is_ranked, entries), key=lambda entry: (-entry.values[column], entry.name))
+    lows, highs = (sorted(ends) for ends in zip(*map(bounds, there), strict=True)) if there else ([], [])
     places: list[tuple[Place | None, RankedRow]] = []
     for entry in there:
         low, high = bounds(entry)
-        best = 1 + sum(bounds(other)[0] > high for other in there if other is not entry)
-        worst = len(there) - sum(bounds(other)[1] < low for other in there if other is not entry)
-        places.append((Place(best, worst), entry))
-    return places + [(None, entry) for entry in entries if entry not in there]
+        better, worse = len(lows) - bisect_right(lows, high), bisect_left(highs, low)
+        places.append((Place(1 + better, len(there) - worse), entry))
+    return places + [(None, entry) for entry in entries if not is_ranked(entry)]

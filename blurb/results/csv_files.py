@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,18 @@ def read(path: Path) -> tuple[tuple[str, ...], Lines]:
     return parse(text, path)
 
 
+def first(path: Path) -> tuple[tuple[str, ...], dict[Any, Any] | None]:
+    """The columns of a file and its first line, if it has one; DataError as of `read`, but only of these."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
+            reader = csv.DictReader(file)
+            return tuple(reader.fieldnames or ()), next(reader, None)
+    except OSError as error:
+        raise DataError(f"cannot read the file: {error.strerror}.", path) from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"invalid CSV: {error}.", path, 1) from None
+
+
 def columns(path: Path) -> tuple[str, ...]:
     """The columns of a file; DataError if it cannot be read."""
     try:
@@ -53,6 +66,17 @@ def parse(text: str, path: Path) -> tuple[tuple[str, ...], Lines]:
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """First characters of formulas in spreadsheets; a model name could contain a formula."""
+
+
+def joined(cells: Sequence[str]) -> str:
+    """Cells as a part of a line, `neutral` and in quotes where they must be; at least two.
+
+    >>> joined(["a", "c,d", ""])
+    'a,"c,d",'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow([neutral(cell) for cell in cells])
+    return text.getvalue()
 
 
 def neutral(cell: str) -> str:

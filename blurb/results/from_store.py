@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
-from blurb import metrics
-from blurb.errors import BlurbError, StoreError, Tell, tell_damage
-from blurb.results.dataset_scores import LIMITS, SETTINGS, DatasetScores, Figure, Run
+from blurb.errors import Tell, tell_damage
 from blurb.results.row_scores import Origin, RowScores, labelled
+from blurb.results.stored_scores import Kinds, Runs, StoredScores
+from blurb.runs import index
 from blurb.runs import rows as row_files
+from blurb.runs.index import Entry
 from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import kind_of
-from blurb.runs.store import Record, Store, left_out
-from blurb.tasks import SCORED, Split, Task
+from blurb.runs.store import Store
 
 
-def read(store: Store, tell: Tell = tell_damage) -> list[RowScores]:
+def read(store: Store, tell: Tell = tell_damage, every_file: bool = True, create: bool = False) -> list[RowScores]:
     """All rows of a store with a finished trial, by model and configuration.
 
     :param tell: receives messages about damaged files and trials, which are left out
+    :param every_file: whether a trial of the index counts only while size and time of all its files are as they were;
+        otherwise the time of its folder is enough, which is a tenth of the time
+    :param create: whether to begin an index if the store has none
     """
-    rows = [_row(store, row, tell) for row in row_files.read(store, tell)]
+    with _no_collection():
+        planned = [(row, _keys(store, row)) for row in row_files.read(store, tell)]
+        keys = (key for _, tasks in planned for seeds in tasks.values() for key in seeds.values())
+        entries = index.of(store.root).look(store, keys, tell, every_file, create)
+        kinds = Kinds()
+        rows = [_row(store, row, tasks, entries, kinds) for row, tasks in planned]
     kept = [row for row in rows if any(one.runs for one in row.datasets.values())]
     return labelled(sorted(kept, key=_order))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No garbage collection: of very many new objects all stay, and it would go through them in vain."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _order(row: RowScores) -> tuple[str, ...]:
@@ -30,21 +52,33 @@ def _order(row: RowScores) -> tuple[str, ...]:
     return made.suite, row.model, made.text, made.precision, row.weights, row.tokenizer, row.recipe
 
 
-def _row(store: Store, row: PlannedRow, tell: Tell) -> RowScores:
+Keys = Mapping[str, Mapping[int, str]]
+"""Task -> seed -> name of the trial in the index."""
+
+
+def _keys(store: Store, row: PlannedRow) -> Keys:
+    folder = store.folder(row.model)
+    return {
+        task: {seed: f"{folder}/{task}/{hash_}" for seed, hash_ in seeds.items()} for task, seeds in row.trials.items()
+    }
+
+
+def _row(store: Store, row: PlannedRow, keys: Keys, entries: Mapping[str, Entry], kinds: Kinds) -> RowScores:
+    root = str(store.root)
     datasets = {}
-    for task, seeds in row.trials.items():
-        records = _records(store, row.model, task, seeds, tell)
-        first = next(iter(records.values()), None)
-        declared = None if first is None else _declared(first)
-        tallies = _tallies(declared)
-        datasets[task] = DatasetScores(
+    learner = row.learner
+    for task, seeds in keys.items():
+        there = {seed: entries[key] for seed, key in seeds.items() if key in entries}
+        first = next((entry.facts for entry in there.values()), None)
+        if first is not None:
+            learner = learner or first.kind  # a row of before may not say it, and its trials do
+        datasets[task] = StoredScores(
             task,
-            type="" if declared is None else declared.type,
-            metric="" if first is None else str(first.metrics["metric"]),
-            runs={seed: _run(record, row.families[task], tallies) for seed, record in records.items()},
+            type="" if first is None else kinds.of(first, task).type,
+            metric="" if first is None else first.metric,
+            runs=Runs(there, root, task, row.families[task], kinds),
             planned=len(seeds),
         )
-    trials = [run.record.trial for one in datasets.values() for run in one.runs.values() if run.record is not None]
     return RowScores(
         model=row.model,
         datasets=datasets,
@@ -52,67 +86,8 @@ def _row(store: Store, row: PlannedRow, tell: Tell) -> RowScores:
         configuration=row.configuration,
         weights=row.weights,
         tokenizer=row.tokenizer,
-        # A row of before may not say it, and its trials do.
-        learner=row.learner or (trials[0].kind if trials else kind_of(row.weights)),
+        learner=learner or kind_of(row.weights),
         recipe=str(row.recipe),
         key=row.key,
         planned_seeds={task: tuple(sorted(seeds)) for task, seeds in row.trials.items()},
     )
-
-
-def _records(store: Store, model: str, task: str, seeds: Mapping[int, str], tell: Tell) -> dict[int, Record]:
-    """The finished trials by seed; damaged ones are reported and left out."""
-    records = {}
-    for seed, hash_ in seeds.items():
-        path = store.path(model, task, hash_)
-        if not path.exists():  # planned, and not run yet
-            continue
-        try:
-            if damage := store.damage(path):
-                tell(left_out(path, damage))
-            else:
-                records[seed] = store.read(path)
-        except StoreError as error:
-            tell(f"{error} The trial is left out.")
-    return records
-
-
-def _run(record: Record, family: str, tallies: Collection[str]) -> Run:
-    settings = record.trial.settings
-    return Run(
-        figures={split: _figures(record, split, tallies) for split in SCORED},
-        verdict=record.provenance.data_verdict,
-        data_hash=record.trial.data[:12],
-        metrics_version=str(record.metrics["metrics_version"]),
-        settings={
-            **{axis: str(settings.get(axis, "")) for axis in SETTINGS},
-            **{limit: str(settings.get(limit) or "") for limit in LIMITS},
-        },
-        family=family,
-        trial=record.path.name,
-        record=record,
-    )
-
-
-def _figures(record: Record, split: Split, tallies: Collection[str]) -> dict[str, Figure]:
-    """The metrics of a split: fractions times 100, counts unchanged."""
-    majority = record.metrics["majority"][split]
-    factors = {name: 1 if name in tallies else 100 for name in record.metrics[split]}
-    return {
-        name: Figure(factor * record.metrics[split][name], factor * majority[name] if name in majority else None)
-        for name, factor in factors.items()
-    }
-
-
-def _declared(record: Record) -> Task | None:
-    """The task of a trial, also from a task file; None if its plug-in is not installed."""
-    try:
-        return record.task
-    except BlurbError:
-        return None
-
-
-def _tallies(task: Task | None) -> frozenset[str]:
-    """Metrics of a task that are counts; for an unknown metric, the counts of all known metrics."""
-    known = [task.metric] if task is not None and task.metric in metrics.names() else metrics.names()
-    return frozenset().union(*(metrics.get(name).tallies for name in known))

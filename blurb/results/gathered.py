@@ -19,7 +19,7 @@ def read(store: Path, results: Sequence[Path] = ()) -> list[RowScores]:
     :param results: files in the format of `results.csv`
     :raises DataError: if a file is invalid, or two files have different runs of one row
     """
-    rows = {row.identity: row for row in (from_store.read(Store(store)) if store.is_dir() else [])}
+    rows = {row.identity: row for row in (from_store.read(Store(store), every_file=False) if store.is_dir() else [])}
     for path in results:
         for row in results_csv.read(path):
             known = next((known for key, known in rows.items() if _same(row.identity, key)), None)

@@ -92,8 +92,8 @@ def line_of(row: RowScores) -> Line:
         "data": row.data,
         "note": row.note,
     }
-    if row.score is not None and row.spread is not None:
-        deviation, error = row.spread
+    if row.score is not None and (spread := row.spread) is not None:
+        deviation, error = spread
         low, high = (f"{row.score + sign * NORMAL * error:.2f}" for sign in (-1, 1))
         line |= {"score_sd": f"{deviation:.2f}", "score_low": low, "score_high": high}
     return line

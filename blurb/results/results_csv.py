@@ -8,6 +8,7 @@ from pathlib import Path
 
 from blurb import metrics, tasks
 from blurb.errors import DataError
+from blurb.files import writing_whole
 from blurb.results import csv_files, schema
 from blurb.results.dataset_scores import LIMITS, SETTINGS, DatasetScores, Figure, Run
 from blurb.results.row_scores import DATASETS, Origin, RowScores, labelled
@@ -18,6 +19,9 @@ COLUMNS = (
     "schema", *KEY, *SETTINGS, *LIMITS, "task", "type", "seed", "planned", "split", "metric", "value", "majority",
     "data", "data_hash", "metrics_version", "family", "trial",
 )  # fmt: skip
+_FIGURES = ("split", "metric", "value", "majority")
+BEFORE, AFTER = COLUMNS[: COLUMNS.index(_FIGURES[0])], COLUMNS[COLUMNS.index(_FIGURES[-1]) + 1 :]
+"""The columns to the left and to the right of those in which the lines of a run differ."""
 RUN = (*KEY, "task", "seed", "split", "metric")
 """The columns that identify a line."""
 ALIKE = (*SETTINGS, *LIMITS, "family", "data_hash", "metrics_version")
@@ -141,26 +145,41 @@ def _run(lines: Sequence[Line]) -> Run:
 
 
 def write(path: Path, rows: Iterable[RowScores]) -> None:
-    """Writes the table of rows, with datasets in the paper's order."""
-    schema.write(path, COLUMNS, [line for row in rows for line in lines_of(row)])
+    """Writes the table of rows, with datasets in the paper's order.
+
+    Line by line, as a store of many trials has more of them than memory should; most cells are those of the line
+    before, so they are put together once for all lines of a run.
+    """
+    with writing_whole(path) as aside, aside.open("w", encoding="utf-8", newline="") as file:
+        file.write(f"{csv_files.joined(COLUMNS)}\n")
+        for row in rows:
+            file.writelines(_text_of(row))
 
 
-def lines_of(row: RowScores) -> Iterator[Line]:
-    """The lines of a row, as dicts by column."""
+def _text_of(row: RowScores) -> Iterator[str]:
+    """The lines of a row."""
+    names: dict[tuple[str, str], str] = {}
+    for made, run in _runs_of(row):
+        before, after = (csv_files.joined([made.get(name, "") for name in part]) for part in (BEFORE, AFTER))
+        for split, figures in run.figures.items():
+            for metric, figure in figures.items():
+                if (split, metric) not in names:
+                    names[split, metric] = csv_files.joined((split, metric))
+                majority = "" if figure.majority is None else f"{figure.majority:.4f}"
+                yield f"{before},{names[split, metric]},{figure.value:.4f},{majority},{after}\n"
+
+
+def _runs_of(row: RowScores) -> Iterator[tuple[Line, Run]]:
+    """The runs of a row in the order of the table, each with the cells that all its lines have."""
     common = {"schema": str(schema.SCHEMA), **schema.identity_columns(row)}
     order = {name: place for place, name in enumerate(DATASETS)}
+    synthetic = row.data == "synthetic"
     for name in sorted(row.datasets, key=lambda name: (order.get(name, len(order)), name)):
         dataset = row.datasets[name]
         for seed, run in sorted(dataset.runs.items()):
             made = {
                 **run.settings, "task": name, "type": dataset.type, "seed": str(seed), "planned": str(dataset.planned),
-                "data": "synthetic" if row.data == "synthetic" else run.verdict, "data_hash": run.data_hash,
+                "data": "synthetic" if synthetic else run.verdict, "data_hash": run.data_hash,
                 "metrics_version": run.metrics_version, "family": run.family, "trial": run.trial,
             }  # fmt: skip
-            for split, figures in run.figures.items():
-                for metric, figure in figures.items():
-                    majority = "" if figure.majority is None else f"{figure.majority:.4f}"
-                    value = f"{figure.value:.4f}"
-                    yield {
-                        **common, **made, "split": split, "metric": metric, "value": value, "majority": majority
-                    }  # fmt: skip
+            yield {**common, **made}, run

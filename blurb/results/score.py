@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 
 from blurb import tasks
 from blurb.errors import UnknownName
 from blurb.tasks import TYPES, UNREGISTERED, Task
 
 
-def datasets_by_type() -> dict[str, list[Task]]:
+@cache
+def datasets_by_type() -> Mapping[str, list[Task]]:
     """The thirteen datasets by task type, both in the paper's order."""
     return {kind: [task for task in tasks.all() if task.type == kind and task.paper_order] for kind in TYPES}
 
@@ -54,17 +56,20 @@ def blurb_12(scores: Mapping[str, float]) -> float | None:
     return sum(share * scores[name] for name, share in shares.items())
 
 
-def type_weights() -> dict[str, dict[str, float]]:
+@cache
+def type_weights() -> Mapping[str, dict[str, float]]:
     """Task type -> weight of each of its datasets in the mean of the type."""
     return {kind: {task.name: 1 / len(group) for task in group} for kind, group in datasets_by_type().items()}
 
 
-def dataset_weights() -> dict[str, float]:
+@cache
+def dataset_weights() -> Mapping[str, float]:
     """The weight of each dataset in the score; the weights sum to 1."""
     return {task.name: 1 / len(TYPES) / len(group) for group in datasets_by_type().values() for task in group}
 
 
-def weights_of_12() -> dict[str, float]:
+@cache
+def weights_of_12() -> Mapping[str, float]:
     """The weight of each of the twelve datasets in `blurb_12`."""
     groups = {
         kind: [task.name for task in group if task.name != UNREGISTERED] for kind, group in datasets_by_type().items()

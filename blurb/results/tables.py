@@ -38,7 +38,8 @@ def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[R
     folder.mkdir(parents=True, exist_ok=True)
     while True:
         with writing(folder) as lease, suppress(Lost):  # of a process that slept: what it has read may be old
-            rows, others = check(store, leaderboard, tell)
+            others = check(store, leaderboard)
+            rows = from_store.read(store, tell, create=True)
             lease.check()
             results_csv.write(results_beside(leaderboard), rows)
             leaderboard_csv.write(leaderboard, [*rows, *others])
@@ -55,8 +56,8 @@ def writing(folder: Path) -> AbstractContextManager[Lease]:
     return leases.held(folder / ".blurb-tables.lease")
 
 
-def check(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> tuple[list[RowScores], list[RowScores]]:
-    """The rows of the store and of `external.csv`; StoreError or DataError if the tables could not be written.
+def check(store: Store, leaderboard: Path) -> list[RowScores]:
+    """The rows of `external.csv`; StoreError or DataError if the tables could not be written.
 
     Does not write anything.
     """
@@ -66,7 +67,7 @@ def check(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> tuple[li
     check_schema(leaderboard, leaderboard_csv.COLUMNS)
     check_schema(results, results_csv.COLUMNS)
     table_owners.check(store, leaderboard, results)
-    return from_store.read(store, tell), external(leaderboard)
+    return external(leaderboard)
 
 
 def external(leaderboard: Path) -> list[RowScores]:
@@ -83,8 +84,8 @@ def check_schema(path: Path, columns: Sequence[str], option: str = "--leaderboar
     if not path.exists():
         return
     try:
-        there, lines = csv_files.read(path)
-        version = (lines[0][1].get("schema") if lines else str(SCHEMA)) if "schema" in there else None
+        there, line = csv_files.first(path)
+        version = (line.get("schema") if line else str(SCHEMA)) if "schema" in there else None
     except DataError:
         there, version = (), None
     if version not in READ:

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from blurb import leases
 from blurb.errors import StoreError
 from blurb.files import read_json
+from blurb.runs import index
 from blurb.runs.rows import PlannedRow
 from blurb.runs.store import Record, Store
 
@@ -80,6 +81,8 @@ def _state(store: Store, task: str, seed: int, path: Path) -> TrialState:
         return TrialState(task, seed, path, "running", size=size)
     if path.exists():
         try:
+            if index.of(store.root).find(index.key_of(path)) is not None:
+                return TrialState(task, seed, path, "done", size=size, record=Record(str(path)))
             if damage := store.damage(path):
                 return TrialState(task, seed, path, "damaged", ", ".join(damage), size)
             return TrialState(task, seed, path, "done", size=size, record=store.read(path))

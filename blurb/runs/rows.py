@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class PlannedRow:
         """The content to store."""
         return {name: value for name, value in asdict(self).items() if value or name != "learner"}
 
-    @property
+    @cached_property
     def key(self) -> str:
         """12 hexadecimal digits: a hash of everything that decides whether rows are comparable."""
         parts = [self.model, self.weights, self.tokenizer, self.recipe, self.configuration.identity]
@@ -230,7 +231,8 @@ def _check(row: PlannedRow, path: Path) -> None:
         if not isinstance(text, str):
             raise ValueError(f"expected a text, got {text!r}")
     names.check(row.model, f"{path}: the model name")
-    json.dumps(asdict(row), ensure_ascii=False).encode()  # no halves of characters
+    content = {**vars(row), "configuration": vars(made)}  # not asdict: of thousands of rows its copies take seconds
+    json.dumps(content, ensure_ascii=False).encode()  # no halves of characters
 
 
 def _of_schema_1(

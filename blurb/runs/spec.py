@@ -114,7 +114,7 @@ class Configuration:
     @property
     def identity(self) -> dict[str, Any]:
         """Everything that identifies the configuration; not the note."""
-        return {name: value for name, value in asdict(self).items() if name != "note"}
+        return {name: value for name, value in vars(self).items() if name != "note"}
 
     @property
     def text(self) -> str:

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,32 @@ FILES = ("spec.json", provenance.FILE, "metrics.json", PREDICTIONS, "history.csv
 
 @dataclass(frozen=True)
 class Record:
-    """A finished trial as read from disk; `metrics` has `dev`, `test` and `majority`, all as fractions."""
+    """A finished trial; what a file of it says is read when it is asked for, as views need little of many trials.
 
-    path: Path
-    trial: Trial
-    provenance: Provenance
-    metrics: Mapping[str, Any]
+    :param folder: of the trial
+    """
+
+    folder: str
+
+    @cached_property
+    def path(self) -> Path:
+        """Its folder."""
+        return Path(self.folder)
+
+    @cached_property
+    def trial(self) -> Trial:
+        """Its specification; StoreError if it cannot be read, as of all files."""
+        return read_spec(self.path)
+
+    @cached_property
+    def provenance(self) -> Provenance:
+        """How it came about."""
+        return provenance.read(self.path)
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Any]:
+        """`dev`, `test` and `majority`, all as fractions."""
+        return read_json(self.path / "metrics.json")
 
     @property
     def task(self) -> Task:
@@ -77,7 +98,9 @@ class Store:
     def folder(self, model: str) -> str:
         """Name of the model's folder, reserved for it as soon as it has a row (`blurb.names`)."""
         if model not in self._folders:
-            self._folders[model] = names.folder(model, self._owners)
+            plain = names.plain(model)
+            # Whoever has claimed it has it: no need to read all rows in it.
+            self._folders[model] = plain if model in self._claimed(plain) else names.folder(model, self._owners)
         return self._folders[model]
 
     def claim(self, model: str) -> None:
@@ -95,13 +118,17 @@ class Store:
 
     def _owners(self, folder: str) -> set[str]:
         """The models that own a folder: those that claimed it, and in older stores those with rows in it."""
-        owners: set[str] = set()
-        with contextlib.suppress(StoreError, KeyError, TypeError):
-            owners |= set(map(str, read_json(self.root / folder / OWNERS)["models"]))
+        owners = self._claimed(folder)
         for path in (self.root / folder / "rows").glob("*.json"):
             with contextlib.suppress(StoreError, KeyError):
                 owners.add(str(read_json(path)["model"]))
         return owners
+
+    def _claimed(self, folder: str) -> set[str]:
+        """The models that have claimed a folder."""
+        with contextlib.suppress(StoreError, KeyError, TypeError):
+            return set(map(str, read_json(self.root / folder / OWNERS)["models"]))
+        return set()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -174,6 +201,7 @@ class Store:
             while True:
                 try:
                     aside.rename(path)
+                    self.note(path)
                     return True
                 except OSError:  # never onto a folder with something in it
                     if not path.exists():
@@ -210,15 +238,20 @@ class Store:
         write_json(path / "DONE.json", {"schema": SCHEMA, "sha256": hashes})
 
     def read(self, path: Path) -> Record:
-        """Reads a finished trial."""
-        return Record(path, self.read_spec(path), provenance.read(path), read_json(path / "metrics.json"))
+        """Reads a finished trial; StoreError if one of its files cannot be read."""
+        record = Record(str(path))
+        _ = record.trial, record.provenance, record.metrics
+        return record
 
     def read_spec(self, path: Path) -> Trial:
         """Reads the specification of a trial."""
-        try:
-            return Trial(**read_json(path / "spec.json"))
-        except TypeError as error:
-            raise StoreError(f"{path / 'spec.json'} cannot be read by this version of blurb ({error}).") from error
+        return read_spec(path)
+
+    def note(self, path: Path) -> None:
+        """Adds a trial that was sealed to the index of the store."""
+        from blurb.runs import index  # it reads trials, so it imports this module
+
+        index.of(self.root).note(path)
 
     def trial_folders(self) -> list[Path]:
         """Folders of all trials, finished or not, in a fixed order."""
@@ -229,6 +262,14 @@ def leftovers(path: Path) -> list[Path]:
     """Temporary folders of a trial: of processes at work, or of such as were killed."""
     found = {left for ending in ASIDE for left in path.parent.glob(f".{path.name}.{ending}") if left.is_dir()}
     return sorted(found)
+
+
+def read_spec(path: Path) -> Trial:
+    """The specification in the folder of a trial; StoreError if it cannot be read."""
+    try:
+        return Trial(**read_json(path / "spec.json"))
+    except TypeError as error:
+        raise StoreError(f"{path / 'spec.json'} cannot be read by this version of blurb ({error}).") from error
 
 
 def left_out(path: Path, damage: Sequence[str]) -> str:

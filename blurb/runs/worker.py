@@ -258,6 +258,7 @@ def _add_model(job: Job, store: Store, lease: Lease, reporter: Reporter) -> bool
         if read_predictions(aside / PREDICTIONS) == read_predictions(path / PREDICTIONS):
             shutil.rmtree(path / kept.FOLDER, ignore_errors=True)  # it is damaged, or would not be made again
             (aside / kept.FOLDER).rename(path / kept.FOLDER)
+            store.note(path)  # its folder has changed
         elif job.keep == "replace":
             store.put(aside, path, lease, replace=True)
         else:

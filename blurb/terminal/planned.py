@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from blurb.runs.plan import Planned
-    from blurb.runs.store import Store
 
 
 def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
@@ -28,13 +26,8 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
     click.echo(f"{plural(len(rows), 'trial')}. Nothing was run or written.")
 
 
-def _is_done(store: Store, path: Path) -> bool:
-    from blurb.runs import rescore
-
-    return store.is_done(path) and not rescore.outdated(path)
-
-
 def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:
+    from blurb.runs import rescore
     from blurb.runs.store import Store
 
     store = Store(plan.request.store)
@@ -47,7 +40,7 @@ def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:
                 kind, cell or job.source.name, job.trial.task, job.trial.seed,
                 *("from search" if open_ and key in plan.request.protocol.search else settings.get(key, "")
                   for key in ("lr", "batch_size", "epochs", "max_length")),
-                "from search" if open_ else "done" if _is_done(store, job.path) else "to run",
+                "from search" if open_ else "done" if rescore.is_current(store, job.path) else "to run",
                 "" if open_ else job.trial.hash,
             ))  # fmt: skip
     return rows

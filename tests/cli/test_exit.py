@@ -169,7 +169,9 @@ def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         planned = [trial(seed=seed, weights=f"{model:w<64}") for seed in (1, 2)]
         paths = [finish(store, model, each, 0.5 + each.seed / 100) for each in planned]
         rows.write(store, row(model, *planned))
+    (paths[0] / "predictions.parquet").unlink()
     (paths[0] / "predictions.parquet").write_bytes(b"cut")
+    os.utime(paths[0], (1, 1))  # another time than when it was finished, however fast this machine is
     return tmp_path
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from blurb.errors import StoreError
-from blurb.runs import provenance
-from blurb.runs.provenance import Provenance
+from blurb.runs import index, provenance
+from blurb.runs.index import Entry
+from blurb.runs.provenance import Predicted
 
 UNKNOWN, KINDRED, LEAST = 0.4, 0.25, 0.1
 """Relative spread of a prediction without history, with that of other types of task, and at best."""
@@ -67,17 +68,35 @@ def read(root: Path, predicted: Mapping[Path, tuple[str, str, float]], environme
     :param predicted: kind, type and predicted seconds of known trials, by folder; for others the provenance counts
     """
     found: dict[tuple[str, str], list[float]] = {}
-    for path, made in _finished(root, environment):
-        kind, type_, seconds = predicted.get(path) or made.predicted or ("", "", 0.0)
-        taken = (made.train_seconds or 0.0) + (made.predict_seconds or 0.0)
+    for path, foreseen, taken in _finished(root, environment):
+        kind, type_, seconds = predicted.get(path) or foreseen or ("", "", 0.0)
         if seconds > 0 and taken > 0:
             found.setdefault((kind, type_), []).append(taken / seconds)
     return History(found)
 
 
-def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path, Provenance]]:
+def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path, Predicted | None, float]]:
+    """The trials of such an environment, with what was predicted and the seconds that they took."""
+    known = index.of(root)
     for done in sorted(root.glob("*/*/*/DONE.json")):
         with contextlib.suppress(StoreError):  # damage is told by others
-            made = provenance.read(done.parent)
-            if all(made.environment.get(name) == environment[name] for name in ("device", "threads", "cpus")):
-                yield done.parent, made
+            entry = known.find(index.key_of(done.parent))
+            there, predicted, taken = _of_folder(done.parent) if entry is None else _of_entry(entry)
+            if all(there.get(name) == environment[name] for name in ("device", "threads", "cpus")):
+                yield done.parent, predicted, taken
+
+
+Found = tuple[Mapping[str, Any], Predicted | None, float]
+"""Environment, what was predicted, and the seconds of training and prediction."""
+
+
+def _of_folder(path: Path) -> Found:
+    made = provenance.read(path)
+    return made.environment, made.predicted, (made.train_seconds or 0.0) + (made.predict_seconds or 0.0)
+
+
+def _of_entry(entry: Entry) -> Found:
+    facts = entry.facts
+    learner, type_ = facts.predicted or ("", "")
+    predicted = Predicted(learner, type_, entry.value("predicted")) if facts.predicted else None
+    return facts.environment, predicted, sum(entry.value(name) or 0.0 for name in ("train_seconds", "predict_seconds"))

@@ -16,6 +16,7 @@ from blurb import models, tasks
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.errors import DataError
+from blurb.files import read_json, write_json
 from blurb.leaderboard import intervals
 from blurb.leaderboard.html import ablations as page_ablations
 from blurb.leaderboard.html import collect, pairwise
@@ -24,12 +25,13 @@ from blurb.leaderboard.html.provenance import of_row, public
 from blurb.leaderboard.html.render import render
 from blurb.protocols import protocol
 from blurb.results import comparison, from_store, predictions, published, results_csv, tables
+from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS
 from blurb.results.score import blurb_score, type_means
 from blurb.runs import plan, rows
 from blurb.runs.engine import LocalEngine
 from blurb.runs.spec import Configuration
-from blurb.runs.store import Store
+from blurb.runs.store import Record, Store
 from blurb.statistics import bootstrap
 from blurb.statistics.student import half_width, t_critical
 from tests.results.played import NAMES, play
@@ -257,10 +259,11 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
     assert part.cut > 0  # no pair of sentences fits 16 sub-tokens
     assert part.seconds is not None
     dataset = row.datasets["biosses"]
-    record = row.records["biosses"][1]
-    older = replace(record, provenance=replace(record.provenance, facts={"train_truncated": 7}))
+    older = Record(row.records["biosses"][1].folder)
+    facts = {"facts": {"train_truncated": 7}}
+    write_json(older.path / "provenance.json", {**read_json(older.path / "provenance.json"), **facts})
     (part,) = of_row(
-        replace(row, datasets={"biosses": replace(dataset, runs={1: replace(dataset.runs[1], record=older)})})
+        replace(row, datasets={"biosses": DatasetScores("biosses", runs={1: replace(dataset.runs[1], record=older)})})
     ).datasets
     assert part.cut == 7
 

@@ -1,0 +1,177 @@
+"""The scores of a dataset from the index of a store: of very many trials, so each run is made when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from blurb import metrics
+from blurb.errors import BlurbError
+from blurb.results.dataset_scores import LIMITS, SETTINGS, DatasetScores, Figure, Run
+from blurb.runs.index import Entry, Facts
+from blurb.runs.store import Record
+from blurb.tasks import Split, Task
+
+
+class Kind(NamedTuple):
+    """What runs of one kind share.
+
+    :param type: of the task; "" if its plug-in is not installed
+    :param settings: as `Run.settings`
+    :param places: split -> metric -> factor, place of the figure, and of that of the majority answer
+    """
+
+    type: str
+    settings: Mapping[str, str]
+    places: Mapping[Split, Mapping[str, tuple[int, int, int | None]]]
+
+
+class Kinds:
+    """The kinds that have occurred; a segment has one object of facts for all its trials of a kind."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, str], tuple[Kind, Facts]] = {}
+
+    def of(self, facts: Facts, task: str) -> Kind:
+        """That of a trial with these facts."""
+        found = self._known.get((id(facts), task))
+        if found is None:
+            found = self._known[id(facts), task] = _kind(facts, task), facts  # these, so that no others get their id
+        return found[0]
+
+
+def _kind(facts: Facts, task: str) -> Kind:
+    declared = _declared(facts, task)
+    tallies = _tallies(declared)
+    settings = {axis: str(facts.settings.get(axis, "")) for axis in SETTINGS}
+    settings |= {limit: str(facts.settings.get(limit) or "") for limit in LIMITS}
+    places = {
+        split: {name: (1 if name in tallies else 100, *place) for name, place in names.items()}
+        for split, names in facts.places.items()
+    }
+    return Kind("" if declared is None else declared.type, settings, places)
+
+
+def _declared(facts: Facts, task: str) -> Task | None:
+    """The task of a trial, also from a task file; None if its plug-in is not installed."""
+    try:
+        return facts.task(task)
+    except BlurbError:
+        return None
+
+
+def _tallies(task: Task | None) -> frozenset[str]:
+    """Metrics of a task that are counts; for an unknown metric, the counts of all known metrics."""
+    known = [task.metric] if task is not None and task.metric in metrics.names() else metrics.names()
+    return frozenset().union(*(metrics.get(name).tallies for name in known))
+
+
+class Runs(Mapping[int, Run]):
+    """The runs of a dataset by seed.
+
+    :param root: folder of the store
+    :param family: hash of the trials without their seeds
+    """
+
+    __slots__ = ("_made", "entries", "family", "kinds", "root", "task")
+
+    def __init__(self, entries: Mapping[int, Entry], root: str, task: str, family: str, kinds: Kinds) -> None:
+        self.entries, self.root, self.task, self.family, self.kinds = entries, root, task, family, kinds
+        self._made: dict[int, Run] = {}
+
+    def __getitem__(self, seed: int) -> Run:
+        if seed not in self._made:
+            self._made[seed] = self._run(self.entries[seed])
+        return self._made[seed]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Entries point into the memory of their segment, which no other process has."""
+        return dict, (dict(self),)
+
+    def kind(self, entry: Entry) -> Kind:
+        """That of one of the entries."""
+        return self.kinds.of(entry.facts, self.task)
+
+    def _run(self, entry: Entry) -> Run:
+        facts = entry.facts
+        kind = self.kind(entry)
+        return Run(
+            figures=_Figures(entry, kind),
+            verdict=facts.verdict,
+            data_hash=facts.data[:12],
+            metrics_version=str(facts.metrics_version),
+            settings=kind.settings,
+            family=self.family,
+            trial=entry.key.rpartition("/")[2],
+            record=Record(f"{self.root}/{entry.key}"),
+        )
+
+
+class _Figures(Mapping[Split, Mapping[str, Figure]]):
+    """The figures of a trial: fractions times 100, counts unchanged."""
+
+    __slots__ = ("entry", "kind")
+
+    def __init__(self, entry: Entry, kind: Kind) -> None:
+        self.entry = entry
+        self.kind = kind
+
+    def __getitem__(self, split: Split) -> Mapping[str, Figure]:
+        figure = self.entry.figure
+        return {
+            name: Figure(factor * figure(place), None if majority is None else factor * figure(majority))
+            for name, (factor, place, majority) in self.kind.places[split].items()
+        }
+
+    def __iter__(self) -> Iterator[Split]:
+        return iter(self.kind.places)
+
+    def __len__(self) -> int:
+        return len(self.kind.places)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+@dataclass(frozen=True)
+class StoredScores(DatasetScores):
+    """What a row has of a dataset, with shortcuts for what tables of many rows ask of every run."""
+
+    runs: Runs = field(kw_only=True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DatasetScores, (self.task, self.type, self.metric, dict(self.runs), self.planned)
+
+    def scores(self, split: Split = "test") -> dict[int, float]:
+        """The score of each seed that has the split, times 100."""
+        if split not in self._scores:
+            self._scores[split] = self._of_split(split)
+        return dict(self._scores[split])
+
+    @cached_property
+    def _scores(self) -> dict[Split, dict[int, float]]:
+        return {}
+
+    def _of_split(self, split: Split) -> dict[int, float]:
+        found = {}
+        facts = place = None
+        for seed, entry in sorted(self.runs.entries.items()):
+            if entry.facts is not facts:  # seeds mostly share them
+                facts = entry.facts
+                place = self.runs.kind(entry).places.get(split, {}).get(self.metric)
+            if place is not None:
+                found[seed] = place[0] * entry.figure(place[1])
+        return found
+
+    def limit(self, setting: str) -> int | None:
+        """One of `LIMITS` of its runs, 0 for none; None without runs."""
+        first = next(iter(self.runs.entries.values()), None)
+        return None if first is None else int(self.runs.kind(first).settings[setting] or 0)

@@ -1,0 +1,223 @@
+"""The tables of a store with its index. Oracle: those of a walk over all folders, without any index."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blurb import formulations, metrics, tasks
+from blurb.errors import StoreError
+from blurb.results import from_store, tables
+from blurb.runs import rescore, rows
+from blurb.runs.index import segments, union, writer
+from blurb.runs.index.union import Index
+from blurb.runs.spec import Trial
+from blurb.runs.store import Store
+from tests.results import played
+from tests.runs import fakes
+
+NAMES = ("gad", "biosses", "ncbi-disease")
+PLANNED = [fakes.trial(name, seed) for name in NAMES for seed in (1, 2)]
+MODELS = ("m", "org/n")
+STEPS = 25
+
+
+class Sweep:
+    """A store to which several processes write, each with an index of its own in memory."""
+
+    def __init__(self, folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.rng = random.Random(seed)
+        self.patch = monkeypatch
+        self.folder = folder
+        self.store = Store(folder / "runs")
+        self.root = str(self.store.root)
+        self.processes = [Index(self.root) for _ in range(3)]
+        self.saved: list[tuple[Path, Path]] = []
+        for model in MODELS:
+            self.store.claim(model)
+            rows.write(self.store, fakes.row(model, *PLANNED))
+
+    def enter(self, index: Index) -> None:
+        """What follows is done by the process of that index."""
+        self.patch.setitem(union._known, self.root, index)
+
+    def trials(self) -> list[Path]:
+        return self.store.trial_folders()
+
+    def segments(self) -> list[Path]:
+        return sorted((self.store.root / union.FOLDER).glob(f"*{segments.SUFFIX}"))
+
+    # What happens
+
+    def finish(self) -> None:
+        """A new trial, or one again with other answers."""
+        planned = self.rng.choice(PLANNED)
+        write(self.store, self.rng.choice(MODELS), planned, self.rng)
+
+    def finish_and_be_killed(self) -> None:
+        with self.patch.context() as patch:
+            patch.setattr(Index, "note", lambda self, path: None)
+            self.finish()
+
+    def write_half(self) -> None:
+        """A process that is killed while it writes; on a poor file system the half even has the name."""
+        for path in self.segments()[:1]:
+            content = path.read_bytes()
+            half = content[: self.rng.randrange(len(content))]
+            path.with_name(f".ffff{path.name}.99").write_bytes(half)
+            path.with_name(f"ffff{path.name}").write_bytes(half)
+
+    def damage_segment(self) -> None:
+        if paths := self.segments():
+            path = self.rng.choice(paths)
+            content = bytearray(path.read_bytes())
+            if content:
+                content[self.rng.randrange(len(content))] ^= 1 << self.rng.randrange(8)
+                path.write_bytes(content)
+
+    def delete_segment(self) -> None:
+        if paths := self.segments():
+            self.rng.choice(paths).unlink()
+
+    def delete_index(self) -> None:
+        shutil.rmtree(self.store.root / union.FOLDER, ignore_errors=True)
+
+    def remove(self) -> None:
+        if paths := self.trials():
+            shutil.rmtree(self.rng.choice(paths))
+
+    def damage(self) -> None:
+        if paths := self.trials():
+            file = self.rng.choice(paths) / self.rng.choice(["metrics.json", "provenance.json", "DONE.json", "log.txt"])
+            if not file.exists() or self.rng.random() < 0.5:
+                file.unlink(missing_ok=True)
+            else:
+                file.write_bytes(file.read_bytes()[:-3])
+
+    def save(self) -> None:
+        """A copy with the times of the files, as a backup has them."""
+        if paths := self.trials():
+            path = self.rng.choice(paths)
+            copy = self.folder / f"backup-{len(self.saved)}"
+            shutil.copytree(path, copy)
+            self.saved.append((copy, path))
+
+    def restore(self) -> None:
+        if self.saved:
+            copy, path = self.rng.choice(self.saved)
+            shutil.rmtree(path, ignore_errors=True)
+            shutil.copytree(copy, path)
+
+    def rescore(self) -> None:
+        self.patch.setattr(metrics, "VERSION", self.rng.randrange(2, 10))
+        rescore.rescore(self.store, lambda text: None)
+
+    def run_again(self) -> None:
+        """What `blurb run` does of a trial that is done."""
+        for path in self.trials()[:2]:
+            with_index, without = (self.asked(index, path) for index in (self.processes[0], self.walker()))
+            assert with_index == without
+
+    def asked(self, index: Index, path: Path) -> bool | str:
+        self.enter(index)
+        try:
+            return rescore.is_current(self.store, path)
+        except StoreError as error:
+            return str(error)
+
+    # What is seen
+
+    def walker(self) -> Index:
+        """A process that finds no index, and leaves none."""
+        index = Index(self.root)
+        index.folder = self.folder / "none"
+        index._writer.folder = self.folder / "none-either"
+        return index
+
+    def tables(self, index: Index) -> list[Any]:
+        """Both tables, and what is told of damage, as one process sees them."""
+        self.enter(index)
+        told: list[str] = []
+        tables.rebuild(Store(self.store.root), self.folder / "leaderboard.csv", told.append)
+        return [(self.folder / name).read_bytes() for name in ("results.csv", "leaderboard.csv")] + [sorted(told)]
+
+
+def write(store: Store, model: str, planned: Trial, rng: random.Random) -> None:
+    """A trial of a few real answers."""
+    task = tasks.get(planned.task)
+    gold = [played.gold_of(task, rng) for _ in range(8)]
+    columns = {
+        "split": ["dev"] * 3 + ["test"] * 5, "id": [str(number) for number in range(8)], "doc_id": [None] * 8,
+        "gold": gold, "prediction": [one if rng.random() < 0.6 else played.wrong(task, one, rng) for one in gold],
+        "majority": gold[:1] * 8, "scores": [None] * 8,
+    }  # fmt: skip
+    played.finish(store, model, planned, formulations.bind(task, {}), columns)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tables_are_those_of_a_walk_whatever_happens(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(union, "MANY", 2)
+    monkeypatch.setattr(union, "SMALL", 6)
+    monkeypatch.setattr(writer, "FULL", 2)
+    monkeypatch.setattr(tables.table_owners, "check", lambda *given: None)  # an empty store has no rows of its tables
+    sweep = Sweep(tmp_path, seed, monkeypatch)
+    happenings: list[Callable[[], None]] = [
+        sweep.finish, sweep.finish, sweep.finish, sweep.finish_and_be_killed, sweep.write_half, sweep.damage_segment,
+        sweep.delete_segment, sweep.delete_index, sweep.remove, sweep.damage, sweep.save, sweep.restore, sweep.rescore,
+        sweep.run_again,
+    ]  # fmt: skip
+    for step in range(STEPS):
+        sweep.enter(sweep.rng.choice(sweep.processes))
+        happening = happenings[0] if step < 6 else sweep.rng.choice(happenings)
+        happening()
+        assert sweep.tables(sweep.rng.choice(sweep.processes)) == sweep.tables(sweep.walker()), (step, happening)
+    assert sweep.segments()
+
+
+def test_a_store_without_an_index_gets_one_by_writing_and_none_by_reading(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    write(store, "m", PLANNED[0], random.Random(1))
+    rows.write(store, fakes.row("m", PLANNED[0]))
+    folder = store.root / union.FOLDER
+    shutil.rmtree(folder)
+    union._known.clear()
+    (row,) = from_store.read(store, pytest.fail)
+    assert not folder.exists()
+    tables.rebuild(store, tmp_path / "leaderboard.csv", pytest.fail)
+    assert len(list(folder.iterdir())) == 1
+    union._known.clear()
+    assert from_store.read(store, pytest.fail) == [row]
+
+
+def test_rows_of_an_index_can_be_copied_and_sent_to_other_processes(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    write(store, "m", PLANNED[0], random.Random(1))
+    rows.write(store, fakes.row("m", PLANNED[0]))
+    (row,) = from_store.read(store, pytest.fail)
+    for again in (pickle.loads(pickle.dumps(row)), copy.deepcopy(row)):
+        assert again.values("gad") == row.values("gad")
+        assert again.datasets["gad"].limit("max_train") == 0
+        assert again.datasets["gad"].runs == row.datasets["gad"].runs
+
+
+def test_rows_of_an_index_read_no_json_of_a_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "runs")
+    for planned in PLANNED:
+        write(store, "m", planned, random.Random(planned.hash))
+    rows.write(store, fakes.row("m", *PLANNED))
+    monkeypatch.setattr("blurb.runs.store.read_json", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr("blurb.runs.provenance.read_json", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr("blurb.runs.store.file_hash", lambda path: pytest.fail(f"{path} was hashed"))
+    monkeypatch.setattr(Store, "folder", lambda self, model: model)
+    (row,) = from_store.read(store, pytest.fail)
+    assert {name: row.seeds(name) for name in NAMES} == dict.fromkeys(NAMES, (1, 2))
+    tables.rebuild(store, tmp_path / "leaderboard.csv", pytest.fail)
