@@ -206,3 +206,24 @@ def test_who_lost_the_lease_puts_nothing_there(place: Path) -> None:
                 store.put(aside, place, lease, replace=True)
             assert (place / "log.txt").read_bytes() == theirs
             assert aside.exists()
+
+
+def test_a_replacement_that_fails_leaves_the_old_trial_in_its_place(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk refuses the last of the three renames."""
+    store = Store(place.parents[2])
+    theirs = (place / "log.txt").read_bytes()
+    aside = new(place, "mine")
+    rename = Path.rename
+
+    def refused(self: Path, target: Path) -> Path:
+        if self == aside:
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(OSError, match="Input/output error"):
+        store.put(aside, place, replace=True)
+    assert (place / "log.txt").read_bytes() == theirs
+    assert sorted(place.parent.iterdir()) == sorted([place, aside])
