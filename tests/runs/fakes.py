@@ -46,13 +46,14 @@ def write(
     job = Job(planned, source, configuration, DataSource(planned.task, Path("data")), store.root, "cpu")
     content = TaskData(tasks.get(planned.task), {}, planned.data, verdict)  # type: ignore[arg-type]
     seconds = calendar.timegm(time.strptime(started, "%Y-%m-%dT%H:%M:%SZ"))
-    with store.writing(job.path) as aside:
+    with store.aside(job.path) as aside:
         write_json(aside / "spec.json", planned.content)
         write_predictions(aside / "predictions.parquet", columns)
         write_json(aside / "metrics.json", figures)
         write_json(aside / "provenance.json", worker._provenance(job, content, seconds, facts).content)
         worker._write_history(aside / "history.csv", HISTORY)
         (aside / "log.txt").write_text(f"trial {planned.hash}\n")
+        store.put(aside, job.path, replace=True)
     return job.path
 
 
