@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -41,22 +42,24 @@ class Engine(ABC):
 
 
 class LocalEngine(Engine):
-    """Runs one job at a time in this process, or several in worker processes that share the cores.
+    """Runs one job at a time in this process, or several in worker processes that share the cores and GPUs.
 
     A single worker keeps the given order, so that the seeds of a task follow one another. Several workers start with
-    the longest jobs, so that no long job remains for one worker at the end.
+    the longest jobs, so that no long job remains for one worker at the end. On GPUs every trial runs in a worker
+    process, as an error of CUDA spoils all that the process does afterwards; the workers take the GPUs in turn.
 
-    :param workers: number of processes; 1 means this process
+    :param workers: number of processes; 1 means this process where no GPU is used
     """
 
     def __init__(self, workers: int = 1) -> None:
         self.workers = workers
 
     def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
-        if self.workers == 1:
+        gpus = gpus_for(jobs)
+        if self.workers == 1 and not gpus:
             return self._run_here(jobs, on_finished, on_progress)
         with data_sources.handed_over(job.data for job in jobs) as folder:
-            return self._run_parallel(jobs, on_finished, on_progress, folder)
+            return self._run_parallel(jobs, on_finished, on_progress, folder, gpus)
 
     def _run_here(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
         turns = Turns(jobs, range(len(jobs)), on_finished, on_progress)
@@ -65,30 +68,33 @@ class LocalEngine(Engine):
         return turns.outcomes
 
     def _run_parallel(
-        self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress, folder: Path | None
-    ) -> list[TrialOutcome]:
-        """Runs the jobs in lanes: threads with one worker process each, which is replaced if it dies."""
+        self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress, folder: Path | None,
+        gpus: Sequence[str] = (),
+    ) -> list[TrialOutcome]:  # fmt: skip
+        """Runs the jobs in lanes: threads with one worker process each, which is replaced if it dies or is spoilt."""
         turns = Turns(jobs, longest_first(jobs), on_finished, on_progress)
         at_hand: set[int] = set()
         stop = threading.Event()
 
-        def worker_thread() -> None:
+        def worker_thread(lane: int) -> None:
             heard, told = _pipe()
             pool = self._pool(folder, told)
             try:
                 while not stop.is_set() and (index := turns.next(stop.wait)) is not None:
                     at_hand.add(index)
                     try:
-                        running = pool.submit(_work, execute, jobs[index])
+                        running = pool.submit(_work, execute, on_gpu(jobs[index], gpus, lane))
                         while wait([running], LISTEN).not_done:
                             _listen(heard, partial(on_progress, jobs[index]))
                         _listen(heard, partial(on_progress, jobs[index]))
                         outcome = running.result()
+                        died = outcome.status == "failed" and CUDA_ERROR in outcome.message
                     except (BrokenProcessPool, SystemExit):  # killed, or told to end
                         if stop.wait(1):  # with the whole command: it may be told a moment later than its workers
                             return
                         message = "The worker process died (killed, or out of memory); try fewer --jobs."
-                        outcome = TrialOutcome(jobs[index], "failed", message=message)
+                        outcome, died = TrialOutcome(jobs[index], "failed", message=message), True
+                    if died:
                         pool.shutdown(wait=False)
                         heard, told = _pipe()
                         pool = self._pool(folder, told)
@@ -98,7 +104,7 @@ class LocalEngine(Engine):
                 pool.shutdown()
 
         with ThreadPoolExecutor(self.workers) as threads:
-            worker_threads = [threads.submit(worker_thread) for _ in range(min(self.workers, len(jobs)))]
+            worker_threads = [threads.submit(worker_thread, lane) for lane in range(min(self.workers, len(jobs)))]
             try:
                 for future in worker_threads:
                     future.result()
@@ -119,6 +125,8 @@ class LocalEngine(Engine):
         )
 
 
+CUDA_ERROR = "CUDA error"
+"""In the message of an error after which a process cannot use its GPU any more; too little memory is none."""
 LISTEN = 0.1
 """Seconds between two checks for news of a worker."""
 GRACE = 5.0
@@ -131,6 +139,20 @@ def threads_of(workers: int) -> int:
     """Threads of each worker process; the workers share the cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, cores // workers)
+
+
+def gpus_for(jobs: Sequence[Job]) -> list[str]:
+    """The GPUs of this machine that jobs without a device of their own may use; empty if they run on the CPU."""
+    import torch
+
+    if all(job.device not in ("auto", "cuda") or job.place == "cpu" for job in jobs) or not torch.cuda.is_available():
+        return []
+    return [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+
+
+def on_gpu(job: Job, gpus: Sequence[str], lane: int) -> Job:
+    """The job with the GPU of a lane, unless it names its own; the device is no part of a trial."""
+    return replace(job, device=gpus[lane % len(gpus)]) if gpus and job.device in ("auto", "cuda") else job
 
 
 def longest_first(jobs: Sequence[Job]) -> list[int]:

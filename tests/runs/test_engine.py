@@ -10,6 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from blurb.models import Source
 from blurb.runs import engine
 from blurb.runs.data_sources import DataSource
 from blurb.runs.events import News
@@ -92,3 +95,46 @@ def test_one_at_a_time_they_run_as_they_were_given(monkeypatch) -> None:  # type
     monkeypatch.setattr(engine, "execute", tells)
     outcomes = engine.LocalEngine(1).run(jobs_of([1.0, 5.0, 0.0]), lambda outcome: None, lambda job, news: None)
     assert sorted(range(3), key=lambda number: float(outcomes[number].message)) == [0, 1, 2]
+
+
+def says_where(job: Job, tell: Callable[[News], None]) -> TrialOutcome:
+    """Stands for `execute`: tells device and process; the job called 1 spoils its GPU."""
+    message = (
+        "CUDA error: an illegal memory access was encountered" if job.trial == 1 else f"{job.device} {os.getpid()}"
+    )
+    return TrialOutcome(job, "failed" if job.trial == 1 else "done", message=message)
+
+
+def placed(devices: list[str]) -> list[Job]:
+    source = Source("m", "encoder", "nowhere", "w")
+    return [
+        Job(number, source, None, DataSource("gad", Path()), Path(), device)  # type: ignore[arg-type]
+        for number, device in enumerate(devices)
+    ]
+
+
+def test_lanes_take_the_gpus_in_turn_and_one_that_is_spoilt_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "execute", says_where)
+    monkeypatch.setattr(engine, "gpus_for", lambda jobs: ["cuda:0"])
+    outcomes = engine.LocalEngine(1).run(placed(["auto", "cuda", "cuda", "cpu"]), lambda _: None, lambda *_: None)
+    assert [outcome.status for outcome in outcomes] == ["done", "failed", "done", "done"]
+    (first, before), (second, after), (third, same) = (outcomes[number].message.split() for number in (0, 2, 3))
+    assert (first, second, third) == ("cuda:0", "cuda:0", "cpu")
+    assert str(os.getpid()) not in (before, after)
+    assert before != after
+    assert after == same  # warm
+
+
+def test_every_lane_has_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpus = ["cuda:0", "cuda:1"]
+    jobs = placed(["auto", "cuda", "cuda:1", "cpu"])
+    assert [[engine.on_gpu(job, gpus, lane).device for job in jobs] for lane in range(3)] == [
+        ["cuda:0", "cuda:0", "cuda:1", "cpu"], ["cuda:1", "cuda:1", "cuda:1", "cpu"],
+        ["cuda:0", "cuda:0", "cuda:1", "cpu"],
+    ]  # fmt: skip
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    assert engine.gpus_for(jobs) == gpus
+    assert engine.gpus_for(jobs[2:]) == []
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert engine.gpus_for(jobs) == []
