@@ -50,9 +50,16 @@ class Inputs:
             for split in tasks.SPLITS:
                 rows, _ = units_of(formulation, content, split)
                 numbers = np.arange(len(rows))
-                found[split] = Lengths(np.zeros_like(numbers), numbers, len(rows), words=_words(rows))
+                read = _read(formulation, rows)
+                found[split] = Lengths(np.zeros_like(numbers), numbers, len(rows), words=_words(rows), read=read)
             self._lengths[known] = found
         return self._lengths[known]
+
+
+def _read(formulation: Formulation, rows: list[Example]) -> float:
+    """Words per example, of all its texts, in a sample."""
+    some = rows[:: max(1, len(rows) // SAMPLE)]
+    return sum(len(text.split()) for part in formulation.texts(some) for text in part) / len(some)
 
 
 def _words(rows: list[Example]) -> int:

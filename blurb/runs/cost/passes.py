@@ -39,6 +39,7 @@ class Lengths:
     :param words: words of all examples, 0 if none are predicted
     :param seconds: seconds to tokenise them; 0 if they are cached
     :param disk: bytes they will take in the cache; 0 if they are cached
+    :param read: words per example, of all its texts; 0 where sub-tokens are counted
     """
 
     rows: Ints
@@ -48,6 +49,7 @@ class Lengths:
     words: int = 0
     seconds: float = 0.0
     disk: int = 0
+    read: float = 0.0
 
     def of(self, chosen: Ints | None) -> Ints:
         """Lengths of the rows of the chosen examples; None for all."""

@@ -162,13 +162,24 @@ def test_networks_from_nothing_cost_their_updates() -> None:
         learners.from_nothing(ask({"batch_size": 5, "epochs": 10, "max_updates": most}, None)) for most in (0, 10)
     )
     sampled = learners.from_nothing(ask({"batch_size": 5, "epochs": 10, "dev_sample": 5}, None))
-    train = ask({}, None).lengths["train"].units * learners.TEXT
-    dev = ask({}, None).lengths["dev"].units * learners.TEXT
-    per_word = learners.NETWORK_WORD
+    one = learners.TEXT * (learners.NETWORK_WORD + learners.NETWORK_SQUARE * learners.TEXT)  # example
+    train, dev = (one * ask({}, None).lengths[split].units for split in ("train", "dev"))
     updates = 10 * 5 / ask({}, None).lengths["train"].units  # passes over train
-    assert whole.fit == pytest.approx(learners.SETUP + per_word * 10 * (3 * train + dev))
-    assert half.fit == pytest.approx(learners.SETUP + per_word * (3 * updates * train + np.ceil(updates) * dev))
-    assert whole.fit - sampled.fit == pytest.approx(per_word * 10 * (dev - 5 * learners.TEXT))
+    assert whole.fit == pytest.approx(learners.SETUP + 10 * (3 * train + dev))
+    assert half.fit == pytest.approx(learners.SETUP + 3 * updates * train + np.ceil(updates) * dev)
+    assert whole.fit - sampled.fit == pytest.approx(10 * (dev - 5 * one))
+
+
+def test_networks_from_nothing_cost_more_on_long_texts() -> None:
+    asked = ask({}, None)
+    short, long = (
+        learners.from_nothing(dataclasses.replace(
+            asked, lengths={split: dataclasses.replace(each, read=read) for split, each in asked.lengths.items()}
+        ))
+        for read in (25.0, 250.0)
+    )  # fmt: skip
+    assert 10 < (long.fit - learners.SETUP) / (short.fit - learners.SETUP) < 100
+    assert long.memory > short.memory
 
 
 def test_every_kind_of_learner_has_a_term() -> None:
