@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -95,3 +97,9 @@ def test_many_trials_take_little_room() -> None:
         for number in range(2_000)
     ]
     assert len(segments.packed(segments.batch_of(content))) < 100 * len(content)
+
+
+def test_the_start_of_a_command_loads_no_arrow() -> None:
+    code = "import sys, blurb.runs.store, blurb.runs.index, blurb.results.from_store; print('pyarrow' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -298,9 +296,3 @@ def test_what_was_hashed_once_is_noted(store: Store) -> None:
     union._known.clear()
     assert rescore.is_done(store, path)
     assert fresh(store).find(index.key_of(path)) is not None
-
-
-def test_the_start_of_a_command_loads_no_arrow() -> None:
-    code = "import sys, blurb.runs.store, blurb.runs.index, blurb.results.from_store; print('pyarrow' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "False"
