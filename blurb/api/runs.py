@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,6 +87,9 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
     else:
         paths = [path for path in inventory.paths(store, find(store, reference).planned) if path.exists()]
     found = {path: [*store.damage(path), *_damaged_model(path)] for path in paths}
+    for path in (path for path, files in found.items() if files):
+        with contextlib.suppress(OSError):
+            os.utime(path)  # the index believes sizes and times: now it does not believe this one any more
     return len(paths), {path: files for path, files in found.items() if files}
 
 

@@ -52,14 +52,15 @@ def work(
     passed = 0
     while found := [job for job in _jobs(output, sweep, part) if job.path not in seen]:
         seen.update(job.path for job in found)
-        here = [job for job in found if not failure_of(job.path).exists()]
+        here = [_on_this_machine(job, device, data) for job in found if not failure_of(job.path).exists()]
         passed += len(found) - len(here)
-        outcomes += _run([_on_this_machine(job, device, data) for job in here], jobs, max_failures, progress)
+        _check_places(here)
+        outcomes += _run(here, jobs, max_failures, progress)
         if sweep is not None:
             break
     store = output if sweep is None else sweep.absolute().parent.parent
     for folder in sweeps.folders(store):
-        _end(folder)
+        sweeps.end_if_done(folder)
     if leaderboard is not None:
         tables.rebuild(Store(store), leaderboard)
     return outcomes, passed
@@ -82,18 +83,24 @@ def retry(
 
     chosen = None if selection == "all" else {task.name for task in tasks.select(selection)}
     failed = [
-        job for job in sweeps.unique(job for folder in sweeps.folders(output) for job in sweeps.read(folder))
+        job for job in sweeps.jobs_of(output)
         if failure_of(job.path).exists() and (chosen is None or job.trial.task in chosen)
     ]  # fmt: skip
     if not failed:
-        raise StoreError(f"{output}: no trial failed that could be run again; blurb status shows where they stand.")
+        raise StoreError(
+            f"{output}: no trial of a sweep failed; blurb status shows where they stand. Where a trial has no sweep, "
+            "run its blurb run command again."
+        )
+    here = [_on_this_machine(job, device, data) for job in failed]
+    if not later:
+        _check_places(here)
     for job in failed:
         failure_of(job.path).unlink(missing_ok=True)
     if later:
         return len(failed), []
-    outcomes = _run([_on_this_machine(job, device, data) for job in failed], jobs, 0, progress)
+    outcomes = _run(here, jobs, 0, progress)
     for folder in sweeps.folders(output):
-        _end(folder)
+        sweeps.end_if_done(folder)
     return len(failed), outcomes
 
 
@@ -124,11 +131,22 @@ def _jobs(output: Path, sweep: Path | None, part: int | None) -> Sequence[Job]:
     from blurb.runs.engines import slurm
 
     if sweep is None:
-        return sweeps.unique(job for folder in sweeps.folders(output) for job in sweeps.read(folder))
-    if part is None:
-        return sweeps.read(sweep)
+        return sweeps.jobs_of(output)
     # A sweep ends with its last trial, which someone else may have finished while this job was queued.
-    return slurm.part(sweep, part) if sweep.exists() else []
+    if sweep.is_dir() and not (sweep / sweeps.JOBS).exists():
+        return []
+    return sweeps.read(sweep) if part is None else slurm.part(sweep, part)
+
+
+def _check_places(jobs: Sequence[Job]) -> None:
+    """Raises a SettingsError if this machine does not see data or checkpoints: all trials would fail here, for all."""
+    data = {job.data.folder for job in jobs}
+    models = {Path(job.source.location) for job in jobs if job.source.kind == "encoder"}
+    if missing := sorted(str(place) for place in data | models if not place.exists()):
+        raise SettingsError(
+            f"This machine does not see {', '.join(missing)}; nothing was run. Data that lies elsewhere is given with "
+            "--data; checkpoints must be where the sweep has them."
+        )
 
 
 def _on_this_machine(job: Job, device: str | None, data: Path | None) -> Job:
@@ -138,16 +156,3 @@ def _on_this_machine(job: Job, device: str | None, data: Path | None) -> Job:
     if data is not None and not job.data.original:
         job = dataclasses.replace(job, data=dataclasses.replace(job.data, folder=data))
     return job
-
-
-def _end(folder: Path) -> None:
-    """Removes a sweep whose trials are all done."""
-    from blurb.runs import rescore, sweeps
-    from blurb.runs.store import Store
-
-    try:
-        jobs = sweeps.read(folder)
-    except StoreError:  # another worker has just removed it
-        return
-    if all(rescore.is_done(Store(job.store), job.path) for job in jobs):
-        sweeps.remove(folder)

@@ -32,6 +32,8 @@ def command(output: Path, dry_run: bool, form: str) -> None:
     store = Store(output)
     found = leftovers.find(store)
     if not dry_run:
+        if leftovers.waits(found):
+            click.echo("Leases of other machines are watched for two minutes, to be sure that they are gone.", err=True)
         found = leftovers.remove(store, found)
     lines = [(one.kind, str(one.path), one.size) for one in found]
     if form != "table":

@@ -33,7 +33,8 @@ def command(output: Path, tasks: str, later: bool, data: Path | None, device: st
     goes_on(unfinished=True)
     forgotten, outcomes = retry(output, tasks, later=later, jobs=jobs, device=device, data=data)
     if later:
-        click.echo(f"{plural(forgotten, 'trial')} can run again: blurb worker")
+        store = "" if str(output) == "runs" else f" --output '{output}'"
+        click.echo(f"{plural(forgotten, 'trial')} can run again: blurb worker{store}")
         return
     failed = sum(outcome.status == "failed" for outcome in outcomes)
     click.echo(f"{plural(len(outcomes) - failed, 'trial')} done, {failed} failed again.")

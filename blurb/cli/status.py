@@ -113,13 +113,15 @@ def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
     if failed := [one for one in open_ if one.state == "failed"]:
         table = _table("Failed", ("trial", "reason"), ((_which(one), one.message) for one in failed[:SHOWN]))
         parts += [table, *([Text(f"... and {len(failed) - SHOWN} more")] if len(failed) > SHOWN else [])]
-        parts.append(Text(f"To run them again: blurb retry{where}"))
+        again = f"blurb retry{where}" if all(one.joined for one in failed) else "the same blurb run command"
+        parts.append(Text(f"To run them again: {again}"))
     left = standing.seconds_left(trials)
     total = f"{count['done']} of {len(trials)} trials done"
     others = [f"{count[state]} {state}" for state in standing.STATES[1:] if count[state]]
     told = f"; about {duration(left)} left" if left is not None else ""
     if count["to run"] and not running:
-        told = f"; nobody runs them: run the same command again, or blurb worker{where}"
+        joined = any(one.joined for one in open_ if one.state == "to run")
+        told = "; nobody runs them: run the same command again" + (f", or blurb worker{where}" if joined else "")
     parts.append(Text(", ".join([total, *others]) + told))
     return Group(*parts)
 

@@ -23,11 +23,14 @@ from blurb.runs import data_sources
 from blurb.runs.events import News
 from blurb.runs.store import Store
 from blurb.runs.turns import OnFinished, OnProgress, Turns
-from blurb.runs.worker import Job, TrialOutcome, execute
+from blurb.runs.worker import Job, TrialOutcome, execute, note_death
 
 
 class Engine(ABC):
     """Runs jobs in any order and place; a failing job does not stop the others."""
+
+    joined = True
+    """Whether others may join while it runs; else it says itself what they may run."""
 
     @abstractmethod
     def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
@@ -94,6 +97,7 @@ class LocalEngine(Engine):
                             return
                         message = "The worker process died (killed, or out of memory); try fewer --jobs."
                         outcome, died = TrialOutcome(jobs[index], "failed", message=message), True
+                        note_death(jobs[index], message)
                     if died:
                         pool.shutdown(wait=False)
                         heard, told = _pipe()

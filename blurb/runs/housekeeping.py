@@ -16,7 +16,7 @@ from blurb import leases, names
 from blurb.errors import SettingsError, StoreError
 from blurb.files import beside, read_json, write_json
 from blurb.models import kept
-from blurb.runs import checkpoints, inventory, provenance, rows
+from blurb.runs import checkpoints, inventory, provenance, rows, sweeps
 from blurb.runs.rows import PlannedRow
 from blurb.runs.store import LEASE, OLD, OWNERS, Store, leftovers
 
@@ -182,8 +182,10 @@ def _copy(store: Store, path: Path, target: Path, model: str) -> None:
 def _remove(store: Store, row: PlannedRow) -> None:
     beside = _rows_beside(store, row)
     unlisted = removal(store, row).unlisted
-    for path in (*_own(store, row, beside), *unlisted):
+    own = _own(store, row, beside)
+    for path in (*own, *unlisted):
         _delete(store, path)
+    sweeps.drop(store, set(own))  # or a worker would run them, for no row
     rows.remove(store, row)
     _disown(store, row.model)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from blurb import leases
 from blurb.errors import BlurbError
-from blurb.files import FORGOTTEN
-from blurb.runs import checkpoints, inventory, rescore, rows, sweeps
+from blurb.files import FORGOTTEN, beside
+from blurb.runs import checkpoints, inventory, rows, sweeps
+from blurb.runs.engines import slurm
 from blurb.runs.store import Store, leftovers
 
 Kind = Literal[
@@ -46,6 +48,7 @@ def find(store: Store) -> list[Leftover]:
 def remove(store: Store, found: Sequence[Leftover]) -> list[Leftover]:
     """Removes them, and returns those that went; what a process has begun to use meanwhile stays."""
     gone = []
+    _see_stale(one.path for one in found if one.kind == "stale lease")
     for one in found:
         if one.trial is None:
             _delete(one.path)
@@ -62,6 +65,21 @@ def remove(store: Store, found: Sequence[Leftover]) -> list[Leftover]:
         if not one.path.exists():
             gone.append(one)
     return gone
+
+
+def waits(found: Sequence[Leftover]) -> bool:
+    """Whether leases of other machines are among them: `remove` then watches them until it is sure."""
+    holders = [leases.read(one.path) for one in found if one.kind == "stale lease"]
+    return any(holder is not None and not holder.is_here for holder in holders)
+
+
+def _see_stale(paths: Iterable[Path]) -> None:
+    """Looks at leases until those are gone that nobody renews; one look tells only of this machine's."""
+    left = [path for path in paths if not leases.is_free(path)]
+    limit = time.monotonic() + leases.LIMIT + leases.BEAT
+    while left and time.monotonic() < limit:
+        time.sleep(min(1.0, leases.LIMIT / 20))
+        left = [path for path in left if not leases.is_free(path)]
 
 
 def _of_trials(store: Store) -> Iterator[Leftover]:
@@ -81,7 +99,7 @@ def _of_trial(store: Store, path: Path) -> Iterator[Leftover]:
         yield Leftover("temporary folder", one, path)
     if (lock := path.with_name(f".{path.name}.lock")).exists():
         yield Leftover("lock of an earlier version", lock, path)
-    done = path.is_dir()
+    done = (path / "DONE.json").exists()
     for one in checkpoints.all_of(path):
         if done or one != checkpoints.folder_of(path):  # of an unfinished trial only the one that was set aside
             yield Leftover("checkpoint", one, path)
@@ -90,10 +108,12 @@ def _of_trial(store: Store, path: Path) -> Iterator[Leftover]:
 
 
 def _of_sweeps(store: Store) -> Iterator[Leftover]:
-    for folder in sweeps.folders(store.root):
+    for folder in sorted((store.root / sweeps.FOLDER).glob("*")):
+        over = not (folder / sweeps.JOBS).exists()
         with contextlib.suppress(BlurbError):
-            if all(rescore.is_done(store, job.path) for job in sweeps.read(folder)):
-                yield Leftover("finished sweep", folder)
+            over = over or all(map(sweeps.is_done, sweeps.read(folder)))
+        if over and not slurm.is_queued(folder):  # Slurm fails a job whose log it cannot write
+            yield Leftover("finished sweep", folder)
 
 
 def _of_files(store: Store) -> Iterator[Leftover]:
@@ -101,8 +121,13 @@ def _of_files(store: Store) -> Iterator[Leftover]:
         yield Leftover("damaged row file", path)
     if (lock := store.root / ".rows.lock").exists():
         yield Leftover("lock of an earlier version", lock)
-    with leases.held(store.root / ".rows.lease") as held:
-        now = held.path.stat().st_mtime  # by the clock of the disk, as those of the files
+    try:
+        probe = beside(store.root / ".clock")
+        probe.touch()
+        now = probe.stat().st_mtime  # by the clock of the disk, as those of the files
+        probe.unlink()
+    except OSError:  # a store that may only be read
+        return
     for depth in ("", "*/", "*/*/", f"*/{rows.FOLDER}/"):
         for path in sorted(store.root.glob(f"{depth}.*.tmp")):
             with contextlib.suppress(OSError):

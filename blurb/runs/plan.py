@@ -259,14 +259,13 @@ def _joined(
     jobs: Sequence[Job], engine: Engine, on_finished: OnFinished, on_progress: OnProgress
 ) -> list[TrialOutcome]:
     """Runs jobs as a sweep of their stores, which workers on other machines can join until all of it is done."""
-    folders = [
-        sweeps.write(store, [one for one in jobs if one.store == store])
-        for store in dict.fromkeys(one.store for one in jobs)
-    ]
+    stores = dict.fromkeys(one.store for one in jobs)
+    if engine.joined:
+        folders = [sweeps.write(store, [one for one in jobs if one.store == store]) for store in stores]
     outcomes = engine.run(jobs, on_finished, on_progress)
-    if all(outcome.status in ("done", "already done") for outcome in outcomes):
+    if engine.joined and all(outcome.status in ("done", "already done") for outcome in outcomes):
         for folder in folders:
-            sweeps.remove(folder)
+            sweeps.end(folder)
     return outcomes
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from blurb import leases
-from blurb.errors import BlurbError
 from blurb.holders import Holder
 from blurb.runs import checkpoints, inventory, rows, sweeps
 from blurb.runs.store import Store
@@ -28,6 +27,7 @@ class Standing:
     :param holder: who runs it
     :param saved: whether it goes on from a checkpoint
     :param predicted: seconds, 0 if not known
+    :param joined: whether a sweep has it, so that workers can run it without its command
     """
 
     model: str
@@ -41,6 +41,7 @@ class Standing:
     holder: Holder | None = None
     saved: bool = False
     predicted: float = 0.0
+    joined: bool = False
 
     @property
     def left(self) -> float:
@@ -68,17 +69,12 @@ def read(store: Store) -> list[Standing]:
     A trial that is in its place counts as done: it was put there whole. Whether it still is, `blurb runs verify` tells.
     """
     predicted, asked = {}, {one.path: one for one in _of_rows(store)}
-    for folder in sweeps.folders(store.root):
-        try:
-            jobs = sweeps.read(folder)
-        except BlurbError:  # its worker says so
-            continue
-        for job in jobs:
-            path = store.path(job.source.name, job.trial.task, job.trial.hash)
-            predicted[path] = job.predicted
-            asked.setdefault(path, _Asked("", "", job.source.name, job.trial.task, job.trial.seed, path))
+    for job in sweeps.jobs_of(store.root, lambda text: None):  # a worker says what is wrong with them
+        path = store.path(job.source.name, job.trial.task, job.trial.hash)
+        predicted[path] = job.predicted
+        asked.setdefault(path, _Asked("", "", job.source.name, job.trial.task, job.trial.seed, path))
     names: dict[Path, frozenset[str]] = {}
-    return [_standing(store, one, names, predicted.get(one.path, 0.0)) for one in asked.values()]
+    return [_standing(store, one, names, predicted.get(one.path)) for one in asked.values()]
 
 
 def _of_rows(store: Store) -> Iterator[_Asked]:
@@ -89,7 +85,7 @@ def _of_rows(store: Store) -> Iterator[_Asked]:
                 yield _Asked(key, row.configuration.text, row.model, task, seed, store.path(row.model, task, hash_))
 
 
-def _standing(store: Store, one: _Asked, names: dict[Path, frozenset[str]], predicted: float) -> Standing:
+def _standing(store: Store, one: _Asked, names: dict[Path, frozenset[str]], predicted: float | None) -> Standing:
     folder = one.path.parent
     if folder not in names:
         try:
@@ -98,6 +94,7 @@ def _standing(store: Store, one: _Asked, names: dict[Path, frozenset[str]], pred
             names[folder] = frozenset()
     there, lease = names[folder], store.lease(one.path)
     asked = (one.model, one.task, one.seed, one.path)
+    joined, predicted = predicted is not None, predicted or 0.0
     if lease.name in there and leases.seems_held(lease) is not False:
         return Standing(*asked, "running", one.row, one.configuration, holder=leases.read(lease), predicted=predicted)
     if one.path.name in there:
@@ -105,8 +102,10 @@ def _standing(store: Store, one: _Asked, names: dict[Path, frozenset[str]], pred
     saved = checkpoints.folder_of(one.path).name in there
     failure = inventory.failure_of(one.path)
     if failure.name in there:
-        return Standing(*asked, "failed", one.row, one.configuration, inventory.reason(failure), saved=saved)
-    return Standing(*asked, "to run", one.row, one.configuration, saved=saved, predicted=predicted)
+        return Standing(
+            *asked, "failed", one.row, one.configuration, inventory.reason(failure), saved=saved, joined=joined
+        )
+    return Standing(*asked, "to run", one.row, one.configuration, saved=saved, predicted=predicted, joined=joined)
 
 
 def seconds_left(trials: Sequence[Standing]) -> float | None:

@@ -1,25 +1,27 @@
 """Sweeps: the trials of one command in a file, `<store>/.sweeps/<hash>/jobs.json`, so that workers elsewhere can join.
 
 It has all that a worker needs beside the data and the checkpoints, which it finds at the same paths. It is there while
-the command runs, and afterwards if trials are left; a sweep whose trials are all done is removed.
+the command runs, and afterwards if trials are left; it ends with the last of its trials.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import blurb
-from blurb.errors import StoreError
+from blurb.errors import StoreError, Tell, tell_damage
 from blurb.files import read_json, write_json
-from blurb.models import Source
+from blurb.models import Source, kept
+from blurb.runs import rescore
 from blurb.runs.data_sources import DataSource
 from blurb.runs.spec import Configuration, Trial
+from blurb.runs.store import Store
 from blurb.runs.worker import Job
 
 SCHEMA = 1
@@ -30,10 +32,13 @@ SHARED: Mapping[str, type] = {"source": Source, "configuration": Configuration, 
 OWN = ("device", "track", "predicted", "keep", "resume")
 
 
-def write(store: Path, jobs: Sequence[Job]) -> Path:
-    """Writes the sweep of some jobs of a store, and returns its folder; the same trials are the same sweep."""
-    hashes = sorted(f"{job.path.relative_to(store)}" for job in jobs)
-    folder = store / FOLDER / hashlib.sha256("\n".join(hashes).encode()).hexdigest()[:12]
+def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None) -> Path:
+    """Writes the sweep of some jobs of a store, and returns its folder; one that is there stays as it is.
+
+    The same trials in the same order at the same places are the same sweep: workers count on its numbers.
+
+    :param about: more that tells sweeps apart
+    """
     shared: dict[str, dict[str, Any]] = {name: {} for name in SHARED}
     lines = []
     for job in jobs:
@@ -46,10 +51,15 @@ def write(store: Path, jobs: Sequence[Job]) -> Path:
     # Plug-ins are those of the process, the same for all jobs of a command.
     plugins = {kind: {name: str(Path(path).absolute()) for name, path in files.items()}
                for kind, files in (jobs[0].plugins if jobs else {}).items()}  # fmt: skip
-    write_json(folder / JOBS, {
+    whole = {
         "schema": SCHEMA, "blurb": blurb.__version__, "plugins": plugins, "jobs": lines,
         **{name: [content for _, content in values.values()] for name, values in shared.items()},
-    })  # fmt: skip
+    }  # fmt: skip
+    timeless = {**whole, "jobs": [{**line, "predicted": 0.0} for line in lines], "about": about}
+    text = json.dumps(timeless, sort_keys=True)
+    folder = store / FOLDER / hashlib.sha256(text.encode()).hexdigest()[:12]
+    if not (folder / JOBS).exists():
+        write_json(folder / JOBS, whole)
     return folder
 
 
@@ -68,14 +78,18 @@ def _content(value: Any) -> dict[str, Any]:
 def read(folder: Path) -> list[Job]:
     """The jobs of a sweep.
 
-    :raises StoreError: if it is of another version of blurb, or damaged
+    :raises StoreError: if it is gone, of another version of blurb, or damaged
     """
-    file = folder / JOBS
-    content = read_json(file)
+    return [job for job in numbered(folder) if job is not None]
+
+
+def numbered(folder: Path) -> list[Job | None]:
+    """The same by number; None for one that was dropped."""
+    content = read_json(folder / JOBS)
     if content.get("schema") != SCHEMA:
         raise StoreError(
-            f"{file} has schema version {content.get('schema')}, but this version of blurb reads {SCHEMA}; use the "
-            f"version that wrote it ({content.get('blurb')})."
+            f"{folder / JOBS} has schema version {content.get('schema')}, but this version of blurb reads {SCHEMA}; "
+            f"use the version that wrote it ({content.get('blurb')})."
         )
     try:
         content["data"] = [{**each, "folder": Path(each["folder"])} for each in content["data"]]
@@ -83,7 +97,7 @@ def read(folder: Path) -> list[Job]:
         plugins = {kind: {name: Path(path) for name, path in files.items()}
                    for kind, files in content["plugins"].items()}  # fmt: skip
         return [
-            Job(
+            None if line is None else Job(
                 Trial(**line["trial"]), store=folder.parent.parent, plugins=plugins,
                 **{name: shared[name][line[name]] for name in SHARED}, **{name: line[name] for name in OWN},
             )
@@ -91,21 +105,73 @@ def read(folder: Path) -> list[Job]:
         ]  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise StoreError(
-            f"{file} is not a valid list of trials ({error}); run the command that wrote it again."
+            f"{folder / JOBS} is not a valid list of trials ({error}); run the command that wrote it again."
         ) from error
 
 
 def folders(store: Path) -> list[Path]:
-    """The folders of all sweeps of a store, the oldest first."""
-    found = [path.parent for path in (store / FOLDER).glob(f"*/{JOBS}")]
-    return sorted(found, key=lambda path: ((path / JOBS).stat().st_mtime_ns, path.name))
+    """The folders of all sweeps of a store that are not over, the oldest first."""
+    found = []
+    for path in (store / FOLDER).glob(f"*/{JOBS}"):
+        with contextlib.suppress(FileNotFoundError):  # it has just ended
+            found.append((path.stat().st_mtime_ns, path.parent.name, path.parent))
+    return [folder for *_, folder in sorted(found)]
 
 
-def unique(jobs: Iterable[Job]) -> list[Job]:
-    """The jobs of several sweeps, each trial once."""
-    return list({job.path: job for job in jobs}.values())
+def jobs_of(store: Path, tell: Tell = tell_damage) -> list[Job]:
+    """The jobs of all sweeps of a store, each trial once, as the newest sweep has it.
+
+    :param tell: receives a message for each sweep that cannot be read; it is left out
+    """
+    found: dict[Path, Job] = {}
+    for folder in folders(store):
+        try:
+            found |= {job.path: job for job in read(folder)}
+        except StoreError as error:
+            if (folder / JOBS).exists():
+                tell(str(error))
+    return list(found.values())
 
 
-def remove(folder: Path) -> None:
-    """Removes a sweep; its trials stay where they are."""
-    shutil.rmtree(folder, ignore_errors=True)
+def end(folder: Path) -> None:
+    """Ends a sweep: its trials stay where they are, and so do Slurm's logs, as jobs may still be queued."""
+    (folder / JOBS).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def end_if_done(folder: Path) -> bool:
+    """Ends a sweep if nothing of it is left to do; returns whether it has ended."""
+    try:
+        jobs = read(folder)
+    except StoreError:
+        return not (folder / JOBS).exists()  # another process was quicker
+    if all(is_done(job) for job in jobs):
+        end(folder)
+        return True
+    return False
+
+
+def is_done(job: Job) -> bool:
+    """Whether nothing is left to do of a job; writes nothing."""
+    there = rescore.is_current(Store(job.store), job.path)
+    return there and (job.keep == "none" or kept.is_kept(job.path))
+
+
+def drop(store: Store, trials: Collection[Path]) -> None:
+    """Takes trials out of all sweeps, whose other trials keep their numbers.
+
+    :param trials: folders
+    """
+    for folder in folders(store.root):
+        with contextlib.suppress(StoreError):
+            going = [job is not None and _place(store, job) in trials for job in numbered(folder)]
+            if any(going):
+                content = read_json(folder / JOBS)
+                content["jobs"] = [None if gone else line for gone, line in zip(going, content["jobs"], strict=True)]
+                write_json(folder / JOBS, content)
+                end_if_done(folder)
+
+
+def _place(store: Store, job: Job) -> Path:
+    return store.path(job.source.name, job.trial.task, job.trial.hash)

@@ -153,6 +153,18 @@ def _execute(job: Job, store: Store, lease: Lease, tell: Callable[[News], None])
     return "done" if put else "already done"
 
 
+class Died(BlurbError):
+    """The process of a trial died."""
+
+
+def note_death(job: Job, message: str) -> None:
+    """Writes that the process of a trial died, so that workers do not die of it one after the other."""
+    store = Store(job.store)
+    with contextlib.suppress(OSError), leases.trying(store.lease(job.path)) as lease:
+        if lease is not None and not job.path.exists():
+            _note_failure(job, Died(message))
+
+
 def _note_failure(job: Job, error: Exception) -> None:
     """Writes why a trial failed, for those who look; called while its error is handled."""
     reason = {"message": said(error), "traceback": traceback.format_exc(), "trial": job.trial.content}

@@ -143,7 +143,7 @@ def test_what_failed_is_passed_over_until_it_is_tried_again(store: Store) -> Non
     assert found.exit_code == 0
     assert "1 trial done, 0 failed again." in found.output
     assert "1 trial done here" in run("worker").output
-    assert "no trial failed" in str(run("retry").exception)
+    assert "no trial of a sweep failed" in str(run("retry").exception)
 
 
 def test_leftovers_go_and_nothing_else(mixed: Store) -> None:
@@ -214,3 +214,46 @@ def test_a_flipped_bit_is_found(store: Store) -> None:
     assert "2 trials verified; all" in run("runs", "verify", trials(store)[0].model).output
     (path / "spec.json").unlink()
     assert "spec.json, predictions.parquet" in " ".join(run("runs", "verify").output.split())
+
+
+def test_what_verify_finds_the_same_command_repairs(store: Store) -> None:
+    """Although sizes and times, which the index believes, are as they were."""
+    import os
+
+    assert run("run", *ASKED).exit_code == 0
+    file = trials(store)[0].path / "predictions.parquet"
+    content, times = bytearray(file.read_bytes()), file.stat()
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert run("runs", "verify").exit_code == 1
+    assert run("run", *ASKED).exit_code == 0
+    assert run("runs", "verify").exit_code == 0
+
+
+def test_a_removed_row_is_run_by_no_worker(store: Store) -> None:
+    (row, *_) = [one for one in trials(store) if one.model == "baseline:majority"]
+    assert run("runs", "rm", row.model, "--yes").exit_code == 0
+    assert {one.model for one in trials(store)} == {"baseline:constant"}
+    assert "2 trials done here" in run("worker").output
+
+
+def test_a_lease_of_a_dead_machine_goes_after_a_while(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    monkeypatch.setattr(leases, "LIMIT", 0.5)
+    (one, *_) = trials(store)
+    one.path.parent.mkdir(parents=True, exist_ok=True)
+    lease = store.lease(one.path)
+    lease.write_bytes(replace(Holder.me(), host="elsewhere").content())
+    os.utime(lease, (1, 1))
+    found = run("gc")
+    assert "are watched" in found.stderr
+    assert "1 leftover removed" in found.stdout
+    assert not lease.exists()
+
+
+def test_a_machine_that_sees_no_data_fails_nothing_for_the_others(store: Store) -> None:
+    found = run("worker", "--data", "nowhere")
+    assert "This machine does not see nowhere; nothing was run." in str(found.exception)
+    assert [one.state for one in trials(store)] == ["to run"] * 4

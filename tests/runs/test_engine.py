@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,11 +30,14 @@ def dies(job: Job, tell: Callable[[News], None]) -> TrialOutcome:
 def test_a_dead_worker_fails_its_trial_only(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     jobs = [Job(number, None, None, DataSource("gad", Path()), Path(), "cpu") for number in range(5)]  # type: ignore[arg-type]
     monkeypatch.setattr(engine, "execute", dies)
+    noted: list[Any] = []
+    monkeypatch.setattr(engine, "note_death", lambda job, message: noted.append(job.trial))
     seen: list[TrialOutcome] = []
     outcomes = engine.LocalEngine(2).run(jobs, seen.append, lambda job, news: None)
     assert [outcome.status for outcome in outcomes] == ["done", "done", "failed", "done", "done"]
     assert "worker process died" in outcomes[2].message
     assert len(seen) == 5
+    assert noted == [2]
 
 
 def test_workers_do_not_outlive_a_killed_command(tmp_path: Path) -> None:

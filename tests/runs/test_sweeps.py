@@ -14,6 +14,7 @@ from blurb.models import Source
 from blurb.runs import plan, sweeps
 from blurb.runs.data_sources import DataSource
 from blurb.runs.engine import Engine, OnFinished, OnProgress
+from blurb.runs.store import Store
 from blurb.runs.worker import Job, TrialOutcome
 from tests.runs.test_plan import CONSTANT, DATA, FIRST, MAJORITY, SECOND, Played, request
 
@@ -56,15 +57,48 @@ def test_paths_are_absolute_and_plug_ins_known(tmp_path: Path, monkeypatch: pyte
     assert read.store == tmp_path / "runs"
 
 
-def test_the_same_trials_are_the_same_sweep(tmp_path: Path) -> None:
+def test_the_same_trials_are_the_same_sweep_which_never_changes(tmp_path: Path) -> None:
+    """Whoever counts on its numbers or settings, such as queued jobs, must find them as they were."""
     jobs = planned(tmp_path)
     first = sweeps.write(tmp_path, jobs)
-    assert sweeps.write(tmp_path, jobs[::-1]) == first
-    second = sweeps.write(tmp_path, jobs[1:])
-    assert sweeps.folders(tmp_path) == [first, second]
-    assert len(sweeps.unique(job for folder in sweeps.folders(tmp_path) for job in sweeps.read(folder))) == len(jobs)
-    sweeps.remove(first)
-    assert sweeps.folders(tmp_path) == [second]
+    before = (first / sweeps.JOBS).read_bytes()
+    assert sweeps.write(tmp_path, [replace(job, predicted=9.0) for job in jobs]) == first
+    assert (first / sweeps.JOBS).read_bytes() == before
+    others = [
+        sweeps.write(tmp_path, jobs[::-1]), sweeps.write(tmp_path, jobs[1:]), sweeps.write(tmp_path, jobs, {"x": 1}),
+        sweeps.write(tmp_path, [replace(job, resume=True) for job in jobs]),
+        sweeps.write(tmp_path, [replace(job, device="cuda") for job in jobs]),
+    ]  # fmt: skip
+    assert len({first, *others}) == 6
+    assert sweeps.folders(tmp_path) == [first, *others]
+    there = sweeps.jobs_of(tmp_path)
+    assert len(there) == len(jobs)
+    assert {job.device for job in there} == {"cuda"}  # of the newest
+    sweeps.end(first)
+    assert sweeps.folders(tmp_path) == others
+
+
+def test_one_that_cannot_be_read_stops_no_other(tmp_path: Path) -> None:
+    jobs = planned(tmp_path)
+    folder = sweeps.write(tmp_path, jobs)
+    damaged = sweeps.write(tmp_path, jobs[:1])
+    (damaged / sweeps.JOBS).write_text("{")
+    told: list[str] = []
+    assert len(sweeps.jobs_of(tmp_path, told.append)) == len(jobs)
+    assert [str(damaged) in text for text in told] == [True]
+    sweeps.end(folder)
+    assert not folder.exists()
+    assert sweeps.end_if_done(folder)  # another process was quicker
+
+
+def test_trials_that_are_dropped_leave_the_numbers_of_the_others(tmp_path: Path) -> None:
+    jobs = planned(tmp_path)
+    folder = sweeps.write(tmp_path, jobs)
+    sweeps.drop(Store(tmp_path), {jobs[1].path})
+    assert [job is None for job in sweeps.numbered(folder)] == [place == 1 for place in range(len(jobs))]
+    assert len(sweeps.read(folder)) == len(jobs) - 1
+    sweeps.drop(Store(tmp_path), {job.path for job in jobs})
+    assert sweeps.folders(tmp_path) == []
 
 
 @pytest.mark.parametrize(

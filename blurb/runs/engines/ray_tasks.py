@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from blurb.errors import SettingsError, said
+from blurb import stopping
+from blurb.errors import SettingsError, StoreError, said
 from blurb.runs import sweeps
-from blurb.runs.engine import Engine, longest_first
+from blurb.runs.engine import SAVING, Engine, longest_first
 from blurb.runs.events import News
 from blurb.runs.turns import OnFinished, OnProgress, is_free
-from blurb.runs.worker import Job, TrialOutcome, execute
+from blurb.runs.worker import Job, TrialOutcome, execute, note_death
 
 OPTIONS = ("address", "cpus", "gpus", "retries")
 LOOK = 1.0
@@ -84,9 +88,10 @@ class RayEngine(Engine):
                         found[index] = outcome
                         on_finished(outcome)
             except BaseException:
-                for one in running:
-                    with contextlib.suppress(Exception):
+                with contextlib.suppress(Exception):
+                    for one in running:
                         ray.cancel(one)
+                    ray.wait(list(running), num_returns=len(running), timeout=stopping.STEP_LIMIT + SAVING)
                 raise
         return [found[index] for index in range(len(jobs))]
 
@@ -96,15 +101,30 @@ def run_one(folder: str, index: int, cpus: float) -> tuple[str, float, str]:
     import torch
 
     torch.set_num_threads(max(1, int(cpus)))
-    outcome = execute(sweeps.read(Path(folder))[index])
+    try:
+        job = _jobs(folder)[index]
+    except StoreError:
+        if (Path(folder) / sweeps.JOBS).exists():
+            raise
+        return "already done", 0.0, ""  # a sweep ends with the last of its trials
+    outcome = execute(job)
     return outcome.status, outcome.seconds, outcome.message
+
+
+@lru_cache(maxsize=1)
+def _jobs(folder: str) -> list[Job]:
+    """Read once a process: a sweep does not change but for trials that are dropped."""
+    return sweeps.read(Path(folder))
 
 
 def _outcome(ray: Any, task: Any, job: Job) -> TrialOutcome:
     try:
         status, seconds, message = ray.get(task)
+    except ray.exceptions.RayTaskError as error:
+        return TrialOutcome(job, "failed", message=said(error.cause))
     except ray.exceptions.RayError as error:
         message = f"The process or the machine of the trial died, several times: {said(error)}"
+        note_death(job, message)
         return TrialOutcome(job, "failed", message=message.split("\n")[0])
     return TrialOutcome(job, status, seconds, message)
 
@@ -121,6 +141,9 @@ def _cluster(address: str) -> Iterator[Any]:
     try:
         if not there:
             ray.init(address=given or "local", log_to_driver=False, include_dashboard=False)
+            if threading.current_thread() is threading.main_thread():
+                for number in stopping.SIGNALS:  # Ray has its own for some, which ends the process at once
+                    signal.signal(number, signal.getsignal(number))
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise SettingsError(f"--engine ray: there is no cluster at {given} ({said(error)}).") from error
     try:

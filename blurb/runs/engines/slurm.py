@@ -19,10 +19,10 @@ from typing import Any
 
 from blurb.errors import BlurbError, SettingsError, StoreError
 from blurb.files import read_json, write_json, write_whole
-from blurb.runs import rescore, sweeps
+from blurb.runs import sweeps
 from blurb.runs.engine import Engine
 from blurb.runs.engines.packing import pack
-from blurb.runs.store import Store
+from blurb.runs.inventory import failure_of
 from blurb.runs.turns import OnFinished, OnProgress
 from blurb.runs.worker import Job, TrialOutcome
 
@@ -91,12 +91,14 @@ class Slurm:
         :raises SlurmError: if jobs that were submitted before are still to run these trials
         """
         for folder in sweeps.folders(store):
-            _check_over(folder, {job.path for job in jobs})
-        # A job ends when its time is over, whatever its trial is doing, and the next one goes on.
-        folder = sweeps.write(store, [replace(job, resume=True) for job in jobs])
+            _check_over(folder, {job.path.absolute() for job in jobs})
         parts = pack([job.predicted for job in jobs], 60.0 * self.own["minutes"], self.own["trials"])
+        # A job ends when its time is over, whatever its trial is doing, and the next one goes on. Parts are of the
+        # name: another packing of the same trials is another sweep, and jobs that are queued keep theirs.
+        folder = sweeps.write(store, [replace(job, resume=True) for job in jobs], {"parts": parts})
         longest = max(sum(jobs[index].predicted for index in part) for part in parts)
-        write_json(folder / PARTS, {"parts": parts, "submitted": []})
+        if not (folder / PARTS).exists():
+            write_json(folder / PARTS, {"parts": parts, "submitted": [], "taken": 0})
         script = folder / SCRIPT
         write_whole(script, self._script(folder, len(parts), longest, leaderboard).encode())
         return script, arrays(len(parts), self.own["at_once"], _most_elements())
@@ -193,20 +195,22 @@ def submit(script: Path, blocks: Sequence[str]) -> list[str]:
         if found.returncode:
             raise SlurmError(
                 f"sbatch: {found.stderr.strip() or found.stdout.strip()} Submitted before: "
-                f"{', '.join(noted['submitted']) or 'nothing'}. Fewer and longer jobs: minutes=N with a larger N."
+                f"{', '.join(noted['submitted']) or 'nothing'}. Run the same command again when these are over; with a "
+                "larger minutes=N there are fewer and longer jobs."
             )
         noted["submitted"].append(found.stdout.strip().split(";")[0])
+        noted["taken"] = max(noted["taken"], offset + int(re.split("[-%]", block)[1]) + 1)
         write_json(script.with_name(PARTS), noted)
     return list(noted["submitted"])
 
 
 def part(folder: Path, number: int) -> list[Job]:
     """The trials of a part of a sweep; StoreError if there is none of that number."""
-    parts, jobs = read_json(folder / PARTS).get("parts", []), sweeps.read(folder)
+    parts, jobs = read_json(folder / PARTS).get("parts", []), sweeps.numbered(folder)
     try:
         if number < 0:
             raise IndexError(number)
-        return [jobs[index] for index in parts[number]]
+        return [job for index in parts[number] if (job := jobs[index]) is not None]
     except (IndexError, TypeError) as error:
         raise StoreError(f"{folder} has no part {number}: it has {len(parts)} parts, numbered from 0.") from error
 
@@ -214,15 +218,22 @@ def part(folder: Path, number: int) -> list[Job]:
 def _check_over(folder: Path, trials: set[Path]) -> None:
     """Raises a SlurmError if jobs of a sweep are queued or running that have some of these trials."""
     file = folder / PARTS
-    submitted = read_json(file).get("submitted", []) if file.exists() else []
-    if not submitted or trials.isdisjoint(job.path for job in sweeps.read(folder)):
+    noted = read_json(file) if file.exists() else {}
+    queued = {job.path for number in range(noted.get("taken", 0)) for job in part(folder, number)}
+    if trials.isdisjoint(path.absolute() for path in queued):
         return
-    alive = _alive(submitted)
+    alive = _alive(noted["submitted"])
     if alive:
         raise SlurmError(
             f"These trials were submitted before, and are not finished: job {', '.join(alive)}. Wait for them (blurb "
             f"status), or cancel them first: scancel {' '.join(alive)}"
         )
+
+
+def is_queued(folder: Path) -> bool:
+    """Whether jobs of a sweep are queued or running."""
+    file = folder / PARTS
+    return file.exists() and bool(_alive(read_json(file).get("submitted", [])))
 
 
 def _alive(submitted: Sequence[str]) -> list[str]:
@@ -255,15 +266,18 @@ class SlurmEngine(Engine):
 
     slurm: Slurm
     leaderboard: Path | None = None
+    joined = False
 
     def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
-        done = [rescore.is_done(Store(job.store), job.path) for job in jobs]
+        done = [sweeps.is_done(job) for job in jobs]
         waiting = [job for job, over in zip(jobs, done, strict=True) if not over]
         if waiting:
             script, blocks = self.slurm.write(jobs[0].store, waiting, self.leaderboard)
             if self.slurm.shown:
                 print(script.read_text(encoding="utf-8"), end="")
             else:
+                for job in waiting:  # workers pass over what failed before
+                    failure_of(job.path).unlink(missing_ok=True)
                 submitted = submit(script, blocks)
                 print(f"Submitted as job {', '.join(submitted)}; script and logs: {script.parent}")
         outcomes = []

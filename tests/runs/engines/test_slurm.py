@@ -24,6 +24,7 @@ from blurb.cli import cli
 from blurb.errors import BlurbError, StoreError
 from blurb.runs import sweeps
 from blurb.runs.engines import slurm
+from blurb.runs.inventory import failure_of
 
 SBATCH = """#!{python}
 import json, os, subprocess, sys
@@ -188,3 +189,55 @@ def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(
     assert json.loads(made.read_text())["facts"]["resumed"]["step"] > 0
     with Path("leaderboard.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 1
+
+
+def test_jobs_that_are_queued_keep_their_trials_whatever_is_run_meanwhile(site: Path) -> None:
+    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
+    (folder,) = sweeps.folders(Path("runs"))
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (site / "alive").write_text("1\n")
+    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 2
+    turned = [RUN[0], RUN[2], RUN[1], *RUN[3:]]
+    assert blurb(*turned, "--engine", "slurm,trials=1", "--print").returncode == 2
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert all(job.resume for job in sweeps.read(folder))
+    assert sweeps.folders(Path("runs")) == [folder]
+
+
+def test_what_failed_is_submitted_again(site: Path) -> None:
+    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
+    (folder,) = sweeps.folders(Path("runs"))
+    for job in sweeps.read(folder):
+        job.path.parent.mkdir(parents=True, exist_ok=True)
+        failure_of(job.path).write_text('{"message": "a bad node"}')
+    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
+    assert "2 trials done here" in blurb("worker", "--sweep", str(folder), "--part", "0").stdout
+
+
+def test_after_a_refusal_the_rest_can_be_submitted(site: Path) -> None:
+    (site / "refuse-2").touch()
+    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 2
+    (site / "alive").write_text("1\n")  # the first part is queued
+    assert "job 1" in blurb(*RUN, "--engine", "slurm,trials=4").stderr
+    (folder,) = sweeps.folders(Path("runs"))
+    assert blurb("worker", "--sweep", str(folder), "--part", "0").returncode == 0
+    again = blurb(*RUN, "--engine", "slurm,trials=2")
+    assert again.returncode == 0, again.stderr
+    assert "Submitted as job 3" in again.stdout
+    assert again.stderr.count("already done") == 2
+
+
+def test_logs_stay_until_gc_and_while_jobs_are_queued(site: Path) -> None:
+    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
+    (folder,) = sweeps.folders(Path("runs"))
+    (folder / "1_0.log").write_text("done")
+    assert blurb("worker").returncode == 0
+    assert sweeps.folders(Path("runs")) == []
+    (site / "alive").write_text("2\n")
+    assert "0 leftovers" in blurb("gc").stdout
+    assert (folder / "1_0.log").exists()
+    late = blurb("worker", "--sweep", str(folder), "--part", "1")
+    assert (late.returncode, "0 trials done here" in late.stdout) == (0, True)
+    (site / "alive").write_text("")
+    assert "1 leftover removed" in blurb("gc").stdout
+    assert not folder.exists()
