@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from blurb import leases
 from blurb.cli import cli
 from blurb.files import read_json
 from blurb.results import tables
@@ -81,7 +82,7 @@ def test_a_first_signal_ends_a_run_within_seconds(
     number: signal.Signals, group: bool, jobs: str, code: int, tmp_path: Path, start: Start
 ) -> None:
     process = start([*LONG, "--jobs", jobs], tmp_path)
-    wait(lambda: bool(list(tmp_path.glob("runs/*/*/.*.[0-9]*/log.txt"))), process)
+    wait(lambda: bool(list(tmp_path.glob("runs/*/*/.*.new/log.txt"))), process)
     begun = time.monotonic()
     (os.killpg if group else os.kill)(process.pid, number)
     _, err = process.communicate(timeout=60)
@@ -134,9 +135,11 @@ def test_a_run_that_resumes_saves_its_trials_first(
 def test_a_signal_to_one_worker_costs_one_trial(tmp_path: Path, start: Start) -> None:
     command = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad,biosses,hoc"]
     process = start([*command, "--seeds", "3", "--jobs", "2", "--set", "epochs=20"], tmp_path)
-    wait(lambda: bool(list(tmp_path.glob("runs/*/*/.*.[0-9]*/log.txt"))), process)
-    (log, *_) = tmp_path.glob("runs/*/*/.*.[0-9]*/log.txt")
-    os.kill(int(log.parent.name.rsplit(".", 1)[1]), signal.SIGTERM)
+    wait(lambda: bool(list(tmp_path.glob("runs/*/*/.*.new/log.txt"))), process)
+    (log, *_) = tmp_path.glob("runs/*/*/.*.new/log.txt")
+    holder = leases.read(log.parent.with_name(f"{log.parent.name[:17]}.lease"))
+    assert holder is not None
+    os.kill(holder.pid, signal.SIGTERM)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 1, err
     assert err.count("The worker process died") == 2  # in its line, and at the end

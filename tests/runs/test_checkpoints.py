@@ -85,7 +85,7 @@ def stopped(job: Job, step: int) -> Path:
     with pytest.raises(KeyboardInterrupt):
         execute(job, stop_after(step))
     assert not job.path.exists()
-    assert not list(job.path.parent.glob(".*.[0-9]*"))
+    assert not list(job.path.parent.glob(".*.new"))
     (checkpoint,) = checkpoints.folder_of(job.path).iterdir()
     assert checkpoint.name == f"{step:09d}"
     return checkpoint
