@@ -87,11 +87,14 @@ class RayEngine(Engine):
                             continue
                         found[index] = outcome
                         on_finished(outcome)
-            except BaseException:
+            except BaseException as error:
                 with contextlib.suppress(Exception):
                     for one in running:
                         ray.cancel(one)
                     ray.wait(list(running), num_returns=len(running), timeout=stopping.STEP_LIMIT + SAVING)
+                # A signal within a function of Ray's comes out as an error of Python itself.
+                if isinstance(error.__cause__, stopping.Terminated | KeyboardInterrupt):
+                    raise error.__cause__ from None
                 raise
         return [found[index] for index in range(len(jobs))]
 
@@ -138,12 +141,13 @@ def _cluster(address: str) -> Iterator[Any]:
         raise SettingsError("--engine ray needs Ray: pip install 'blurb-bench[ray]'") from error
     given = address or os.environ.get("RAY_ADDRESS", "")
     there = ray.is_initialized()
+    handlers = {number: signal.getsignal(number) for number in stopping.SIGNALS}
     try:
         if not there:
             ray.init(address=given or "local", log_to_driver=False, include_dashboard=False)
             if threading.current_thread() is threading.main_thread():
-                for number in stopping.SIGNALS:  # Ray has its own for some, which ends the process at once
-                    signal.signal(number, signal.getsignal(number))
+                for number, handler in handlers.items():  # Ray has its own for some, which end the process at once
+                    signal.signal(number, handler)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise SettingsError(f"--engine ray: there is no cluster at {given} ({said(error)}).") from error
     try:
