@@ -58,9 +58,17 @@ def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = No
     timeless = {**whole, "jobs": [{**line, "predicted": 0.0} for line in lines], "about": about}
     text = json.dumps(timeless, sort_keys=True)
     folder = store / FOLDER / hashlib.sha256(text.encode()).hexdigest()[:12]
-    if not (folder / JOBS).exists():
+    if not _is_whole(folder / JOBS):
         write_json(folder / JOBS, whole)
     return folder
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a list of trials is there, of which none was dropped: if one was, it is asked for again."""
+    try:
+        return None not in read_json(file)["jobs"]
+    except (StoreError, KeyError, TypeError):
+        return False
 
 
 def _content(value: Any) -> dict[str, Any]:

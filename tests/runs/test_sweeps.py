@@ -97,6 +97,10 @@ def test_trials_that_are_dropped_leave_the_numbers_of_the_others(tmp_path: Path)
     sweeps.drop(Store(tmp_path), {jobs[1].path})
     assert [job is None for job in sweeps.numbered(folder)] == [place == 1 for place in range(len(jobs))]
     assert len(sweeps.read(folder)) == len(jobs) - 1
+    assert sweeps.write(tmp_path, jobs) == folder  # asked for again
+    assert len(sweeps.read(folder)) == len(jobs)
+    (folder / sweeps.JOBS).write_text("{")  # damaged: written anew
+    assert len(sweeps.read(sweeps.write(tmp_path, jobs))) == len(jobs)
     sweeps.drop(Store(tmp_path), {job.path for job in jobs})
     assert sweeps.folders(tmp_path) == []
 

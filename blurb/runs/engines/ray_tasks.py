@@ -110,14 +110,16 @@ def run_one(folder: str, index: int, cpus: float) -> tuple[str, float, str]:
         if (Path(folder) / sweeps.JOBS).exists():
             raise
         return "already done", 0.0, ""  # a sweep ends with the last of its trials
+    if job is None:
+        return "failed", 0.0, "The row of the trial was removed or renamed meanwhile."
     outcome = execute(job)
     return outcome.status, outcome.seconds, outcome.message
 
 
 @lru_cache(maxsize=1)
-def _jobs(folder: str) -> list[Job]:
+def _jobs(folder: str) -> list[Job | None]:
     """Read once a process: a sweep does not change but for trials that are dropped."""
-    return sweeps.read(Path(folder))
+    return sweeps.numbered(Path(folder))
 
 
 def _outcome(ray: Any, task: Any, job: Job) -> TrialOutcome:
