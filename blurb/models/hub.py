@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from blurb.errors import ModelError
 from blurb.models.checkpoint import reason
@@ -41,6 +42,7 @@ def listing(repository: str, revision: str | None, remote_code: bool) -> Listing
     """
     from huggingface_hub import HfApi
 
+    _limit_silence()
     with _problems(repository, f"The Hub does not list the files of {repository}"):
         info = HfApi().model_info(repository, revision=revision, files_metadata=True)
     sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
@@ -57,6 +59,8 @@ def fetch(repository: str, revision: str | None, remote_code: bool, to: Path | N
     """
     from huggingface_hub import snapshot_download
 
+    _limit_silence()
+
     def get(pickled: bool) -> Path:
         patterns = _patterns(remote_code, pickled)
         return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns, local_dir=to))
@@ -69,6 +73,28 @@ def fetch(repository: str, revision: str | None, remote_code: bool, to: Path | N
         if not any(folder.glob("*.safetensors")):  # older checkpoints have pickled weights only
             folder = get(pickled=True)
     return folder
+
+
+def _limit_silence() -> None:
+    """Requests that huggingface_hub would wait for without end, those for lists of files, end as those for headers do.
+
+    After `HF_HUB_ETAG_TIMEOUT` seconds without a byte, 10 unless that variable says otherwise.
+    """
+    from huggingface_hub import get_session
+
+    client = get_session()
+    hooks = client.event_hooks
+    if _limited not in hooks["request"]:
+        client.event_hooks = {**hooks, "request": [*hooks["request"], _limited]}
+
+
+def _limited(request: Any) -> None:
+    from huggingface_hub import constants
+
+    limits = request.extensions.get("timeout", {})
+    request.extensions["timeout"] = {
+        part: constants.HF_HUB_ETAG_TIMEOUT if seconds is None else seconds for part, seconds in limits.items()
+    }
 
 
 def _patterns(remote_code: bool, pickled: bool) -> list[str]:

@@ -1,0 +1,110 @@
+"""The sweep that is disturbed, and what has to hold during it and after it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blurb.corpora import demo
+from blurb.files import file_hash
+from blurb.runs.store import Store
+from tests.faults.commands import Command
+
+TABLES = ("leaderboard.csv", "results.csv")
+STAYS = (".blurb-tables.json", ".index", ".sweeps")
+"""Hidden files that are no leftovers."""
+
+
+def sweep(*more: str, models: Sequence[str] = ("baseline:majority", "baseline:constant")) -> list[str]:
+    """A run of the smoke protocol on demo data."""
+    data = ["--data", str(demo.prepare()), "--tasks", "gad,biosses,hoc", "--protocol", "smoke"]
+    return ["run", *models, *data, "--device", "cpu", "--precision", "fp32", *more]
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """What a sweep makes that nobody disturbs.
+
+    :param changes: number of its changes of the disk (`child`)
+    """
+
+    arguments: Sequence[str]
+    folder: Path
+    changes: int
+    trials: int
+
+    @classmethod
+    def run(cls, arguments: Sequence[str], folder: Path) -> Undisturbed:
+        command = Command(arguments, folder)
+        assert command.ended() == 0, command.text
+        return cls(arguments, folder, command.changes, len(finished(folder)))
+
+    def assert_no_wrong_cell(self, folder: Path) -> None:
+        """The tables of an unfinished sweep are whole, and have nothing that those of the finished one have not."""
+        for name in TABLES:
+            if (folder / name).exists():
+                there = (folder / name).read_bytes()
+                assert there.endswith(b"\n"), f"{name} is cut"
+        if (folder / "results.csv").exists():
+            lines = (folder / "results.csv").read_text().splitlines()
+            assert set(lines) <= set((self.folder / "results.csv").read_text().splitlines())
+            assert len(lines) == len(set(lines)), "a trial is counted twice"
+
+    def assert_same(self, folder: Path) -> None:
+        """The tables are those of the undisturbed sweep, every trial is there once, and nothing else is left."""
+        for name in TABLES:
+            assert (folder / name).read_bytes() == (self.folder / name).read_bytes(), name
+        assert finished(folder).keys() == finished(self.folder).keys()
+        store = Store(folder / "runs")
+        assert [path for path in store.trial_folders() if not store.is_done(path)] == []
+        assert left(folder) == []
+
+
+def finished(folder: Path) -> dict[str, tuple[int, str]]:
+    """The trials that are done, with time and hash of the file that says so."""
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mtime_ns, file_hash(path))
+        for path in folder.glob("runs/*/*/*/DONE.json")
+        if not path.parent.name.startswith(".")
+    }
+
+
+def assert_kept(before: Mapping[str, tuple[int, str]], folder: Path) -> None:
+    """What was finished is there as it was."""
+    now = finished(folder)
+    assert {name: now.get(name) for name in before} == before
+
+
+def left(folder: Path) -> list[Path]:
+    """What a command that ended in order would have removed."""
+    hidden = [path for path in folder.rglob(".*") if path.name not in STAYS and ".index" not in path.parts]
+    return hidden + list(folder.rglob("*.failed.json")) + list(folder.rglob("*.tmp"))
+
+
+def rounds(short: int, share: float = 1.0) -> int:
+    """How often to disturb: `short`, and a share of `BLURB_CHAOS` where that is more (`make chaos`)."""
+    return max(short, round(share * int(os.environ.get("BLURB_CHAOS", "0"))))
+
+
+def chances(name: str) -> random.Random:
+    """The random numbers of a test: the same ones every time, unless `BLURB_CHAOS_SEED` asks for others."""
+    return random.Random(f"{os.environ.get('BLURB_CHAOS_SEED', '0')} {name}")
+
+
+def record(what: str, **figures: Any) -> None:
+    """Adds figures to the report of `make chaos`."""
+    if report := os.environ.get("BLURB_CHAOS_REPORT"):
+        with open(report, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"what": what, **figures}) + "\n")
+
+
+def sentence(text: str) -> str:
+    """What a command said of why it ended, without its progress; fails if it shows a traceback."""
+    assert "Traceback" not in text, text
+    return re.sub(r"\n\d+ changes of the disk\n", "", text)

@@ -1,0 +1,69 @@
+"""Many commands on one store: of one machine and of several, with clocks that are wrong, and some of them killed."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+from tests.faults.child import Faults
+from tests.faults.commands import Command, blurb
+from tests.faults.sweep import Undisturbed, assert_kept, chances, finished, record, rounds, sweep
+
+SILENCE = 1.5
+"""Seconds after which a process of another machine counts as dead."""
+YEAR = 365 * 86_400.0
+
+
+def test_machines_that_are_killed_and_whose_clocks_are_wrong(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    """None can ask whether a process of another lives: the trials of a dead one are taken over when it was silent."""
+    rng, kills, sweeps = chances("machines"), 0, 0
+    while kills < rounds(short=3, share=0.15):
+        folder = tmp_path / str(sweeps)
+        sweeps += 1
+        clocks = {"left": -YEAR, "middle": 0.0, "right": YEAR}
+        while clocks:
+            before = finished(folder)
+            running = {}
+            for host, clock in clocks.items():
+                place = rng.randint(1, 2 * undisturbed.changes)
+                faults = Faults(kill_at=place, torn=rng.random() < 0.5, clock=clock, host=host, limit=SILENCE)
+                running[host] = Command(undisturbed.arguments, folder, faults)
+            codes = {host: command.ended() for host, command in running.items()}
+            assert set(codes.values()) <= {0, -signal.SIGKILL}, [command.text for command in running.values()]
+            kills += sum(code != 0 for code in codes.values())
+            assert_kept(before, folder)
+            undisturbed.assert_no_wrong_cell(folder)
+            clocks = {host: clocks[host] for host, code in codes.items() if code}
+        code, said = blurb(undisturbed.arguments, folder)  # what the dead left aside goes with its trial
+        assert code == 0, said
+        blurb(["gc"], folder)
+        undisturbed.assert_same(folder)
+    record("several machines, killed, wrong clocks", kills=kills, sweeps=sweeps)
+
+
+def test_many_workers(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    """Each trial is run once; the tables are those of one process."""
+    folder, number = tmp_path / "here", 68 if rounds(0) else 8
+    code, said = blurb([*undisturbed.arguments, "--engine", "slurm", "--print"], folder)  # for others to run
+    assert code == 0, said
+    workers = [Command(["worker", "--output", "runs", "--leaderboard", "leaderboard.csv"], folder) for _ in range(number)]
+    codes = [worker.ended(600) for worker in workers]
+    said = "\n".join(worker.text for worker in workers)
+    assert set(codes) <= {0, 2}, said
+    assert said.count("has no sweep to join") == codes.count(2), "those that came when all was done"
+    assert said.count(": done in") == undisturbed.trials
+    undisturbed.assert_same(folder)
+    record("workers at a time", workers=number, trials=undisturbed.trials)
+
+
+def test_two_sweeps_at_a_time(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    """They share a row; both are there at the end, as if one had run after the other."""
+    other = sweep(models=("baseline:majority", "baseline:bigrams"))
+    one_by_one, together = tmp_path / "one-by-one", tmp_path / "together"
+    for arguments in (undisturbed.arguments, other):
+        assert blurb(arguments, one_by_one)[0] == 0
+    running = [Command(arguments, together) for arguments in (undisturbed.arguments, other)]
+    assert [command.ended() for command in running] == [0, 0], [command.text for command in running]
+    assert sum(command.text.count(": done in") for command in running) == 9
+    for name in ("leaderboard.csv", "results.csv"):
+        assert (together / name).read_bytes() == (one_by_one / name).read_bytes()
