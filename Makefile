@@ -5,12 +5,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo docs test test-all bench lint clean
+.PHONY: help install demo docs test test-all chaos bench lint clean
 
 help:
 	@echo "make demo      set up, then fine-tune a tiny encoder on the synthetic suite and print its score"
 	@echo "make test      set up, then linters, type checks and tests (under 10 minutes on two cores)"
 	@echo "make test-all  the same with the slow tests"
+	@echo "make chaos     kill commands hundreds of times, fill disks, damage files (docs/reliability.md; 45 minutes)"
 	@echo "make docs      set up, then write the documentation as a site to build/docs"
 	@echo "make bench MODEL=FOLDER DATA=FOLDER  measure what docs/performance.md says, and write it (a quarter of an hour)"
 	@echo "make clean     remove the environment and caches"
@@ -40,6 +41,15 @@ test: lint
 
 test-all: lint
 	$(BIN)/python -m pytest $(PARALLEL)
+
+# KILLS are shared out among the ways to kill; another SEED disturbs at other places.
+KILLS ?= 500
+SEED ?= 0
+chaos: $(STAMP)
+	rm -f build/chaos.jsonl; mkdir -p build
+	BLURB_CHAOS=$(KILLS) BLURB_CHAOS_SEED=$(SEED) BLURB_CHAOS_REPORT=$(CURDIR)/build/chaos.jsonl \
+		$(BIN)/python -m pytest -n 0 tests/faults
+	cat build/chaos.jsonl
 
 # Warnings, such as a link that leads nowhere, are errors; all of them are shown.
 docs: $(STAMP)

@@ -34,15 +34,22 @@ def writing_whole(path: Path) -> Iterator[Path]:
     try:
         with replacing(path) as aside:
             aside.touch()
-            now = aside.stat().st_mtime  # by the clock of the disk, as the others
-            for end in ("*.tmp", "[0-9]*"):  # the latter of earlier versions
-                for left in path.parent.glob(f".{glob.escape(path.name)}.{end}"):
-                    with contextlib.suppress(OSError):
-                        if now - left.stat().st_mtime > FORGOTTEN:
-                            left.unlink()
+            remove_forgotten(path, aside.stat().st_mtime)
             yield aside
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}.", path) from error
+
+
+def remove_forgotten(path: Path, now: float) -> None:
+    """Removes the temporary files of a path that killed processes left.
+
+    :param now: by the clock of the disk, as their times are
+    """
+    for end in ("*.tmp", "[0-9]*"):  # the latter of earlier versions
+        for left in path.parent.glob(f".{glob.escape(path.name.removeprefix('.'))}.{end}"):
+            with contextlib.suppress(OSError):
+                if now - left.stat().st_mtime > FORGOTTEN:
+                    left.unlink()
 
 
 def write_json(path: Path, content: object) -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blurb.errors import StoreError
-from blurb.files import beside
+from blurb.files import beside, remove_forgotten
 from blurb.holders import Holder
 
 BEAT = 10.0
@@ -161,6 +161,8 @@ def held(path: Path, wait: bool = True) -> Iterator[Lease]:
         time.sleep(random.uniform(pause / 2, pause))
         pause = min(PAUSES[1], pause * 1.5)
     try:
+        with contextlib.suppress(OSError):
+            remove_forgotten(path, path.stat().st_mtime)
         yield lease
     finally:
         lease.release()

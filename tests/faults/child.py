@@ -8,6 +8,7 @@ not announced; kills at random times meet it.
 from __future__ import annotations
 
 import errno
+import fcntl
 import gc
 import importlib
 import os
@@ -15,14 +16,15 @@ import pkgutil
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import blurb
 from blurb import holders, leases
 from blurb.cli import main
+from blurb.runs import turns
 
 # What the commands need, so that the forked process has it at once. None of it starts a thread.
 for _name in (
@@ -35,6 +37,7 @@ gc.freeze()  # what is here for good is not looked at again after every trial
 
 CHANGES = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+ASKED_FOR_LOCK = "a lock was asked for"
 NEEDS_ROOM = {"open", "os.mkdir", "os.link"}
 """What a full disk refuses; it may still rename and remove."""
 
@@ -48,6 +51,7 @@ class Faults:
     :param full_from: from this change on there is no room on the disk
     :param lost_from: from this change on the disk answers nothing: neither reads nor writes
     :param read_only: the disk cannot be written
+    :param without_locks: the disk refuses flock and lockf, as some network disks do, which is told
     :param clock: seconds by which the clock is wrong
     :param host: it is a process of another machine of this name, which can be told dead only by its silence
     :param limit: seconds of silence after which a lease is stale, instead of two minutes
@@ -58,10 +62,10 @@ class Faults:
     full_from: int = 0
     lost_from: int = 0
     read_only: bool = False
+    without_locks: bool = False
     clock: float = 0.0
     host: str = ""
     limit: float = 0.0
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def run(arguments: Sequence[str], folder: Path, said: Path, faults: Faults) -> None:
@@ -75,12 +79,13 @@ def run(arguments: Sequence[str], folder: Path, said: Path, faults: Faults) -> N
         os.dup2(there, standard)
     sys.stdin, sys.stdout, sys.stderr = (open(number, mode) for number, mode in ((0, "r"), (1, "w"), (2, "w")))  # noqa: SIM115
     os.chdir(folder)
-    os.environ.update(faults.environment)
     if faults.clock:
         clock = time.time
         time.time = lambda: clock() + faults.clock
     if faults.limit:
-        leases.LIMIT, leases.BEAT = faults.limit, faults.limit / 10
+        leases.LIMIT, leases.BEAT, turns.LOOK = faults.limit, faults.limit / 10, faults.limit / 10
+    if faults.without_locks:
+        fcntl.flock = fcntl.lockf = _refused
     if faults.host:
         holders._machine.cache_clear()
         holders._machine = lambda: (faults.host, f"start of {faults.host}", "pid:[1]")  # type: ignore[assignment]
@@ -92,6 +97,11 @@ def run(arguments: Sequence[str], folder: Path, said: Path, faults: Faults) -> N
     finally:
         disk.faults = Faults()
         os.write(file, f"\n{disk.changes} changes of the disk\n".encode())
+
+
+def _refused(*given: Any) -> None:
+    print(ASKED_FOR_LOCK)
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
 
 class _Disk:

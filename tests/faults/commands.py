@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import multiprocessing
 import os
 import re
@@ -17,6 +18,7 @@ LIMIT = 120.0
 """Seconds that no command may take."""
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["tests.faults.child"])
+_numbers = itertools.count()
 
 
 class Command:
@@ -24,8 +26,7 @@ class Command:
 
     def __init__(self, arguments: Sequence[str], folder: Path, faults: Faults | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.said = folder.parent / f"{folder.name}.said"
-        self.begin = self.said.stat().st_size if self.said.exists() else 0
+        self.said = folder.parent / f"{folder.name}.said-{next(_numbers)}"
         given = (list(arguments), folder, self.said, faults or Faults())
         self.process: BaseProcess = _context.Process(target=run, args=given)
         self.process.start()
@@ -57,7 +58,7 @@ class Command:
     @property
     def text(self) -> str:
         """What it said so far."""
-        return self.said.read_bytes()[self.begin :].decode() if self.said.exists() else ""
+        return self.said.read_text() if self.said.exists() else ""
 
     @property
     def changes(self) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.sweep import Undisturbed, sweep
+pytest.register_assert_rewrite("tests.faults.sweep")
+
+from tests.faults.sweep import Undisturbed, sweep  # noqa: E402 - its asserts show what they compare
 
 
 @pytest.fixture(scope="session")

@@ -70,9 +70,7 @@ def test_a_flipped_bit_that_keeps_size_and_time_is_found_by_verify(undisturbed: 
     assert blurb(["runs", "verify"], folder)[0] == 0
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"{", b"\0" * 1024, b'{"token": 1}', "ü".encode("latin-1"), b"[" * 100_000], ids=range(6)
-)
+@pytest.mark.parametrize("content", [b"", b"\0" * 1024, b'{"token": 1}', b"[" * 100_000], ids=range(4))
 def test_a_lease_that_cannot_be_read(content: bytes, undisturbed: Undisturbed, tmp_path: Path) -> None:
     """Nobody can tell whose it is: it counts as held until it has been silent for long enough."""
     folder = tmp_path / "here"
@@ -81,7 +79,7 @@ def test_a_lease_that_cannot_be_read(content: bytes, undisturbed: Undisturbed, t
     shutil.rmtree(trial)
     for lease in (trial.with_name(f".{trial.name}.lease"), folder / "runs" / ".rows.lease"):
         lease.write_bytes(content)
-    code, said = blurb(undisturbed.arguments, folder, Faults(limit=1.0))
+    code, said = blurb(undisturbed.arguments, folder, Faults(limit=0.4))
     assert code == 0, said
     undisturbed.assert_same(folder)
     record("damaged leases", files=2)

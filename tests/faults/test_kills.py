@@ -33,7 +33,7 @@ def killed_until_done(undisturbed: Undisturbed, folder: Path, rng: random.Random
         assert_kept(before, folder)
         undisturbed.assert_no_wrong_cell(folder)
         if code == 0:
-            undisturbed.assert_same(folder)
+            undisturbed.assert_same(folder, len(killed))
             return len(killed)
         assert code == -signal.SIGKILL, command.text
         killed.append(where)
@@ -44,7 +44,7 @@ def killed_until_done(undisturbed: Undisturbed, folder: Path, rng: random.Random
     ("name", "more", "share"),
     [
         pytest.param("two at a time", ["--jobs", "2"], 0.1, marks=pytest.mark.slow),
-        ("with checkpoints", ["--resume-trials", "--set", "epochs=4"], 0.1),
+        pytest.param("with checkpoints", ["--resume-trials", "--set", "epochs=4"], 0.1, marks=pytest.mark.slow),
     ],
 )
 def test_killed_at_any_time(name: str, more: list[str], share: float, tmp_path: Path) -> None:
@@ -54,13 +54,13 @@ def test_killed_at_any_time(name: str, more: list[str], share: float, tmp_path: 
     while kills < rounds(short=2, share=share):
         folder = tmp_path / str(sweeps)
         sweeps += 1
-        limit = 12.0
+        limit, before = 12.0, kills
         while (command := Command(undisturbed.arguments, folder)).killed_after(rng.uniform(0, limit)):
             kills += 1
             limit *= 1.2  # whoever restarts it again and again waits longer
             undisturbed.assert_no_wrong_cell(folder)
         assert command.ended() == 0, command.text
-        undisturbed.assert_same(folder)
+        undisturbed.assert_same(folder, kills - before)
     record(f"killed at any time, {name}", kills=kills, sweeps=sweeps)
 
 
@@ -97,5 +97,5 @@ def parts(undisturbed: Undisturbed, folder: Path, rng: random.Random) -> int:
     code, said = blurb(undisturbed.arguments, folder)
     assert code == 0, said
     assert ": done in" not in said
-    undisturbed.assert_same(folder)
+    undisturbed.assert_same(folder, kills)
     return kills

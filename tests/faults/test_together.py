@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from tests.faults.child import Faults
+from tests.faults.child import ASKED_FOR_LOCK, Faults
 from tests.faults.commands import Command, blurb
 from tests.faults.sweep import Undisturbed, assert_kept, chances, finished, record, rounds, sweep
 
@@ -20,6 +20,7 @@ def test_machines_that_are_killed_and_whose_clocks_are_wrong(undisturbed: Undist
     while kills < rounds(short=3, share=0.15):
         folder = tmp_path / str(sweeps)
         sweeps += 1
+        so_far = kills
         clocks = {"left": -YEAR, "middle": 0.0, "right": YEAR}
         while clocks:
             before = finished(folder)
@@ -34,10 +35,7 @@ def test_machines_that_are_killed_and_whose_clocks_are_wrong(undisturbed: Undist
             assert_kept(before, folder)
             undisturbed.assert_no_wrong_cell(folder)
             clocks = {host: clocks[host] for host, code in codes.items() if code}
-        code, said = blurb(undisturbed.arguments, folder)  # what the dead left aside goes with its trial
-        assert code == 0, said
-        blurb(["gc"], folder)
-        undisturbed.assert_same(folder)
+        undisturbed.assert_same(folder, kills - so_far)
     record("several machines, killed, wrong clocks", kills=kills, sweeps=sweeps)
 
 
@@ -46,7 +44,9 @@ def test_many_workers(undisturbed: Undisturbed, tmp_path: Path) -> None:
     folder, number = tmp_path / "here", 68 if rounds(0) else 8
     code, said = blurb([*undisturbed.arguments, "--engine", "slurm", "--print"], folder)  # for others to run
     assert code == 0, said
-    workers = [Command(["worker", "--output", "runs", "--leaderboard", "leaderboard.csv"], folder) for _ in range(number)]
+    workers = [
+        Command(["worker", "--output", "runs", "--leaderboard", "leaderboard.csv"], folder) for _ in range(number)
+    ]
     codes = [worker.ended(600) for worker in workers]
     said = "\n".join(worker.text for worker in workers)
     assert set(codes) <= {0, 2}, said
@@ -54,6 +54,17 @@ def test_many_workers(undisturbed: Undisturbed, tmp_path: Path) -> None:
     assert said.count(": done in") == undisturbed.trials
     undisturbed.assert_same(folder)
     record("workers at a time", workers=number, trials=undisturbed.trials)
+
+
+def test_two_commands_on_a_disk_without_locks(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    """They divide the sweep, and neither asks for a lock."""
+    folder = tmp_path / "here"
+    running = [Command(undisturbed.arguments, folder, Faults(without_locks=True)) for _ in range(2)]
+    assert [command.ended() for command in running] == [0, 0], [command.text for command in running]
+    said = "".join(command.text for command in running)
+    assert ASKED_FOR_LOCK not in said
+    assert said.count(": done in") == said.count(": already done") == undisturbed.trials
+    undisturbed.assert_same(folder)
 
 
 def test_two_sweeps_at_a_time(undisturbed: Undisturbed, tmp_path: Path) -> None:

@@ -78,7 +78,12 @@ def test_a_hub_that_never_answers(tmp_path: Path) -> None:
     """It takes the connection and is silent: the command gives up, and says what was asked for."""
     with socket.create_server(("127.0.0.1", 0)) as hub:
         address = f"http://127.0.0.1:{hub.getsockname()[1]}"
-        asked = {"HF_ENDPOINT": address, "HF_HUB_OFFLINE": "0", "HF_HUB_ETAG_TIMEOUT": "1", "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
+        asked = {
+            "HF_ENDPOINT": address,
+            "HF_HUB_OFFLINE": "0",
+            "HF_HUB_ETAG_TIMEOUT": "1",
+            "HF_HUB_DOWNLOAD_TIMEOUT": "1",
+        }
         done = subprocess.run(
             [sys.executable, "-m", "blurb", *sweep(models=("org/encoder",))], cwd=tmp_path, text=True,
             env={**os.environ, **asked, "HF_HOME": str(tmp_path / "hub")}, capture_output=True, timeout=300,
