@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from blurb.masking import masked
+
 
 class BlurbError(Exception):
     """Base of all errors with a message for the user; the command line prints it and exits with code 2."""
@@ -58,8 +60,8 @@ class StoreError(BlurbError):
 
 
 def said(error: Exception) -> str:
-    """The message of an error; of one that is not for users, with its type."""
-    return str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
+    """The message of an error without secrets; of one that is not for users, with its type."""
+    return masked(str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}")
 
 
 class DamageWarning(UserWarning):

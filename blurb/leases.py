@@ -124,6 +124,8 @@ def take(path: Path) -> Lease | None:
     for _ in range(10):
         if (lease := _create(path)) is not None:
             _seen.pop(path, None)
+            with contextlib.suppress(OSError):
+                is_free(_right_to_end(path))  # of a process that was killed as it ended a stale lease
             return lease
         if not is_free(path):
             return None
@@ -241,7 +243,7 @@ def _is_stale(path: Path, content: bytes, now: float) -> bool:
 
 def _end(path: Path, content: bytes) -> bool:
     """Removes a lease with this content; of several processes at once, one does."""
-    right = take(path.with_name(f"{path.name}.end"))  # by a lease: its owner may be killed, too
+    right = take(_right_to_end(path))  # a lease: its owner may be killed, too
     if right is None:
         return False
     try:
@@ -249,6 +251,10 @@ def _end(path: Path, content: bytes) -> bool:
         return found is None or (found == content and _remove(path, lambda there: there == content))
     finally:
         right.release()
+
+
+def _right_to_end(path: Path) -> Path:
+    return path.with_name(f"{path.name}.end")
 
 
 def _remove(path: Path, is_right: Callable[[bytes], bool]) -> bool:

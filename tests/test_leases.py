@@ -145,6 +145,18 @@ def test_the_lease_of_a_killed_process_is_taken_over_at_once(path: Path) -> None
     assert not path.exists()
 
 
+def test_what_a_process_left_that_was_killed_as_it_ended_a_stale_lease_goes_with_the_next_lease(path: Path) -> None:
+    end = path.with_name(f"{path.name}.end")
+    holder = process(HOLDS, end)
+    assert line(holder) == "taken"
+    with leases.held(path):
+        assert end.exists(), "its owner lives"
+    holder.kill()
+    holder.wait()
+    with leases.held(path):
+        assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
 def test_a_process_number_that_is_used_again_is_another_process(path: Path) -> None:
     path.write_bytes(replace(Holder.me(), started=1).content())
     with leases.trying(path) as lease:

@@ -98,7 +98,7 @@ def reproduce(
         before, now = (read_predictions(path / PREDICTIONS) for path in (record.path, job.path))
         splits = [_compared(split, before, now, record, again) for split in SCORED]
         there, here = made.environment, environment(job.place)
-    changed = {name: (there.get(name), here.get(name)) for name in here if there.get(name) != here.get(name)}
+    changed = {name: (there.get(name), here.get(name)) for name in here if name in there and there[name] != here[name]}
     return Reproduction(trial.hash, trial.task, trial.seed, splits, changed, time.perf_counter() - begun)
 
 

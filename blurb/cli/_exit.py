@@ -19,6 +19,7 @@ import click
 
 from blurb import stopping
 from blurb.errors import BlurbError, DamageWarning
+from blurb.masking import masked
 from blurb.stopping import Terminated
 
 PARTLY = 1
@@ -75,7 +76,7 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
         except (BlurbError, OSError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception:  # noqa: BLE001 - Python would exit with 1, which of a gate says that there is a regression
-            traceback.print_exc()
+            click.echo(masked(traceback.format_exc()), err=True, nl=False)
             click.secho("Error: this is a bug in blurb; please report the traceback above.", fg="red", err=True)
             code = UNKNOWN
     if told:
@@ -102,7 +103,7 @@ def run(command: click.Group) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except (BlurbError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
-        click.secho(f"Error: {error}", fg="red", err=True)
+        click.secho(f"Error: {masked(str(error))}", fg="red", err=True)
         return UNKNOWN
 
 

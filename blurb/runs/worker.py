@@ -8,7 +8,9 @@ import dataclasses
 import functools
 import gc
 import logging
+import shlex
 import shutil
+import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -23,6 +25,7 @@ from blurb.files import write_json
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
 from blurb.leases import Lease
+from blurb.masking import masked
 from blurb.models import Source, Subset, kept
 from blurb.protocols.settings import FROM_NOTHING, limits
 from blurb.runs import checkpoints, inventory, plugins, provenance, rescore
@@ -167,7 +170,7 @@ def note_death(job: Job, message: str) -> None:
 
 def _note_failure(job: Job, error: Exception) -> None:
     """Writes why a trial failed, for those who look; called while its error is handled."""
-    reason = {"message": said(error), "traceback": traceback.format_exc(), "trial": job.trial.content}
+    reason = {"message": said(error), "traceback": masked(traceback.format_exc()), "trial": job.trial.content}
     if isinstance(error, TrainingError):  # going on would fail again
         checkpoints.remove(job.path)
     with contextlib.suppress(BlurbError, OSError):  # the reason may be that the disk is full
@@ -208,6 +211,7 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
     try:
         started = time.time()
         log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)
+        log.info("command: %s", shlex.join(sys.argv))
         learner = models.learner(job.source, formulation, job.device, trial.precision, trial.learner)
         learner.tracking = watch
         if job.resume:
@@ -279,6 +283,9 @@ def _add_model(job: Job, store: Store, lease: Lease, reporter: Reporter) -> bool
 
 
 class _Log(logging.FileHandler):
+    def format(self, record: logging.LogRecord) -> str:
+        return masked(super().format(record))
+
     def handleError(self, record: logging.LogRecord) -> None:
         """Ignores errors: on a full disk the trial fails anyway, without a traceback for every line of its log."""
 

@@ -193,8 +193,13 @@ def test_any_error_is_that_of_one_trial_and_is_gone_when_it_succeeds(
 
     with monkeypatch.context() as patch:
         patch.setattr(Majority, "fit", breaks)
+        patch.setenv("HUB_TOKEN", "by nothing")
+        hidden = execute(one)
+        assert "by nothing" not in failure_of(one).read_text()
+        patch.delenv("HUB_TOKEN")
         outcome = execute(one)
     assert (outcome.status, outcome.message) == ("failed", "ZeroDivisionError: by nothing")
+    assert hidden.message == "ZeroDivisionError: ***"
     told = read_json(failure_of(one))
     assert told["message"] == outcome.message
     assert told["trial"] == one.trial.content
