@@ -6,12 +6,13 @@ depend on when or where a trial ran, so an interrupted and an uninterrupted run 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from blurb import leases
 from blurb.errors import DataError, StoreError, Tell, tell_damage
+from blurb.files import remove_forgotten
 from blurb.leases import Lease, Lost
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, table_owners
 from blurb.results.row_scores import RowScores
@@ -47,13 +48,18 @@ def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[R
             return rows
 
 
-def writing(folder: Path) -> AbstractContextManager[Lease]:
+@contextmanager
+def writing(folder: Path) -> Iterator[Lease]:
     """The lease to hold while tables are made and put into a folder.
 
     Each file is replaced atomically, so that none is ever half there. The lease puts reading and writing of several
     processes one after the other: the last tables have all that was finished before them, and both are of one state.
     """
-    return leases.held(folder / ".blurb-tables.lease")
+    path = folder / ".blurb-tables.lease"
+    with leases.held(path) as lease:
+        with suppress(OSError):  # the note is rarely written anew, which would remove what kills left of it
+            remove_forgotten(folder / table_owners.NOTE, path.stat().st_mtime)
+        yield lease
 
 
 def check(store: Store, leaderboard: Path) -> list[RowScores]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -99,3 +101,23 @@ def parts(undisturbed: Undisturbed, folder: Path, rng: random.Random) -> int:
     assert ": done in" not in said
     undisturbed.assert_same(folder, kills)
     return kills
+
+
+def test_a_copy_that_was_taken_while_the_store_was_written(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    """As a machine in a cloud keeps its store: what the copy has of a trial is whole, or the trial is run again."""
+    rng, copies = chances("copies"), rounds(short=2, share=0.05)
+    for number in range(copies):
+        here, copy = tmp_path / f"{number}", tmp_path / f"copy-{number}"
+        command = Command(undisturbed.arguments, here)
+        while not list(here.glob("runs/*/*/*/DONE.json")) and command.process.is_alive():
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0, 0.5))
+        # Files come and go meanwhile, which cp tells and passes over.
+        subprocess.run(["cp", "-a", str(here), str(copy)], capture_output=True, check=False)
+        command.kill()
+        for lease in copy.rglob("*.lease"):
+            lease.unlink()
+        code, said = blurb(undisturbed.arguments, copy)
+        assert code == 0, said
+        undisturbed.assert_same(copy, kills=1)
+    record("copies of a store that was being written", copies=copies)
