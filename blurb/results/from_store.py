@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from blurb.errors import Tell, tell_damage
+from blurb.garbage import no_collection
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.results.stored_scores import Kinds, Runs, StoredScores
 from blurb.runs import index
@@ -28,7 +27,7 @@ def read(
     :param create: whether to begin an index if the store has none
     :param near: the name of a row or of its model: only those that it may be of, named as among all
     """
-    with _no_collection():
+    with no_collection():
         planned = [(row, _keys(store, row)) for row in row_files.read(store, tell, near)]
         keys = (key for _, tasks in planned for seeds in tasks.values() for key in seeds.values())
         entries = index.of(store.root).look(store, keys, tell, every_file, create)
@@ -36,18 +35,6 @@ def read(
         rows = [_row(store, row, tasks, entries, kinds) for row, tasks in planned]
     kept = [row for row in rows if any(one.runs for one in row.datasets.values())]
     return labelled(sorted(kept, key=_order))
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """No garbage collection: of very many new objects all stay, and it would go through them in vain."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _order(row: RowScores) -> tuple[str, ...]:

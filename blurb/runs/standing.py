@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from blurb import leases
+from blurb.garbage import no_collection
 from blurb.holders import Holder
 from blurb.runs import checkpoints, inventory, rows, sweeps
 from blurb.runs.store import LEASE, Store
@@ -77,13 +78,18 @@ def read(store: Store) -> list[Standing]:
     A trial that is in its place counts as done: it was put there whole. Whether it still is, `blurb runs verify` tells.
     """
     predicted: dict[Key, float] = {}
-    asked = dict(_of_rows(store))
+    with no_collection():
+        asked = dict(_of_rows(store))
     for job in sweeps.jobs_of(store.root, lambda text: None):  # a worker says what is wrong with them
         key = store.folder(job.source.name), job.trial.task, job.path.name
         predicted[key] = job.predicted
         asked.setdefault(key, _Asked("", "", job.source.name, job.trial.seed))
     root, names = str(store.root), dict[str, frozenset[str]]()
-    return [_standing(store, f"{root}/{key[0]}/{key[1]}", key, asked[key], names, predicted.get(key)) for key in asked]
+    with no_collection():
+        return [
+            _standing(store, f"{root}/{key[0]}/{key[1]}", key, one, names, predicted.get(key))
+            for key, one in asked.items()
+        ]
 
 
 def _of_rows(store: Store) -> Iterator[tuple[Key, _Asked]]:
