@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from blurb.errors import SettingsError
 
@@ -64,3 +64,20 @@ def folder(name: str, owners: Callable[[str], Collection[str]]) -> str:
     if len(encoded(name)) > LONGEST:
         raise SettingsError(f"The folder {plain(name)} belongs to {min(there)}; choose a shorter name with --name.")
     return encoded(name)
+
+
+def related(folder: str, name: str) -> bool:
+    """Whether a folder may be of a model whose name begins with another one, or that one with it.
+
+    The name of a row begins with that of its model, so these are all that a name of a row or model may be of.
+
+    >>> related("org-model", "org/model quick"), related("org-model-2", "org/model"), related("org-other", "org/model")
+    (True, True, False)
+    """
+    own, other = _core(unquote(folder)), _core(name)
+    return folder == plain("") or own.startswith(other) or other.startswith(own)
+
+
+def _core(name: str) -> str:
+    """What a name and its folder have in common."""
+    return re.sub(r"[^A-Za-z0-9]+", "", name)

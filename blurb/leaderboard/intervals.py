@@ -5,15 +5,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from blurb.results import predictions
 from blurb.results.row_scores import RowScores
 from blurb.results.score import dataset_weights, type_weights, weights_of_12
-from blurb.statistics import bootstrap
-from blurb.statistics.bootstrap import RESAMPLES, BootstrapMean
-from blurb.statistics.clusters import generator
-from blurb.statistics.student import half_width
 
+if TYPE_CHECKING:
+    from blurb.statistics.bootstrap import BootstrapMean
+
+RESAMPLES = 10_000
+"""As of `blurb.statistics.bootstrap`, which is loaded where there is something to resample."""
 BASES = {
     "both": "seeds and test examples",
     "units": "test examples only",
@@ -60,8 +61,17 @@ def of_row(
     """
     found = {}
     for task, mean in row.means().items():
-        values, dropped = row.values(task), (without or {}).get(task, ())
-        one = predictions.load(row.records_of(task), drop=dropped) if values and (resamples or dropped) else None
+        dropped = (without or {}).get(task, ())
+        values = row.values(task) if resamples or dropped else []
+        if not values:
+            if not dropped:
+                found[task] = Known(Value(mean))
+            continue
+        # Not before: means alone need no arrays, whose libraries take longer than all means.
+        from blurb.results import predictions
+        from blurb.statistics import bootstrap
+
+        one = predictions.load(row.records_of(task), drop=dropped)
         if one is None and dropped:
             continue
         # The mean is that of the tables: equal to a rounding error, and printed the same everywhere.
@@ -69,7 +79,7 @@ def of_row(
         if one is not None and resamples:
             spread = bootstrap.spread(one, task, resamples)
             found[task] = Known(Value(mean, *spread.interval, "both" if len(values) > 1 else "units"), spread)
-        elif values and resamples:  # no predictions, or every seed was scored on other units
+        elif resamples:  # no predictions, or every seed was scored on other units
             found[task] = of_runs(task, values, resamples)
         else:
             found[task] = Known(Value(mean))
@@ -78,6 +88,10 @@ def of_row(
 
 def of_runs(task: str, values: list[float], resamples: int = RESAMPLES) -> Known:
     """A dataset for which only the scores of the runs are known."""
+    from blurb.statistics.bootstrap import BootstrapMean
+    from blurb.statistics.clusters import generator
+    from blurb.statistics.student import half_width
+
     mean, half = statistics.fmean(values), half_width(values)
     if half is None:
         return Known(Value(mean))
@@ -101,7 +115,11 @@ def _average(known: Mapping[str, Known], shares: Mapping[str, float]) -> Value |
         return None
     mean = sum(share * known[name].value.mean for name, share in shares.items())
     spreads = {name: one.spread for name in shares if (one := known[name]).spread is not None}
-    whole = bootstrap.averaged(spreads, shares)
+    if spreads.keys() != shares.keys():
+        return Value(mean)
+    from blurb.statistics.bootstrap import averaged
+
+    whole = averaged(spreads, shares)
     if whole is None:
         return Value(mean)
     bases = {known[name].value.basis for name in shares}

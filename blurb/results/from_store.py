@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from blurb.errors import Tell, tell_damage
+from blurb.garbage import no_collection
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.results.stored_scores import Kinds, Runs, StoredScores
 from blurb.runs import index
@@ -17,34 +16,25 @@ from blurb.runs.spec import kind_of
 from blurb.runs.store import Store
 
 
-def read(store: Store, tell: Tell = tell_damage, every_file: bool = True, create: bool = False) -> list[RowScores]:
+def read(
+    store: Store, tell: Tell = tell_damage, every_file: bool = True, create: bool = False, near: str = ""
+) -> list[RowScores]:  # fmt: skip
     """All rows of a store with a finished trial, by model and configuration.
 
     :param tell: receives messages about damaged files and trials, which are left out
     :param every_file: whether a trial of the index counts only while size and time of all its files are as they were;
         otherwise the time of its folder is enough, which is a tenth of the time
     :param create: whether to begin an index if the store has none
+    :param near: the name of a row or of its model: only those that it may be of, named as among all
     """
-    with _no_collection():
-        planned = [(row, _keys(store, row)) for row in row_files.read(store, tell)]
+    with no_collection():
+        planned = [(row, _keys(store, row)) for row in row_files.read(store, tell, near)]
         keys = (key for _, tasks in planned for seeds in tasks.values() for key in seeds.values())
         entries = index.of(store.root).look(store, keys, tell, every_file, create)
         kinds = Kinds()
         rows = [_row(store, row, tasks, entries, kinds) for row, tasks in planned]
     kept = [row for row in rows if any(one.runs for one in row.datasets.values())]
     return labelled(sorted(kept, key=_order))
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """No garbage collection: of very many new objects all stay, and it would go through them in vain."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _order(row: RowScores) -> tuple[str, ...]:

@@ -28,15 +28,26 @@ def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> RowScores:
     """
     if reference.startswith(f"{PUBLISHED}:"):
         return pick(published.shipped(), reference.partition(":")[2], "the list of published rows")
-    mine = from_store.read(Store(store), tell)
     path, row = _split(reference)
     if path is None and _holds_rows(inside := Path(reference) / "runs"):
         raise SettingsError(f"{reference} is a folder but no store; did you mean {inside}?")
-    if path is None or any(reference in (one.model, one.name) for one in mine):
+    if mine := _of_store(store, reference, tell):
         return pick(mine, reference, str(store))
+    if path is None:
+        return pick(from_store.read(Store(store), tell), reference, str(store))
     if path.is_dir():
-        return pick(from_store.read(Store(path), tell), row, str(path))
+        return pick(_of_store(path, row, tell) or from_store.read(Store(path), tell), row, str(path))
     return pick(of_file(path), row, str(path))
+
+
+def _of_store(store: Path, wanted: str, tell: Tell) -> list[RowScores]:
+    """The rows of a store with this name or of this model, as among all, without reading the trials of others."""
+    told: list[str] = []
+    near = from_store.read(Store(store), told.append, near=wanted) if wanted else []
+    fits = [row for row in near if wanted in (row.model, row.name)]
+    for text in told if fits else ():  # else all rows are read, and all damage is told
+        tell(text)
+    return fits
 
 
 def _split(reference: str) -> tuple[Path | None, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -222,12 +223,21 @@ def _final_jobs(request: Request, winners: Mapping[tuple[str, str], Mapping[str,
     :param winners: settings chosen by the search, by (model, task); those without are left out. None: no search
     """
     return [
-        job(request, source, task, seed, (winners or {}).get((source.name, task.name)))
+        one
         for source in request.sources
         for task in request.tasks
         if (winners is None or source.kind == "baseline" or (source.name, task.name) in winners)
-        for seed in seeds_of(request, source, task)
+        for one in _of_seeds(request, source, task, (winners or {}).get((source.name, task.name)))
     ]
+
+
+def _of_seeds(request: Request, source: Source, task: Task, point: Mapping[str, Any] | None) -> Iterator[Job]:
+    """The trials of a model on a task, which are alike but for their seeds: they share their settings in memory."""
+    first, *others = seeds_of(request, source, task)
+    one = job(request, source, task, first, point)
+    yield one
+    for seed in others:
+        yield replace(one, trial=replace(one.trial, seed=seed))
 
 
 def run(
@@ -297,9 +307,12 @@ def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Map
 
 def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
     store = Store(request.store)
+    by_source: dict[Source, list[Trial]] = {}
+    for job in jobs:
+        by_source.setdefault(job.source, []).append(job.trial)
     with store.locked():
         for source in request.sources:
-            planned = [job.trial for job in jobs if job.source == source]
+            planned = by_source.get(source, [])
             trials: dict[str, dict[int, str]] = {}
             for trial in planned:
                 trials.setdefault(trial.task, {})[trial.seed] = trial.hash
@@ -311,8 +324,8 @@ def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
 
 def check_names(sources: Sequence[Source]) -> None:
     """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
-    given = [source.name for source in sources]
-    for name in given:
+    given = Counter(source.name for source in sources)
+    for name, count in given.items():
         names.check(name, "The model name")
-        if given.count(name) > 1:
+        if count > 1:
             raise SettingsError(f"Two models have the name '{name}'; run them separately, each with its own --name.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -90,15 +91,25 @@ class PlannedRow:
         )  # fmt: skip
 
 
-def read(store: Store, tell: Tell = tell_damage) -> list[PlannedRow]:
+def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[PlannedRow]:
     """All rows of a store, in a fixed order.
 
     :param tell: receives a message for each file that cannot be read; such files are skipped
+    :param near: the name of a row or of its model: only those that it may be of, and all of equal names
     """
     rows: list[PlannedRow] = []
-    for folder in sorted(store.root.glob(f"*/{FOLDER}")):
-        rows += _together(row for _, row in _files(store, folder, tell)).values()
+    for model in _folders(store):
+        if not near or names.related(model, near):
+            rows += _together(row for _, row in _files(store, store.root / model / FOLDER, tell)).values()
     return rows
+
+
+def _folders(store: Store) -> list[str]:
+    """The folders that may be of models."""
+    try:
+        return sorted(os.listdir(store.root))
+    except OSError:
+        return []
 
 
 def write(store: Store, row: PlannedRow, tell: Tell = tell_damage) -> PlannedRow:
@@ -163,9 +174,11 @@ def _together(rows: Iterable[PlannedRow]) -> dict[str, PlannedRow]:
 def _files(store: Store, folder: Path, tell: Tell) -> list[tuple[Path, PlannedRow]]:
     """The rows of a folder with their files: schema 1 first, then by age."""
     found: list[tuple[int, float, str, Path, list[PlannedRow]]] = []
-    for path in sorted(folder.glob("*.json")):
-        if not FILE.fullmatch(path.name):
-            continue
+    try:
+        there = sorted(filter(FILE.fullmatch, os.listdir(folder)))
+    except OSError:  # of a model without rows, or no folder
+        return []
+    for path in (folder / name for name in there):
         try:
             schema, rows = _parse(store, path)
             found.append((schema, path.stat().st_mtime, path.name, path, rows))
@@ -231,7 +244,8 @@ def _check(row: PlannedRow, path: Path) -> None:
         if not isinstance(text, str):
             raise ValueError(f"expected a text, got {text!r}")
     names.check(row.model, f"{path}: the model name")
-    content = {**vars(row), "configuration": vars(made)}  # not asdict: of thousands of rows its copies take seconds
+    # Not asdict: of thousands of rows its copies take seconds. Its trials have been checked, and are most of it.
+    content = {**vars(row), "trials": {}, "configuration": vars(made)}
     json.dumps(content, ensure_ascii=False).encode()  # no halves of characters
 
 

@@ -6,7 +6,8 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 PROBE = "probe"
@@ -73,9 +74,10 @@ class Trial:
     @property
     def content(self) -> dict[str, Any]:
         """The content to store and to hash."""
-        return {name: value for name, value in asdict(self).items() if value or name not in LATER}
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in found.items() if value or name not in LATER}
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """16 hexadecimal digits: the hash of the content."""
         text = json.dumps(self.content, sort_keys=True, separators=(",", ":"))

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from blurb import leases
+from blurb.garbage import no_collection
 from blurb.holders import Holder
 from blurb.runs import checkpoints, inventory, rows, sweeps
-from blurb.runs.store import Store
+from blurb.runs.store import LEASE, Store
 
 State = Literal["done", "running", "failed", "to run"]
 STATES: tuple[State, ...] = get_args(State)
@@ -21,6 +22,7 @@ STATES: tuple[State, ...] = get_args(State)
 class Standing:
     """A trial that was asked for.
 
+    :param folder: of the trial
     :param row: key of its row; "" for a trial of a search
     :param configuration: of the row, as in tables
     :param message: why it failed
@@ -33,7 +35,7 @@ class Standing:
     model: str
     task: str
     seed: int
-    path: Path
+    folder: str
     state: State
     row: str = ""
     configuration: str = ""
@@ -42,6 +44,11 @@ class Standing:
     saved: bool = False
     predicted: float = 0.0
     joined: bool = False
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return Path(self.folder)
 
     @property
     def left(self) -> float:
@@ -58,9 +65,11 @@ class _Asked:
     row: str
     configuration: str
     model: str
-    task: str
     seed: int
-    path: Path
+
+
+Key = tuple[str, str, str]
+"""Folder of the model, task and hash: of a hundred thousand trials, paths alone take longer than all else."""
 
 
 def read(store: Store) -> list[Standing]:
@@ -68,39 +77,55 @@ def read(store: Store) -> list[Standing]:
 
     A trial that is in its place counts as done: it was put there whole. Whether it still is, `blurb runs verify` tells.
     """
-    predicted, asked = {}, {one.path: one for one in _of_rows(store)}
+    predicted: dict[Key, float] = {}
+    with no_collection():
+        asked = dict(_of_rows(store))
     for job in sweeps.jobs_of(store.root, lambda text: None):  # a worker says what is wrong with them
-        path = store.path(job.source.name, job.trial.task, job.trial.hash)
-        predicted[path] = job.predicted
-        asked.setdefault(path, _Asked("", "", job.source.name, job.trial.task, job.trial.seed, path))
-    names: dict[Path, frozenset[str]] = {}
-    return [_standing(store, one, names, predicted.get(one.path)) for one in asked.values()]
+        key = store.folder(job.source.name), job.trial.task, job.path.name
+        predicted[key] = job.predicted
+        asked.setdefault(key, _Asked("", "", job.source.name, job.trial.seed))
+    root, names = str(store.root), dict[str, frozenset[str]]()
+    with no_collection():
+        return [
+            _standing(store, f"{root}/{key[0]}/{key[1]}", key, one, names, predicted.get(key))
+            for key, one in asked.items()
+        ]
 
 
-def _of_rows(store: Store) -> Iterator[_Asked]:
+def _of_rows(store: Store) -> Iterator[tuple[Key, _Asked]]:
     for row in rows.read(store, lambda text: None):
-        key = row.key
+        key, configuration, folder = row.key, row.configuration.text, store.folder(row.model)
         for task, seeds in row.trials.items():
             for seed, hash_ in sorted(seeds.items()):
-                yield _Asked(key, row.configuration.text, row.model, task, seed, store.path(row.model, task, hash_))
+                yield (folder, task, hash_), _Asked(key, configuration, row.model, seed)
 
 
-def _standing(store: Store, one: _Asked, names: dict[Path, frozenset[str]], predicted: float | None) -> Standing:
-    folder = one.path.parent
+def _standing(
+    store: Store, folder: str, key: Key, one: _Asked, names: dict[str, frozenset[str]], predicted: float | None
+) -> Standing:  # fmt: skip
+    """
+    :param folder: of the task
+    :param names: what lies in the folders that were looked at
+    :param predicted: seconds, None if no sweep has the trial
+    """
     if folder not in names:
         try:
             names[folder] = frozenset(os.listdir(folder))
         except OSError:
             names[folder] = frozenset()
-    there, lease = names[folder], store.lease(one.path)
-    asked = (one.model, one.task, one.seed, one.path)
-    joined, predicted = predicted is not None, predicted or 0.0
-    if lease.name in there and leases.seems_held(lease) is not False:
-        return Standing(*asked, "running", one.row, one.configuration, holder=leases.read(lease), predicted=predicted)
-    if one.path.name in there:
+    _, task, hash_ = key
+    there, lease_name = names[folder], f".{hash_}{LEASE}"
+    asked = (one.model, task, one.seed, f"{folder}/{hash_}")
+    if hash_ in there and lease_name not in there:
         return Standing(*asked, "done", one.row, one.configuration)
-    saved = checkpoints.folder_of(one.path).name in there
-    failure = inventory.failure_of(one.path)
+    path = Path(folder, hash_)
+    joined, predicted, lease = predicted is not None, predicted or 0.0, store.lease(path)
+    if lease_name in there and leases.seems_held(lease) is not False:
+        return Standing(*asked, "running", one.row, one.configuration, holder=leases.read(lease), predicted=predicted)
+    if hash_ in there:
+        return Standing(*asked, "done", one.row, one.configuration)
+    saved = checkpoints.folder_of(path).name in there
+    failure = inventory.failure_of(path)
     if failure.name in there:
         return Standing(
             *asked, "failed", one.row, one.configuration, inventory.reason(failure), saved=saved, joined=joined

@@ -10,13 +10,13 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import blurb
 from blurb.errors import StoreError, Tell, tell_damage
-from blurb.files import read_json, write_json
+from blurb.files import read_json, write_json, writing_whole
 from blurb.models import Source, kept
 from blurb.runs import rescore
 from blurb.runs.data_sources import DataSource
@@ -39,28 +39,47 @@ def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = No
 
     :param about: more that tells sweeps apart
     """
-    shared: dict[str, dict[str, Any]] = {name: {} for name in SHARED}
+    lines, shared = _lines(jobs)
+    # Plug-ins are those of the process, the same for all jobs of a command.
+    plugins = {kind: {name: str(Path(path).absolute()) for name, path in files.items()}
+               for kind, files in (jobs[0].plugins if jobs else {}).items()}  # fmt: skip
+    about_all = {"schema": SCHEMA, "blurb": blurb.__version__, "plugins": plugins, **shared}
+    digest = hashlib.sha256()
+    for text in _json({**about_all, "about": about}, ({**line, "predicted": 0.0} for line in lines)):
+        digest.update(text.encode())
+    folder = store / FOLDER / digest.hexdigest()[:12]
+    if not _is_whole(folder / JOBS):
+        with writing_whole(folder / JOBS) as aside, aside.open("w", encoding="utf-8") as file:
+            file.writelines(_json(about_all, lines))
+    return folder
+
+
+def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, list[Any]]]:
+    """What each job has of its own, with places in the lists of what many have in common; and these."""
+    shared: dict[str, dict[str, tuple[int, Any]]] = {name: {} for name in SHARED}
+    places: dict[str, dict[Any, int]] = {name: {} for name in SHARED}
     lines = []
     for job in jobs:
         line: dict[str, Any] = {"trial": job.trial.content, **{name: getattr(job, name) for name in OWN}}
         for name in SHARED:
-            content = _content(getattr(job, name))
-            values = shared[name]
-            line[name] = values.setdefault(json.dumps(content, sort_keys=True), (len(values), content))[0]
+            value, values = getattr(job, name), shared[name]
+            if id(value) not in places[name]:  # of which the jobs keep the objects
+                content = _content(value)
+                places[name][id(value)] = values.setdefault(
+                    json.dumps(content, sort_keys=True), (len(values), content)
+                )[0]
+            line[name] = places[name][id(value)]
         lines.append(line)
-    # Plug-ins are those of the process, the same for all jobs of a command.
-    plugins = {kind: {name: str(Path(path).absolute()) for name, path in files.items()}
-               for kind, files in (jobs[0].plugins if jobs else {}).items()}  # fmt: skip
-    whole = {
-        "schema": SCHEMA, "blurb": blurb.__version__, "plugins": plugins, "jobs": lines,
-        **{name: [content for _, content in values.values()] for name, values in shared.items()},
-    }  # fmt: skip
-    timeless = {**whole, "jobs": [{**line, "predicted": 0.0} for line in lines], "about": about}
-    text = json.dumps(timeless, sort_keys=True)
-    folder = store / FOLDER / hashlib.sha256(text.encode()).hexdigest()[:12]
-    if not _is_whole(folder / JOBS):
-        write_json(folder / JOBS, whole)
-    return folder
+    return lines, {name: [content for _, content in values.values()] for name, values in shared.items()}
+
+
+def _json(whole: Mapping[str, Any], lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The JSON of an object with sorted keys, whose `jobs` are these lines; in parts, as they may be very many."""
+    before, after = ({name: value for name, value in whole.items() if (name < "jobs") is first} for first in (True, False))
+    yield json.dumps(before, sort_keys=True)[:-1] + ', "jobs": ['
+    for number, line in enumerate(lines):
+        yield (", " if number else "") + json.dumps(line, sort_keys=True)
+    yield "], " + json.dumps(after, sort_keys=True)[1:]
 
 
 def _is_whole(file: Path) -> bool:

@@ -96,7 +96,7 @@ def test_json_has_what_is_open(mixed: Store) -> None:
 
 
 def test_the_time_left_is_of_as_many_workers_as_there_are() -> None:
-    one = standing.Standing("m", "gad", 1, Path("a"), "to run", predicted=100.0)
+    one = standing.Standing("m", "gad", 1, "a", "to run", predicted=100.0)
     news = {"done": 5, "total": 20}
     running = replace(one, state="running", holder=replace(Holder.me(), news=news))
     assert running.left == pytest.approx(75)

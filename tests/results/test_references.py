@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 
 from blurb.errors import BlurbError, DataError, SettingsError, UnknownName
 from blurb.results import from_store, published, tables
-from blurb.results.references import of_file, resolve
+from blurb.results.references import of_file, pick, resolve
 from blurb.results.row_scores import Origin, RowScores
 from blurb.runs import rows
+from blurb.runs.index import Index
 from blurb.runs.store import Store
 from tests.runs import fakes
 
@@ -182,3 +184,43 @@ def test_a_name_that_no_file_can_have_is_that_of_a_row(tmp_path: Path) -> None:
 def test_the_folder_of_a_store_is_told_from_the_store(made: Path) -> None:
     with pytest.raises(SettingsError, match=r"is a folder but no store; did you mean .*runs\?"):
         resolve(str(made), Path("other"))
+
+
+AWKWARD = ("a", "a b", "a/b", "a-b", "A", "a quick", "a quick lr=0.001", "é", "a é", "org/b", "model", "_", "_/a", "%41")
+
+
+def test_a_name_means_the_row_that_it_means_among_all_rows(tmp_path: Path) -> None:
+    """Oracle: `pick` among all rows, of names that begin with, or are spelt as, the beginning of others."""
+    store = Store(tmp_path / "runs")
+    twice = (fakes.CONFIGURATION, replace(fakes.CONFIGURATION, precision="bf16"))
+    for model in AWKWARD:
+        with store.locked():
+            store.claim(model)
+        fill(store, model, *(twice if len(model) % 2 else twice[:1]))
+    everything = from_store.read(store)
+    assert {row.model for row in everything} == set(AWKWARD)
+    for name in {*AWKWARD, *(row.name for row in everything), "a quic", "b"}:
+        assert outcome(name, lambda name: resolve(name, store.root)) == outcome(
+            name, lambda name: pick(everything, name, str(store.root))
+        )
+
+
+def outcome(name: str, find: Callable[[str], RowScores]) -> RowScores | str:
+    """The row, or what is said instead."""
+    try:
+        return find(name)
+    except (SettingsError, UnknownName) as error:
+        return str(error)
+
+
+def test_trials_of_other_rows_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    look = Index.look
+
+    def spied(index: Index, store: Store, keys: Iterable[str], *rest: object) -> object:
+        asked.extend(keys := list(keys))
+        return look(index, store, keys, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Index, "look", spied)
+    assert named("org/b quick lr=0.001 bf16").run_counts == [2]
+    assert {key.partition("/")[0] for key in asked} == {"org-b"}

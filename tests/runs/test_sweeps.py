@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +43,17 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
 
 def _absolute(source: Source) -> Source:
     return source if source.kind != "encoder" else replace(source, location=str(Path(source.location).absolute()))
+
+
+def test_its_name_is_the_hash_of_all_that_it_says_but_predictions(tmp_path: Path) -> None:
+    jobs = [replace(job, predicted=2.5) for job in planned(tmp_path / "runs")]
+    folder = sweeps.write(tmp_path / "runs", jobs, {"parts": [[0]]})
+    content = json.loads((folder / sweeps.JOBS).read_text())
+    timeless = {
+        **content, "jobs": [{**line, "predicted": 0.0} for line in content["jobs"]], "about": {"parts": [[0]]}
+    }  # fmt: skip
+    assert folder.name == hashlib.sha256(json.dumps(timeless, sort_keys=True).encode()).hexdigest()[:12]
+    assert {line["predicted"] for line in content["jobs"]} == {2.5}
 
 
 def test_paths_are_absolute_and_plug_ins_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -206,11 +206,20 @@ def submit(script: Path, blocks: Sequence[str]) -> list[str]:
 
 def part(folder: Path, number: int) -> list[Job]:
     """The trials of a part of a sweep; StoreError if there is none of that number."""
+    return _parts(folder, [number])
+
+
+def _parts(folder: Path, numbers: Iterable[int]) -> list[Job]:
+    """The trials of some parts of a sweep; StoreError if one of them is not there."""
     parts, jobs = read_json(folder / PARTS).get("parts", []), sweeps.numbered(folder)
+    found: list[Job] = []
+    number = 0
     try:
-        if number < 0:
-            raise IndexError(number)
-        return [job for index in parts[number] if (job := jobs[index]) is not None]
+        for number in numbers:
+            if number < 0:
+                raise IndexError(number)
+            found += [job for index in parts[number] if (job := jobs[index]) is not None]
+        return found
     except (IndexError, TypeError) as error:
         raise StoreError(f"{folder} has no part {number}: it has {len(parts)} parts, numbered from 0.") from error
 
@@ -219,7 +228,8 @@ def _check_over(folder: Path, trials: set[Path]) -> None:
     """Raises a SlurmError if jobs of a sweep are queued or running that have some of these trials."""
     file = folder / PARTS
     noted = read_json(file) if file.exists() else {}
-    queued = {job.path for number in range(noted.get("taken", 0)) for job in part(folder, number)}
+    taken = noted.get("taken", 0)
+    queued = {job.path for job in _parts(folder, range(taken))} if taken else set()
     if trials.isdisjoint(path.absolute() for path in queued):
         return
     alive = _alive(noted["submitted"])

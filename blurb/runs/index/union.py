@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class Index:
         self._writer = Writer(self.folder)
         self._lock = threading.RLock()
         self._segments: dict[str, tuple[State, Segment | None]] = {}
-        self._entries: dict[Place, Entry] = {}
+        self._entries: dict[Place, tuple[Segment, int]] = {}
         self._rivals: dict[Place, list[Entry]] = {}
         self._was_read = False
 
@@ -57,8 +58,11 @@ class Index:
         if not self._was_read:
             self.refresh()
         place = key, changed
-        entry = self._entries.get(place)
-        if entry is None or not (every_file or place in self._rivals):
+        known = self._entries.get(place)
+        if known is None:
+            return None
+        entry = Entry(*known)
+        if not (every_file or place in self._rivals):
             return entry
         now = stamp(folder)
         return next((one for one in (entry, *self._rivals.get(place, ())) if one.stamp == now), None)
@@ -135,15 +139,16 @@ class Index:
         return True
 
     def _take(self, segment: Segment) -> None:
-        new = {place: Entry(segment, row) for row, place in enumerate(zip(segment.keys, segment.times, strict=True))}
+        rows = zip(repeat(segment), range(len(segment.keys)))
+        new = dict(zip(zip(segment.keys, segment.times, strict=True), rows, strict=False))
         if len(new) == len(segment.keys) and self._entries.keys().isdisjoint(new):
             self._entries |= new
             return
         for row, place in enumerate(zip(segment.keys, segment.times, strict=True)):
-            before = self._entries.get(place)
-            entry = self._entries[place] = Entry(segment, row)
-            if before is not None and before.stamp != entry.stamp:  # replaced within a tick of the clock
-                self._rivals.setdefault(place, []).append(before)
+            known = self._entries.get(place)
+            self._entries[place] = segment, row
+            if known is not None and (before := Entry(*known)).stamp != Entry(segment, row).stamp:
+                self._rivals.setdefault(place, []).append(before)  # replaced within a tick of the clock
 
     def _of_folder(self, store: Store, key: str, tell: Tell) -> Row | None:
         """The content of an entry, of a trial that is finished and undamaged."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import random
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blurb.runs.cost import schedule
 from blurb.runs.cost.schedule import TimeLeft, wall
 from blurb.runs.events import News
 
@@ -99,3 +101,25 @@ def test_a_trial_nobody_expected_counts_by_its_steps(now: list[float]) -> None:
     now[0] = 10.0
     left.on_progress(A, News(done=1, total=4))
     assert left.left() == 30
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_the_sum_of_many_trials_is_as_good_as_their_schedule(
+    workers: int, now: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Oracle: the same trials worked out one by one."""
+    rng = random.Random(1)
+    expected = {Path(str(number)): (rng.choice(["ner", "qa"]), rng.uniform(1, 60)) for number in range(200)}
+    exact, summed = (TimeLeft(expected, workers, lambda: now[0]) for _ in range(2))
+    for number, (trial, (_, seconds)) in enumerate(expected.items()):
+        for one in (exact, summed):
+            one.on_progress(trial, News(done=1, total=2))
+        now[0] += 1
+        want = exact.left()
+        monkeypatch.setattr(schedule, "MANY", 50)
+        assert summed.left() == pytest.approx(want, rel=0.01 if number < 150 else 0.1, abs=1e-6)
+        monkeypatch.undo()
+        took = None if number % 7 == 0 else seconds * rng.uniform(0.5, 3)
+        for one in (exact, summed):
+            one.end(trial, took)
+    assert summed.left() == 0

@@ -29,6 +29,23 @@ def test_every_trial_is_in_one_part_that_has_room(seconds: list[float], limit: f
         assert sum(total <= limit / 2 for total in totals) <= 1
 
 
+@given(st.lists(st.floats(0, 50), max_size=60), st.floats(1, 200), st.integers(0, 5))
+def test_each_trial_goes_into_the_first_part_that_has_room(seconds: list[float], limit: float, most: int) -> None:
+    """Oracle: first-fit decreasing by looking at all parts."""
+    expected = [one or limit / 4 for one in seconds]
+    parts: list[list[int]] = []
+    room: list[float] = []
+    for index in sorted(range(len(expected)), key=lambda index: -expected[index]):
+        fits = [at for at, left in enumerate(room) if left >= expected[index] and len(parts[at]) < (most or 100)]
+        if not fits:
+            parts.append([])
+            room.append(limit)
+            fits = [len(parts) - 1]
+        parts[fits[0]].append(index)
+        room[fits[0]] -= expected[index]
+    assert pack(seconds, limit, most) == sorted(parts, key=lambda part: -sum(expected[index] for index in part))
+
+
 def test_blocks_of_an_array() -> None:
     assert arrays(2500, 0, 1001) == ["0-1000", "0-1000", "0-497"]
     assert offsets(arrays(2500, 0, 1001)) == [("0-1000", 0), ("0-1000", 1001), ("0-497", 2002)]
