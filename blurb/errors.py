@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from blurb.masking import masked
@@ -58,43 +57,6 @@ class TrainingError(BlurbError):
 
 class StoreError(BlurbError):
     """Results on disk that are damaged or have another schema version."""
-
-
-class Several(BlurbError):
-    """Several things that are wrong at once, in one list."""
-
-    def __init__(self, errors: Sequence[BlurbError]) -> None:
-        listed = "\n".join(f"{number:3}. {error}" for number, error in enumerate(errors, 1))
-        super().__init__(f"{len(errors)} things are wrong, and nothing was run:\n{listed}")
-        self.errors = tuple(errors)
-
-
-class Findings:
-    """Gathers what checks raise that do not depend on each other, so that all of it is told at once."""
-
-    def __init__(self) -> None:
-        self._errors: dict[str, BlurbError] = {}
-
-    @contextmanager
-    def gathered(self) -> Iterator[None]:
-        """A block whose error is kept; what is said already is not said twice."""
-        try:
-            yield
-        except Several as several:
-            self._errors.update({str(error): error for error in several.errors})
-        except BlurbError as error:
-            self._errors.setdefault(str(error), error)
-
-    def __bool__(self) -> bool:
-        return bool(self._errors)
-
-    def report(self) -> None:
-        """Raises the error if there is one, and `Several` if there are more."""
-        errors = list(self._errors.values())
-        if len(errors) == 1:
-            raise errors[0]
-        if errors:
-            raise Several(errors)
 
 
 def said(error: Exception) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.errors import DataError, Findings, SettingsError
+from blurb.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     from blurb.api.options import Model, Tokenizer, TrainOptions
@@ -98,16 +98,14 @@ def sources(options: TrainOptions, folder: Path) -> list[Source]:
     for model in options.models:
         if str(model) in selections and not Path(str(model)).is_dir():
             raise SettingsError(f"MODEL '{model}' is a task; separate tasks by commas without blanks: --tasks gad,hoc.")
-    sources, found = [], Findings()
-    for model in options.models:
-        with found.gathered():
-            sources.append(source(
-                model, options.name, options.revision, options.trust_remote_code, folder, options.casing,
-                options.tokenizer,
-            ))  # fmt: skip
-    found.report()
-    plan.check_names(sources)
-    return sources
+    found = [
+        source(
+            model, options.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer
+        )
+        for model in options.models
+    ]
+    plan.check_names(found)
+    return found
 
 
 def source(
@@ -155,52 +153,26 @@ def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | Non
 
 
 def resolve_request(
-    options: TrainOptions, chosen: list[Task], settings: Mapping[str, Any], shorthands: Mapping[str, str],
-    found: Findings | None = None,
-) -> Request:  # fmt: skip
+    options: TrainOptions, chosen: list[Task], settings: Mapping[str, Any], shorthands: Mapping[str, str]
+) -> Request:
     """What to plan.
 
     :param settings: typed
     :param shorthands: setting -> option that it was given with, if not with `--set`
-    :param found: what is wrong already
-    :raises BlurbError: all that is wrong with protocol, data, models and device
     """
-    found = Findings() if found is None else found
-    with found.gathered():
-        protocol = load_protocol(options.protocol, options.suite)
-    with found.gathered():
-        folder, raw = folders(options.suite, options.data, options.raw, chosen)  # type: ignore[arg-type]
-        check_files(chosen, folder)
-    if found:
-        _look_at_folders(options.models, found)
-        found.report()
+    protocol = load_protocol(options.protocol, options.suite)
+    folder, raw = folders(options.suite, options.data, options.raw, chosen)  # type: ignore[arg-type]
+    check_files(chosen, folder)
 
     from blurb.runs import plan  # torch, for which nobody who mistyped something should wait
 
-    with found.gathered():
-        precision = _precision(options)
-    with found.gathered():
-        models = sources(options, folder)
-    found.report()
+    # A device that is not there is told before a model is looked for.
+    precision = _precision(options)
     return plan.Request(
-        sources=models, tasks=chosen, protocol=protocol, data=folder, store=Path(options.output),
+        sources=sources(options, folder), tasks=chosen, protocol=protocol, data=folder, store=Path(options.output),
         device=options.device, overrides=settings, options=shorthands, seeds=options.seeds, suite=options.suite,
         raw=raw, precision=precision,
     )  # fmt: skip
-
-
-def _look_at_folders(models: Sequence[Model], found: Findings) -> None:
-    """What a look at their files says of checkpoints, where other things are wrong and none is loaded."""
-    from blurb.models import scratch
-    from blurb.models.references import folder_or_id
-    from blurb.models.source import check_folder
-
-    for model in models:
-        if isinstance(model, str | Path) and not str(model).startswith((scratch.PREFIX, "baseline:")):
-            with found.gathered():
-                place = folder_or_id(str(model))
-                if isinstance(place, Path):
-                    check_folder(place)
 
 
 def _precision(options: TrainOptions) -> str:

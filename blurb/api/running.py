@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import click
 
 from blurb.api.meanwhile import Meanwhile
 from blurb.api.options import RunOptions, TrainOptions
-from blurb.errors import Findings, SettingsError, Tell, said, tell_damage
+from blurb.errors import SettingsError, Tell, said, tell_damage
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
@@ -132,36 +132,32 @@ def announced(
 
 
 def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | None]:
-    """What to run, and the rules of `check`; all that is wrong before planning is reported at once."""
-    from blurb.api.request import check_writable, resolve_request, typed_settings
+    """What to run, and the rules of `check`; every mistake that shows without planning is reported here."""
+    from blurb.api.request import check_writable, load_protocol, resolve_request, typed_settings
     from blurb.results import tables
     from blurb.runs import engines
+    from blurb.runs.cost.budget import seconds_of
     from blurb.runs.store import Store
     from blurb.training import tracking
 
-    settings: Mapping[str, Any] = {}
-    rules, found = None, Findings()
-    with found.gathered():
-        _check_budget(options)
-    with found.gathered():
-        settings = typed_settings(options.overrides, options.shorthands)
-    with found.gathered():
-        engines.of(options.engine, shown=options.print_script)
-    with found.gathered():
-        if options.name and len(options.models) > 1:
-            raise SettingsError("--name needs exactly one MODEL.")
-    with found.gathered():
-        check_writable(output=Path(options.output))
-    with found.gathered():
-        if options.leaderboard is not None:
-            check_writable(leaderboard=Path(options.leaderboard).parent)
-            tables.check(Store(Path(options.output)), Path(options.leaderboard))
-    with found.gathered():
-        rules = _rules(options, chosen)
-    with found.gathered():
-        if options.track:
-            tracking.check(options.track)
-    request = resolve_request(options, chosen, settings, options.shorthands, found)
+    if options.budget is not None:
+        for option, given in (("--protocol", options.protocol), ("--seeds", options.seeds)):
+            if given is not None:
+                raise SettingsError(f"--budget chooses the protocol and its seeds; remove {option} or --budget.")
+        seconds_of(options.budget)
+    load_protocol(options.protocol, options.suite)  # a typo in it, before anything that takes long
+    settings = typed_settings(options.overrides, options.shorthands)
+    engines.of(options.engine, shown=options.print_script)
+    if options.name and len(options.models) > 1:
+        raise SettingsError("--name needs exactly one MODEL.")
+    check_writable(output=Path(options.output))
+    if options.leaderboard is not None:
+        check_writable(leaderboard=Path(options.leaderboard).parent)
+        tables.check(Store(Path(options.output)), Path(options.leaderboard))
+    rules = _rules(options, chosen)
+    if options.track:
+        tracking.check(options.track)
+    request = resolve_request(options, chosen, settings, options.shorthands)
     if options.keep_model != "none" and request.protocol.learner == "probe":
         raise SettingsError(
             "--keep-model keeps fine-tuned encoders; a probe trains none. Remove it, or change --protocol."
@@ -171,17 +167,6 @@ def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | 
     return dataclasses.replace(
         request, track=options.track or "", keep_model=options.keep_model, resume_trials=options.resume_trials
     ), rules
-
-
-def _check_budget(options: RunOptions) -> None:
-    from blurb.runs.cost.budget import seconds_of
-
-    if options.budget is None:
-        return
-    for option, given in (("--protocol", options.protocol), ("--seeds", options.seeds)):
-        if given is not None:
-            raise SettingsError(f"--budget chooses the protocol and its seeds; remove {option} or --budget.")
-    seconds_of(options.budget)
 
 
 def _check_search(planned: Sequence[Planned], engine: str) -> None:

@@ -54,7 +54,7 @@ def work(
         seen.update(job.path for job in found)
         here = [_on_this_machine(job, device, data) for job in found if not failure_of(job.path).exists()]
         passed += len(found) - len(here)
-        _check_machine(here)
+        _check_places(here)
         outcomes += _run(here, jobs, max_failures, progress)
         if sweep is not None:
             break
@@ -93,7 +93,7 @@ def retry(
         )
     here = [_on_this_machine(job, device, data) for job in failed]
     if not later:
-        _check_machine(here)
+        _check_places(here)
     for job in failed:
         failure_of(job.path).unlink(missing_ok=True)
     if later:
@@ -138,13 +138,15 @@ def _jobs(output: Path, sweep: Path | None, part: int | None) -> Sequence[Job]:
     return sweeps.read(sweep) if part is None else slurm.part(sweep, part)
 
 
-def _check_machine(jobs: Sequence[Job]) -> None:
-    """Raises a SettingsError if all trials would fail here, for all: it does not see data or checkpoints, or cannot
-    compute as they do."""
-    from blurb.runs import preflight
-
-    if found := list(preflight.obstacles(jobs)):
-        raise SettingsError(f"Nothing was run. {' '.join(found)}")
+def _check_places(jobs: Sequence[Job]) -> None:
+    """Raises a SettingsError if this machine does not see data or checkpoints: all trials would fail here, for all."""
+    data = {job.data.folder for job in jobs}
+    models = {Path(job.source.location) for job in jobs if job.source.kind == "encoder"}
+    if missing := sorted(str(place) for place in data | models if not place.exists()):
+        raise SettingsError(
+            f"This machine does not see {', '.join(missing)}; nothing was run. Data that lies elsewhere is given with "
+            "--data; checkpoints must be where the sweep has them."
+        )
 
 
 def _on_this_machine(job: Job, device: str | None, data: Path | None) -> Job:

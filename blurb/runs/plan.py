@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import formulations, models, names
-from blurb.errors import Findings, SettingsError
+from blurb.errors import SettingsError
 from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.protocols import settings as settings_
@@ -189,21 +189,10 @@ class Planned:
 def prepare(request: Request) -> Planned:
     """Plans the trials of a request; reads and hashes its data.
 
-    :raises BlurbError: if model, head, inputs and task cannot work together; of several models and tasks all are told
+    :raises SettingsError: if model, head, inputs and task cannot work together
     """
-    found = Findings()
-    searched: list[Job] = []
-    final: list[Job] = []
-    with found.gathered():
-        _check_overrides(request)
-    for source in request.sources:
-        for task in request.tasks:
-            alone = replace(request, sources=[source], tasks=[task])
-            with found.gathered():
-                searched += _search_jobs(alone)
-                final += _final_jobs(alone)
-    found.report()
-    return Planned(request, searched, final)
+    _check_overrides(request)
+    return Planned(request, _search_jobs(request), _final_jobs(request))
 
 
 def _check_overrides(request: Request) -> None:

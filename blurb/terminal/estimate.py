@@ -103,14 +103,4 @@ def _warnings(found: Estimate, store: Path) -> list[str]:
         free = shutil.disk_usage(place).free
         if found.store + found.checkpoints + found.cache > free:
             said.append(f"The disk of {place} has only {size(free)} free.")
-    if others := _other_data(found):
-        said.append(f"Not BLURB's data: {', '.join(others)}. Where it differs: blurb data verify; the row will say so.")
     return said
-
-
-def _other_data(found: Estimate) -> list[str]:
-    """The tasks whose examples are not those of the release, and are not meant to be others."""
-    from blurb.runs.data_sources import load_data
-
-    jobs = {one.job.trial.task: one.job for one in found.waiting if one.job.configuration.suite != "demo"}
-    return [name for name, job in jobs.items() if load_data(job.data).verdict == "differs"]

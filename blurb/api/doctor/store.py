@@ -9,7 +9,7 @@ from blurb import metrics
 from blurb.api.doctor._base import Fact, Problem, Report, ended, of_error, sentence
 from blurb.errors import BlurbError, StoreError, UnknownName
 from blurb.files import read_json
-from blurb.runs import inventory, preflight, rescore, rows, sweeps
+from blurb.runs import inventory, rescore, rows
 from blurb.runs.store import ASIDE, OLD, OWNERS, Store, left_out
 
 AGAIN = "Run its blurb run command again."
@@ -23,7 +23,7 @@ def examine(root: Path) -> Report:
     problems = [*_rows(store), *_owners(store)]
     for path in store.trial_folders():
         problems += _trial(store, path)
-    problems += [*_failures(store), *_leftovers(store), *_sweeps(store)]
+    problems += [*_failures(store), *_leftovers(store)]
     return Report("store", str(root), problems, _facts(store))
 
 
@@ -98,21 +98,6 @@ def _leftovers(store: Store) -> Iterator[Problem]:
             # What was about to be replaced may be whole, and is then put back by the next run.
             mend = AGAIN if path.suffix == f".{OLD}" and not trial.exists() else f"rm -r '{path}'"
             yield Problem(str(path), f"A process that was killed left it ({size:,.1f} MB).", mend)
-
-
-def _sweeps(store: Store) -> Iterator[Problem]:
-    """What would keep this machine from running the trials that are left, as `blurb worker` would."""
-    for folder in sweeps.folders(store.root):
-        try:
-            left = [job for job in sweeps.read(folder) if not sweeps.is_done(job)]
-        except StoreError as error:
-            yield of_error(error, folder, "Delete the folder, and run its blurb run command again.")
-            continue
-        for text in preflight.obstacles(left, thorough=True):
-            what, _, mend = text.partition("; ")
-            yield Problem(
-                str(folder), ended(what), sentence(mend or "Run the sweep on a machine that can, or mend it.")
-            )
 
 
 def _facts(store: Store) -> dict[str, Fact]:
