@@ -10,7 +10,7 @@ import contextlib
 import io
 import resource
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from blurb.runs.worker import Job, TrialOutcome
 SEEDS = 5
 SECONDS = 30.0
 """Predicted seconds of a trial in the parts of Slurm's jobs."""
-WORKED, WARM = 260, 65
+WORKED, WARM = 520, 65
 """Trials that go through the worker, and those of them that are not counted."""
 BLOCK = 4096
 """Bytes of a block of the disk."""
@@ -105,7 +105,9 @@ def slurm(folder: Path, trials: int) -> Figures:
     planned = plan.prepare(request(folder / "slurm", trials))
     jobs = [replace(job, predicted=SECONDS) for job in planned.final]
     with contextlib.redirect_stdout(io.StringIO()):
-        _, seconds = timed(lambda: SlurmEngine(Slurm.of({}, shown=True)).run(jobs, lambda one: None, lambda *news: None))
+        _, seconds = timed(
+            lambda: SlurmEngine(Slurm.of({}, shown=True)).run(jobs, lambda one: None, lambda *news: None)
+        )
     return {"slurm_ms": 1000 * seconds / len(jobs), "slurm_mb": memory()}
 
 

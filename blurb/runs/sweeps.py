@@ -75,7 +75,9 @@ def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, list[An
 
 def _json(whole: Mapping[str, Any], lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The JSON of an object with sorted keys, whose `jobs` are these lines; in parts, as they may be very many."""
-    before, after = ({name: value for name, value in whole.items() if (name < "jobs") is first} for first in (True, False))
+    before, after = (
+        {name: value for name, value in whole.items() if (name < "jobs") is first} for first in (True, False)
+    )
     yield json.dumps(before, sort_keys=True)[:-1] + ', "jobs": ['
     for number, line in enumerate(lines):
         yield (", " if number else "") + json.dumps(line, sort_keys=True)

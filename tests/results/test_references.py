@@ -186,7 +186,22 @@ def test_the_folder_of_a_store_is_told_from_the_store(made: Path) -> None:
         resolve(str(made), Path("other"))
 
 
-AWKWARD = ("a", "a b", "a/b", "a-b", "A", "a quick", "a quick lr=0.001", "é", "a é", "org/b", "model", "_", "_/a", "%41")
+AWKWARD = (
+    "a",
+    "a b",
+    "a/b",
+    "a-b",
+    "A",
+    "a quick",
+    "a quick lr=0.001",
+    "é",
+    "a é",
+    "org/b",
+    "model",
+    "_",
+    "_/a",
+    "%41",
+)
 
 
 def test_a_name_means_the_row_that_it_means_among_all_rows(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from blurb.runs.events import News
 
-
 MANY = 1_000
 """Trials that wait whose schedule is worth working out; of more, the sum is as good."""
 ALL = ""
