@@ -10,11 +10,12 @@ import contextlib
 import io
 import resource
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.scale import store
 from blurb import models, tasks
 from blurb.corpora import demo
 from blurb.models import Source, Subset, scratch
@@ -29,10 +30,14 @@ from blurb.runs.worker import Job, TrialOutcome
 SEEDS = 5
 SECONDS = 30.0
 """Predicted seconds of a trial in the parts of Slurm's jobs."""
+WORKED, WARM = 520, 65
+"""Trials that go through the worker, and those of them that are not counted."""
+BLOCK = 4096
+"""Bytes of a block of the disk."""
 Figures = dict[str, float]
 
 
-def request(store: Path, trials: int) -> Request:
+def request(runs: Path, trials: int) -> Request:
     """What a command asks for that has at least so many trials: all datasets with five seeds of many models."""
     data = demo.prepare()
     names = [task for task in tasks.all() if task.paper_order]
@@ -41,7 +46,7 @@ def request(store: Path, trials: int) -> Request:
         replace(tiny, name=f"org/encoder-{number:05d}", weights=f"{number:064x}")
         for number in range(-(-trials // (len(names) * SEEDS)))
     ]
-    return Request(sources, names, protocol.load("quick"), data, store, "fp32", "cpu", seeds=SEEDS)
+    return Request(sources, names, protocol.load("quick"), data, runs, "fp32", "cpu", seeds=SEEDS)
 
 
 def idle(job: Job, tell: Callable[[News], None] = lambda news: None) -> TrialOutcome:
@@ -81,11 +86,71 @@ class Idle:
         return [self.formulation.gold(unit) for unit in units.used], None
 
 
-def timed(trials: int, block: Callable[[], object]) -> float:
-    """Milliseconds of the processor a trial."""
+def plan_and_run(folder: Path, trials: int) -> Figures:
+    """Planning, and a run whose trials take no time and leave nothing but their rows."""
+    plan.prepare(request(folder / "runs", 1))  # loads what is loaded once
+    asked, before = request(folder / "runs", trials), memory()
+    planned, planning = timed(lambda: plan.prepare(asked))
+    count = len(planned.final)
+    with replaced(engine, "execute", idle):
+        _, running = timed(lambda: run(planned, LocalEngine()))
+    return {
+        "trials": count, "planning_ms": 1000 * planning / count, "scheduling_ms": 1000 * running / count,
+        "driver_mb": memory(), "driver_libraries_mb": before,
+    }  # fmt: skip
+
+
+def slurm(folder: Path, trials: int) -> Figures:
+    """Parts, sweep and script of Slurm's jobs."""
+    planned = plan.prepare(request(folder / "slurm", trials))
+    jobs = [replace(job, predicted=SECONDS) for job in planned.final]
+    with contextlib.redirect_stdout(io.StringIO()):
+        _, seconds = timed(
+            lambda: SlurmEngine(Slurm.of({}, shown=True)).run(jobs, lambda one: None, lambda *news: None)
+        )
+    return {"slurm_ms": 1000 * seconds / len(jobs), "slurm_mb": memory()}
+
+
+def filled(folder: Path, trials: int) -> Figures:
+    """Writes the trials of the plan."""
+    store.fill(plan.prepare(request(folder / "runs", trials)))
+    return {}
+
+
+def passed_over(folder: Path, trials: int) -> Figures:
+    """The same command when all is done: every trial is looked at, and passed over."""
+    planned = plan.prepare(request(folder / "runs", trials))
+    outcomes, seconds = timed(lambda: run(planned, LocalEngine()))
+    assert {outcome.status for outcome in outcomes} == {"already done"}
+    return {"passing_over_ms": 1000 * seconds / len(outcomes), "passing_over_mb": memory()}
+
+
+def worked(folder: Path, trials: int) -> Figures:
+    """Trials of a learner of no cost through the worker into a store: seconds that pass, as it waits for the disk."""
+    planned = plan.prepare(request(folder / "worked", min(trials, WORKED)))
+    with replaced(models, "learner", Idle):
+        run(replace(planned, final=planned.final[:WARM]), LocalEngine())
+        rest = planned.final[WARM:]
+        start = time.perf_counter()
+        outcomes, seconds = timed(lambda: run(replace(planned, final=rest), LocalEngine()))
+        passed = time.perf_counter() - start
+    assert {outcome.status for outcome in outcomes} == {"done"}, outcomes[0].message
+    files = [path for job in rest for path in job.path.iterdir()]
+    return {
+        "worker_ms": 1000 * seconds / len(rest), "worker_passed_ms": 1000 * passed / len(rest),
+        "inodes": len(files) / len(rest) + 1, "disk_kb": sum(-(-path.stat().st_size // BLOCK) * BLOCK for path in files)
+        / 1024 / len(rest),
+    }  # fmt: skip
+
+
+PHASES = {"driver": plan_and_run, "slurm": slurm, "fill": filled, "passing over": passed_over, "worker": worked}
+"""What `benchmarks.scale` measures, each in a process of its own."""
+
+
+def timed(block: Callable[[], Any]) -> tuple[Any, float]:
+    """What a block returns, and its seconds of the processor."""
     start = time.process_time()
-    block()
-    return 1000 * (time.process_time() - start) / trials
+    return block(), time.process_time() - start
 
 
 def memory() -> float:

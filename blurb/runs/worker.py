@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from blurb import formulations, leases, models, tasks
+from blurb import formulations, garbage, leases, models, tasks
 from blurb.data import TaskData
 from blurb.errors import BlurbError, DataError, SettingsError, TrainingError, said
 from blurb.files import write_json
@@ -151,6 +151,7 @@ def _execute(job: Job, store: Store, lease: Lease, tell: Callable[[News], None])
     finally:
         gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
         memory.trim_heap()
+    garbage.settle()  # not after an error, whose traceback holds the learner
     inventory.failure_of(path).unlink(missing_ok=True)
     checkpoints.remove(path)
     return "done" if put else "already done"

@@ -1,0 +1,114 @@
+"""What stores and commands cost with a thousand, ten thousand and a hundred thousand trials of no length.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.scale [TRIALS ...] [--folder FOLDER] [--out FILE.json]
+
+Every command is a process of its own. Seconds are those of the processor, start-up included, as the disk is in memory
+by then. With `--out` the figures and their picture are written; without, the figures are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.bench import machine
+from benchmarks.scale.driver import PHASES, Figures
+
+SIZES = [1_000, 10_000, 100_000]
+ROWS = 300
+"""Rows up to which views are measured that read all predictions."""
+COMMAND = "from blurb.cli import cli; cli({!r}.split(), standalone_mode=False)"
+TABLES = (
+    "from pathlib import Path; from blurb.results import tables; from blurb.runs.store import Store; "
+    "tables.rebuild(Store(Path('runs')), Path('leaderboard.csv'))"
+)
+VIEWS = {
+    "first tables": TABLES,
+    "tables": TABLES,
+    "show": COMMAND.format("leaderboard show --no-intervals"),
+    "compare": COMMAND.format("compare org/encoder-00000 org/encoder-00001"),
+    "status": COMMAND.format("status"),
+    "gc": COMMAND.format("gc --dry-run"),
+    "verify": COMMAND.format("runs verify"),
+}
+"""The first of them begins the index."""
+OF_PREDICTIONS = {
+    "show, intervals": COMMAND.format("leaderboard show"),
+    "page": COMMAND.format("leaderboard html"),
+}
+
+
+def measured(code: str, folder: Path) -> Figures:
+    """Seconds of the processor, seconds that passed, and peak memory in MB of a process."""
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=folder, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{code} failed")
+    return {
+        "seconds": used.ru_utime + used.ru_stime, "passed": time.perf_counter() - start, "mb": used.ru_maxrss / 1024
+    }  # fmt: skip
+
+
+def phase(name: str, folder: Path, trials: int) -> Figures:
+    """The figures of a part of the driver, in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.scale", str(trials), "--phase", name, "--folder", str(folder)]
+    made = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    found: Figures = json.loads(made.stdout.splitlines()[-1])
+    return found
+
+
+def of_size(trials: int, folder: Path) -> dict[str, Figures]:
+    """All figures of a size."""
+    found = {"driver": phase("driver", folder, trials), "slurm": phase("slurm", folder, trials)}
+    shutil.rmtree(folder / "slurm")
+    phase("fill", folder, trials)
+    views = VIEWS | (OF_PREDICTIONS if len(list((folder / "runs").glob("*/rows"))) <= ROWS else {})
+    for view, code in views.items():
+        found[view] = measured(code, folder)
+        print(f"{trials:,} {view}: {found[view]['seconds']:.2f} s, {found[view]['mb']:.0f} MB", file=sys.stderr)
+    if "page" in found:
+        found["page"]["size_mb"] = (folder / "leaderboard.html").stat().st_size / 1e6
+    for name in ("passing over", "worker"):
+        found[name] = phase(name, folder, trials)
+    index = sum(path.stat().st_size for path in (folder / "runs" / ".index").iterdir())
+    found["store"] = {"index_mb": index / 1e6, "results_mb": (folder / "results.csv").stat().st_size / 1e6}
+    return found
+
+
+def main() -> None:
+    """Measures all sizes, or one phase of one size."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trials", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--folder", type=Path, help="where the stores are made; they are deleted at the end")
+    parser.add_argument("--out", type=Path, help="file for the figures; their picture is written beside it")
+    parser.add_argument("--phase", choices=PHASES, help=argparse.SUPPRESS)  # of a process for one phase
+    options = parser.parse_args()
+    if options.phase:
+        print(json.dumps(PHASES[options.phase](options.folder, options.trials[0])))
+        return
+    found: dict[str, dict[str, Figures]] = {}
+    for trials in options.trials:
+        with tempfile.TemporaryDirectory(prefix="blurb-scale-", dir=options.folder) as name:
+            found[str(trials)] = of_size(trials, Path(name))
+    text = json.dumps({"machine": machine.describe(), "sizes": found}, indent=1) + "\n"
+    if not options.out:
+        print(text, end="")
+        return
+    from benchmarks.scale.picture import draw
+
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(text, encoding="utf-8")
+    draw(found, options.out.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()
