@@ -204,8 +204,8 @@ def prepare(request: Request) -> Planned:
                 final += _final_jobs(request, source, task)
             except BlurbError as error:
                 refused.append((error, source, task))
-    for error in told_once(refused):
-        found.add(error)
+    for one in told_once(refused):
+        found.add(one)
     found.tell()
     return Planned(request, searched, final)
 
