@@ -49,7 +49,7 @@ def checked(options: RunOptions) -> tuple[Request, Rules | None]:
     _check_places(options, found)
     chosen = _tasks(options.tasks or "all", found)
     rules = found.tried(_rules, options, chosen)
-    data = found.tried(_data, options, chosen)
+    data = found.tried(_data, options, chosen) if chosen or options.data else None
     if found.errors or protocol is None or data is None:
         for model in options.models:
             found.tried(_look_at, model, options)
@@ -60,8 +60,9 @@ def checked(options: RunOptions) -> tuple[Request, Rules | None]:
 
         found.tried(tracking.check, options.track)
     request = _request(options, chosen, protocol, data, settings, found)
+    saved = options.resume_trials or engines.parse(options.engine)[0] == "slurm"  # whose jobs end with their time
     request = dataclasses.replace(
-        request, track=options.track or "", keep_model=options.keep_model, resume_trials=options.resume_trials
+        request, track=options.track or "", keep_model=options.keep_model, resume_trials=saved
     )
     found.tried(_check_together, request, options)
     if found.errors:  # else planning is what comes next, and tells it itself; so does `check_engine_is_there`

@@ -121,10 +121,19 @@ def announced(
     except Exception as error:  # noqa: BLE001
         if options.progress:
             click.secho(f"No estimate available: {said(error)}", fg="yellow", err=True)
+        _warn(planned, None, options)
         return list(planned), None
     if options.dry_run or (expected.waiting and options.progress):  # else the trials say at once that all are done
         estimate.show(expected, Path(options.output), err=not options.dry_run)
+        _warn(planned, expected, options)
     return model.predicted(planned, expected), expected
+
+
+def _warn(planned: Sequence[Planned], expected: Estimate | None, options: TrainOptions) -> None:
+    from blurb.api.doubts import doubts
+
+    for text in doubts(planned, expected, options) if options.dry_run or options.progress else ():
+        click.secho(text, fg="yellow", err=True)
 
 
 def _plan(options: RunOptions, request: Request) -> tuple[Sequence[Planned], Estimate | None]:
