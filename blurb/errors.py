@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
+P = ParamSpec("P")
 from blurb.masking import masked
+
+T = TypeVar("T")
 
 
 class BlurbError(Exception):
@@ -57,6 +61,52 @@ class TrainingError(BlurbError):
 
 class StoreError(BlurbError):
     """Results on disk that are damaged or have another schema version."""
+
+
+class Several(BlurbError):
+    """Several errors of checks that do not depend on each other, as a numbered list."""
+
+    def __init__(self, errors: Sequence[BlurbError], then: str = "") -> None:
+        """
+        :param then: a sentence below the list
+        """
+        lines = [f"{number}. {error}" for number, error in enumerate(errors, 1)]
+        text = "\n".join(line.replace("\n", "\n   ") for line in lines)
+        super().__init__(f"{len(errors)} things are wrong; nothing was run:\n{text}" + (f"\n{then}" if then else ""))
+        self.errors = tuple(errors)
+
+
+class Gathered:
+    """The errors of checks that are all made, whatever the others find; each error is told once.
+
+    :ivar errors: so far
+    """
+
+    def __init__(self) -> None:
+        self.errors: list[BlurbError] = []
+
+    def tried(self, check: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T | None:
+        """What a check returns, or None after adding its error."""
+        try:
+            return check(*arguments, **more)
+        except BlurbError as error:
+            self.add(error)
+        return None
+
+    def add(self, error: BlurbError) -> None:
+        """Adds an error, or those of a `Several`, unless the same was said before."""
+        told = {str(one) for one in self.errors}
+        self.errors += [one for one in getattr(error, "errors", (error,)) if str(one) not in told]
+
+    def tell(self, then: str = "") -> None:
+        """Raises the only error as it is, or all of them as `Several`; does nothing if there is none.
+
+        :param then: a sentence below a list
+        """
+        if len(self.errors) == 1:
+            raise self.errors[0]
+        if self.errors:
+            raise Several(self.errors, then)
 
 
 def said(error: Exception) -> str:

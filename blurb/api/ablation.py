@@ -80,10 +80,10 @@ def _plan(
     """A request and its trials for every cell; an impossible cell is refused before any training."""
     from dataclasses import replace
 
-    from blurb.api.request import resolve_request
+    from blurb.api import preflight
 
     of_axis = dict.fromkeys(grid.cells[0].settings, f"--axis {options.axis}")
-    request = resolve_request(options, chosen, common, {**options.shorthands, **of_axis})
+    request = preflight.resolved(options, chosen, common, {**options.shorthands, **of_axis})
     requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
 
     from blurb.runs import plan

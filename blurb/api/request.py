@@ -1,4 +1,4 @@
-"""From the options of a run to what is planned: settings, folders, models, a `Request`."""
+"""From the options of a run to what is planned: settings, folders, models, precision."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from blurb.api.options import Model, Tokenizer, TrainOptions
     from blurb.models import Source
     from blurb.protocols.protocol import Protocol
-    from blurb.runs.plan import Request
     from blurb.tasks import Task
 
 
@@ -86,26 +85,16 @@ def check_writable(**places: Path) -> None:
             raise SettingsError(f"--{option}: cannot write to {folder}: {error.strerror}.") from error
 
 
-def sources(options: TrainOptions, folder: Path) -> list[Source]:
-    """The models of a run; their names are valid and distinct.
-
-    :param folder: of the data, from which a model that starts from scratch gets its vocabulary
-    """
+def check_reference(reference: str) -> None:
+    """Raises a SettingsError for what cannot be a model: the name of a task, a name that is not valid UTF-8."""
     from blurb import tasks
-    from blurb.runs import plan
 
     selections = {*(task.name for task in tasks.all()), *tasks.TYPES, "all", tasks.TWELVE}
-    for model in options.models:
-        if str(model) in selections and not Path(str(model)).is_dir():
-            raise SettingsError(f"MODEL '{model}' is a task; separate tasks by commas without blanks: --tasks gad,hoc.")
-    found = [
-        source(
-            model, options.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer
-        )
-        for model in options.models
-    ]
-    plan.check_names(found)
-    return found
+    if reference in selections and not Path(reference).is_dir():
+        raise SettingsError(f"MODEL '{reference}' is a task; separate tasks by commas without blanks: --tasks gad,hoc.")
+    if reference != reference.encode(errors="replace").decode():
+        shown = reference.encode("ascii", "backslashreplace").decode()
+        raise SettingsError(f"The folder name '{shown}' is not valid UTF-8; rename the folder.")
 
 
 def source(
@@ -125,9 +114,7 @@ def source(
         folder = assembled.of_loaded(model, tokenizer)
         return of_folder(folder, name or assembled.default_name(model), assembled.IN_MEMORY, casing=casing or "")
     reference = str(model)
-    if reference != reference.encode(errors="replace").decode():
-        shown = reference.encode("ascii", "backslashreplace").decode()
-        raise SettingsError(f"The folder name '{shown}' is not valid UTF-8; rename the folder.")
+    check_reference(reference)
     if tokenizer is not None and reference.startswith((scratch.PREFIX, "baseline:")):
         raise SettingsError(f"{reference} has no use for another tokenizer; remove --tokenizer.")
     if reference.startswith(scratch.PREFIX):
@@ -152,38 +139,12 @@ def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | Non
     return found
 
 
-def resolve_request(
-    options: TrainOptions, chosen: list[Task], settings: Mapping[str, Any], shorthands: Mapping[str, str]
-) -> Request:
-    """What to plan.
-
-    :param settings: typed
-    :param shorthands: setting -> option that it was given with, if not with `--set`
-    """
-    protocol = load_protocol(options.protocol, options.suite)
-    folder, raw = folders(options.suite, options.data, options.raw, chosen)  # type: ignore[arg-type]
-    check_files(chosen, folder)
-
-    from blurb.runs import plan  # torch, for which nobody who mistyped something should wait
-
-    # A device that is not there is told before a model is looked for.
-    precision = _precision(options)
-    return plan.Request(
-        sources=sources(options, folder), tasks=chosen, protocol=protocol, data=folder, store=Path(options.output),
-        device=options.device, overrides=settings, options=shorthands, seeds=options.seeds, suite=options.suite,
-        raw=raw, precision=precision,
-    )  # fmt: skip
-
-
-def _precision(options: TrainOptions) -> str:
+def precision_of(options: TrainOptions) -> str:
     """The resolved precision, which is part of a trial; SettingsError if the device does not have it."""
     from blurb.runs import engines
     from blurb.training import hardware
 
-    if not engines.elsewhere(getattr(options, "engine", "local")):
-        return hardware.choose_precision(options.precision, hardware.choose_device(options.device))
-    if options.precision == "auto":
-        raise SettingsError(
-            "The trials run on other machines, whose hardware is not known here: say --precision bf16, fp32 or fp16."
-        )
-    return options.precision
+    if engines.elsewhere(getattr(options, "engine", "local")):
+        hardware.check_name(options.device)
+        return options.precision
+    return hardware.choose_precision(options.precision, hardware.choose_device(options.device))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,34 +12,30 @@ import click
 
 from blurb.api.meanwhile import Meanwhile
 from blurb.api.options import RunOptions, TrainOptions
-from blurb.errors import SettingsError, Tell, said, tell_damage
+from blurb.errors import Tell, said, tell_damage
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
-    from blurb.regression import Rules
     from blurb.results.row_scores import RowScores
-    from blurb.runs.cost.budget import Rung
     from blurb.runs.cost.model import Estimate
     from blurb.runs.engine import Engine
     from blurb.runs.plan import Planned, Request
     from blurb.runs.worker import Job, TrialOutcome
-    from blurb.tasks import Task
 
 
 def execute(options: RunOptions) -> Results:
     """Runs what is not done, writes the tables, and returns the requested rows; with `check` also its decisions.
 
-    :raises BlurbError: before anything is trained, if something is wrong with the options, the data or a model
+    :raises BlurbError: before anything is trained; `Several` if several things are wrong
     """
-    from blurb import tasks
+    from blurb.api import preflight
     from blurb.api.comparing import check
     from blurb.api.results import Results
     from blurb.results import from_store, tables
     from blurb.runs import engines
     from blurb.runs.store import Store
 
-    chosen = tasks.select(options.tasks or "all")
-    request, rules = _request(options, chosen)
+    request, rules = preflight.checked(options)
     planned, expected = _plan(options, request)
     if options.dry_run:
         return Results((), Path(options.output))
@@ -53,7 +49,7 @@ def execute(options: RunOptions) -> Results:
     engine = engines.of(
         options.engine, options.jobs, None if leaderboard is None else Path(leaderboard), options.print_script
     )
-    _check_search(planned, options.engine)
+    preflight.check_engine_is_there(planned, options)
     outcomes = run_trials(planned, options, expected, lambda: rebuild(_unheard), engine=engine)
     wanted = [planned[0].request.row_key(source) for source in request.sources]
     everything = rebuild()
@@ -125,89 +121,31 @@ def announced(
     except Exception as error:  # noqa: BLE001
         if options.progress:
             click.secho(f"No estimate available: {said(error)}", fg="yellow", err=True)
+        _warn(planned, None, options)
         return list(planned), None
     if options.dry_run or (expected.waiting and options.progress):  # else the trials say at once that all are done
         estimate.show(expected, Path(options.output), err=not options.dry_run)
+        _warn(planned, expected, options)
     return model.predicted(planned, expected), expected
 
 
-def _request(options: RunOptions, chosen: list[Task]) -> tuple[Request, Rules | None]:
-    """What to run, and the rules of `check`; every mistake that shows without planning is reported here."""
-    from blurb.api.request import check_writable, load_protocol, resolve_request, typed_settings
-    from blurb.results import tables
-    from blurb.runs import engines
-    from blurb.runs.cost.budget import seconds_of
-    from blurb.runs.store import Store
-    from blurb.training import tracking
+def _warn(planned: Sequence[Planned], expected: Estimate | None, options: TrainOptions) -> None:
+    from blurb.api.doubts import doubts
 
-    if options.budget is not None:
-        for option, given in (("--protocol", options.protocol), ("--seeds", options.seeds)):
-            if given is not None:
-                raise SettingsError(f"--budget chooses the protocol and its seeds; remove {option} or --budget.")
-        seconds_of(options.budget)
-    load_protocol(options.protocol, options.suite)  # a typo in it, before anything that takes long
-    settings = typed_settings(options.overrides, options.shorthands)
-    engines.of(options.engine, shown=options.print_script)
-    if options.name and len(options.models) > 1:
-        raise SettingsError("--name needs exactly one MODEL.")
-    check_writable(output=Path(options.output))
-    if options.leaderboard is not None:
-        check_writable(leaderboard=Path(options.leaderboard).parent)
-        tables.check(Store(Path(options.output)), Path(options.leaderboard))
-    rules = _rules(options, chosen)
-    if options.track:
-        tracking.check(options.track)
-    request = resolve_request(options, chosen, settings, options.shorthands)
-    if options.keep_model != "none" and request.protocol.learner == "probe":
-        raise SettingsError(
-            "--keep-model keeps fine-tuned encoders; a probe trains none. Remove it, or change --protocol."
-        )
-    if options.keep_model != "none" and all(source.kind == "baseline" for source in request.sources):
-        raise SettingsError("--keep-model keeps fine-tuned encoders, and there are only baselines; remove it.")
-    return dataclasses.replace(
-        request, track=options.track or "", keep_model=options.keep_model, resume_trials=options.resume_trials
-    ), rules
-
-
-def _check_search(planned: Sequence[Planned], engine: str) -> None:
-    """Raises a SettingsError for a search whose winners would only be known when its submitted jobs are over."""
-    from blurb.runs import engines
-
-    if engines.parse(engine)[0] == "slurm" and any(one.searched for one in planned):
-        raise SettingsError(
-            f"The protocol {planned[0].request.protocol.name} has a search, and its final trials are planned when the "
-            "search is over: run it with --engine local, and let blurb worker on the cluster join it."
-        )
-
-
-def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
-    """The rules of `check`, read before training, so that a typo costs nothing; None without it."""
-    from blurb.api.comparing import read_rules, row_of
-
-    if options.rules and options.check is None:
-        raise SettingsError("--rules needs --check with the row to compare with.")
-    if options.check is None:
-        return None
-    rules = read_rules(options.rules)
-    row_of(options.check, Path(options.output), _unheard)
-    if rules.required is None:
-        return dataclasses.replace(rules, required=tuple(task.name for task in chosen))
-    return rules
+    for text in doubts(planned, expected, options) if options.dry_run or options.progress else ():
+        click.secho(text, fg="yellow", err=True)
 
 
 def _plan(options: RunOptions, request: Request) -> tuple[Sequence[Planned], Estimate | None]:
     """The trials, announced with their cost; with `budget` of the protocol that fits."""
-    from blurb.api.request import load_protocol
+    from blurb.api.preflight import rung_of
     from blurb.runs import plan
     from blurb.runs.cost.budget import afford
     from blurb.terminal.estimate import show_budget
 
-    def rung(step: Rung, some: Sequence[Task]) -> Planned:
-        protocol = load_protocol(step.protocol, options.suite)
-        return plan.prepare(dataclasses.replace(request, protocol=protocol, seeds=step.seeds, tasks=some))
-
     if options.budget is None:
         return announced([plan.prepare(request)], options)
+    rung = partial(rung_of, request, options)
     chosen = afford(options.budget, list(request.tasks), options.jobs, rung)
     if options.progress:
         show_budget(options.budget, chosen, err=not options.dry_run)

@@ -139,7 +139,10 @@ def _jobs(output: Path, sweep: Path | None, part: int | None) -> Sequence[Job]:
 
 
 def _check_places(jobs: Sequence[Job]) -> None:
-    """Raises a SettingsError if this machine does not see data or checkpoints: all trials would fail here, for all."""
+    """Raises a SettingsError if all trials would fail here, for all: this machine does not see data or checkpoints, or
+    lacks a device or precision."""
+    from blurb.api.doctor import sweeps
+
     data = {job.data.folder for job in jobs}
     models = {Path(job.source.location) for job in jobs if job.source.kind == "encoder"}
     if missing := sorted(str(place) for place in data | models if not place.exists()):
@@ -147,6 +150,8 @@ def _check_places(jobs: Sequence[Job]) -> None:
             f"This machine does not see {', '.join(missing)}; nothing was run. Data that lies elsewhere is given with "
             "--data; checkpoints must be where the sweep has them."
         )
+    if lacking := list(sweeps.of_hardware(jobs)):
+        raise SettingsError(f"Nothing was run: {' '.join(problem.what for problem in lacking)}")
 
 
 def _on_this_machine(job: Job, device: str | None, data: Path | None) -> Job:

@@ -81,20 +81,36 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
 
     quiet()
     config = _config(folder, remote_code)
-    loader = _loader(config)
-    # The checkpoint's other heads are rightly unused, which transformers tells.
-    with errors_alone(), blamed(folder, "cannot load the weights"):
-        model, info = loader.from_pretrained(
+    model, missing = _from_files(folder, config, remote_code)
+    pooler = getattr(model, "pooler", None)
+    trained_pooler = pooler is not None and not any(key.startswith("pooler.") for key in missing)
+    _check_whole(folder, missing)
+    if config.is_encoder_decoder and _loader(config) is AutoModel:
+        model = model.get_encoder()
+    _check_finite(folder, model)
+    return model, trained_pooler
+
+
+def _from_files(folder: Path | str, config: Any, remote_code: bool, device: str | None = None) -> tuple[Any, set[str]]:
+    """The model of the weight files, and the names of its weights that they lack or have in another size.
+
+    :param device: "meta" reads the headers of the files alone
+    """
+    with errors_alone(), blamed(folder, "cannot load the weights"):  # other heads are rightly unused, which is told
+        model, info = _loader(config).from_pretrained(
             folder,
             config=config,
             dtype="float32",
             trust_remote_code=remote_code,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # named below; transformers' own error does not
+            **({"device_map": device} if device else {}),
         )
-    missing = set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
-    pooler = getattr(model, "pooler", None)
-    trained_pooler = pooler is not None and not any(key.startswith("pooler.") for key in missing)
+    return model, set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
+
+
+def _check_whole(folder: Path | str, missing: set[str]) -> None:
+    """Raises a ModelError if an encoder lacks weights; a pooler may be a new one."""
     lost = sorted(key for key in missing if not key.startswith("pooler."))
     if lost:
         raise ModelError(
@@ -102,10 +118,6 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
             f"({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}); "
             "config.json and the weights do not match."
         )
-    if config.is_encoder_decoder and loader is AutoModel:
-        model = model.get_encoder()
-    _check_finite(folder, model)
-    return model, trained_pooler
 
 
 def _loader(config: Any) -> Any:
@@ -181,6 +193,8 @@ def describe(folder: Path, remote_code: bool, casing: str = "") -> tuple[str, in
             f"{folder}: config.json describes an encoder of {parameters:,} parameters, but the weights are {size:,} "
             "bytes; config.json and the weights do not match."
         )
+    if all(path.suffix == ".safetensors" for path in weight_files(folder)):  # others would be read whole
+        _check_whole(folder, _from_files(folder, config, remote_code, "meta")[1])
     return tokenizer.hash, parameters
 
 

@@ -43,9 +43,7 @@ VERSION = 2
 
 def build(reference: str, folder: Path) -> Path:
     """The checkpoint for `scratch:tiny` and the training text of all tasks in a data folder."""
-    size = reference.removeprefix(PREFIX)
-    if size not in SIZES:
-        raise UnknownName("scratch model", size, SIZES)
+    size = size_of(reference)
     texts = sorted(set(training_text(folder)))
     if not texts:
         raise DataError("no training text to build a vocabulary from; check --data.", folder)
@@ -55,6 +53,14 @@ def build(reference: str, folder: Path) -> Path:
         with new_folder(target) as aside:
             _save(size, texts, aside)
     return target
+
+
+def size_of(reference: str) -> str:
+    """The size in a reference; UnknownName if there is none such."""
+    size = reference.removeprefix(PREFIX)
+    if size not in SIZES:
+        raise UnknownName("scratch model", size, SIZES)
+    return size
 
 
 def training_text(folder: Path) -> Iterator[str]:

@@ -15,6 +15,7 @@ from blurb import data, tasks
 from blurb.corpora.originals.loading import load_original
 from blurb.data import TaskData
 from blurb.data.splits import path_of
+from blurb.data.verify import Verdict
 
 MOST = 2 * 2**30
 """Bytes of examples kept in memory; all of BLURB takes a tenth of a GiB. Data beyond it is read again when needed."""
@@ -36,7 +37,8 @@ class DataSource:
 Stamp = list[list[int]]
 """Size and modification time of the file of every split; if they change, the data is read again."""
 _kept: OrderedDict[DataSource, tuple[Stamp, TaskData]] = OrderedDict()
-_hashes: dict[DataSource, tuple[Stamp, str]] = {}
+_facts: dict[DataSource, tuple[Stamp, str, Verdict]] = {}
+"""Hash and verdict; unlike the data, those of all tasks always fit into memory."""
 _handed: list[Path] = []
 """In a worker process: the folder with the data that the command has read."""
 
@@ -55,11 +57,21 @@ def load_data(origin: DataSource) -> TaskData:
 
 
 def data_hash(origin: DataSource) -> str:
-    """The data hash of a task, for planning; unlike the data, all hashes always fit into memory."""
+    """The data hash of a task, for planning."""
+    return _facts_of(origin)[1]
+
+
+def data_verdict(origin: DataSource) -> Verdict:
+    """Whether the data of a task is BLURB's."""
+    return _facts_of(origin)[2]
+
+
+def _facts_of(origin: DataSource) -> tuple[Stamp, str, Verdict]:
     stamp = _stamp(origin)
-    if origin not in _hashes or _hashes[origin][0] != stamp:
-        _hashes[origin] = stamp, load_data(origin).hash
-    return _hashes[origin][1]
+    if origin not in _facts or _facts[origin][0] != stamp:
+        content = load_data(origin)
+        _facts[origin] = stamp, content.hash, content.verdict
+    return _facts[origin]
 
 
 def _stamp(origin: DataSource) -> Stamp:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from blurb import formulations, models, names
-from blurb.errors import SettingsError
+from blurb.errors import BlurbError, Gathered, SettingsError
 from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.protocols import settings as settings_
@@ -19,6 +19,7 @@ from blurb.runs import plugins, rows, sweeps
 from blurb.runs.data_sources import DataSource, data_hash
 from blurb.runs.engine import Engine
 from blurb.runs.hashed_settings import BASELINE_SETTINGS, relevant
+from blurb.runs.refused import told_once
 from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import BIGRAMS, PROBE, RECIPES, Configuration, Trial, recipe_key
 from blurb.runs.store import Store
@@ -189,10 +190,25 @@ class Planned:
 def prepare(request: Request) -> Planned:
     """Plans the trials of a request; reads and hashes its data.
 
-    :raises SettingsError: if model, head, inputs and task cannot work together
+    :raises BlurbError: all that is wrong, once for all models and tasks that it holds of: model, head, inputs and task
+        that cannot work together, data that cannot be read
     """
-    _check_overrides(request)
-    return Planned(request, _search_jobs(request), _final_jobs(request))
+    found = Gathered()
+    found.tried(_check_overrides, request)
+    searched: list[Job] = []
+    final: list[Job] = []
+    refused = []
+    for source in request.sources:
+        for task in request.tasks:
+            try:
+                searched += _search_jobs(request, source, task)
+                final += _final_jobs(request, source, task)
+            except BlurbError as error:
+                refused.append((error, source, task))
+    for one in told_once(refused):
+        found.add(one)
+    found.tell()
+    return Planned(request, searched, final)
 
 
 def _check_overrides(request: Request) -> None:
@@ -205,39 +221,22 @@ def _check_overrides(request: Request) -> None:
             raise SettingsError(f"{settings_.SET} {setting} applies to {alone} not among the models.")
 
 
-def _search_jobs(request: Request) -> list[Job]:
+def _search_jobs(request: Request, source: Source, task: Task) -> list[Job]:
     """The trials of the protocol's search, if any: every grid point with the first seed; none keeps its model."""
-    grid = request.protocol.grid(request.overrides)
+    grid = request.protocol.grid(request.overrides) if source.kind == "encoder" else []
     return [
-        replace(job(request, source, task, seeds_of(request, source, task)[0], point), keep="none")
-        for source in request.sources
-        if source.kind == "encoder"
-        for task in request.tasks
-        for point in grid
+        replace(job(request, source, task, seeds_of(request, source, task)[0], point), keep="none") for point in grid
     ]
 
 
-def _final_jobs(request: Request, winners: Mapping[tuple[str, str], Mapping[str, Any]] | None = None) -> list[Job]:
-    """The trials of the rows.
+def _final_jobs(request: Request, source: Source, task: Task, point: Mapping[str, Any] | None = None) -> list[Job]:
+    """The trials of a row on a task, with the settings that a search chose, if there was one.
 
-    :param winners: settings chosen by the search, by (model, task); those without are left out. None: no search
+    They are alike but for their seeds: they share their settings in memory.
     """
-    return [
-        one
-        for source in request.sources
-        for task in request.tasks
-        if (winners is None or source.kind == "baseline" or (source.name, task.name) in winners)
-        for one in _of_seeds(request, source, task, (winners or {}).get((source.name, task.name)))
-    ]
-
-
-def _of_seeds(request: Request, source: Source, task: Task, point: Mapping[str, Any] | None) -> Iterator[Job]:
-    """The trials of a model on a task, which are alike but for their seeds: they share their settings in memory."""
     first, *others = seeds_of(request, source, task)
     one = job(request, source, task, first, point)
-    yield one
-    for seed in others:
-        yield replace(one, trial=replace(one.trial, seed=seed))
+    return [one, *(replace(one, trial=replace(one.trial, seed=seed)) for seed in others)]
 
 
 def run(
@@ -281,11 +280,17 @@ def _joined(
 
 def _after_search(plan: Planned) -> list[Job]:
     """The final trials with the winning settings and their predicted times."""
-    winners = _winners(plan.request, plan.searched)
+    request, winners = plan.request, _winners(plan.request, plan.searched)
+    final = [
+        one
+        for source in request.sources
+        for task in request.tasks
+        if source.kind == "baseline" or (source.name, task.name) in winners  # else all points of its search failed
+        for one in _final_jobs(request, source, task, winners.get((source.name, task.name)))
+    ]
     predicted = {(one.source.name, one.trial.task, one.trial.seed): one.predicted for one in plan.final}
     return [
-        replace(one, predicted=predicted.get((one.source.name, one.trial.task, one.trial.seed), 0.0))
-        for one in _final_jobs(plan.request, winners)
+        replace(one, predicted=predicted.get((one.source.name, one.trial.task, one.trial.seed), 0.0)) for one in final
     ]
 
 
@@ -324,8 +329,11 @@ def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
 
 def check_names(sources: Sequence[Source]) -> None:
     """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
-    given = Counter(source.name for source in sources)
+    found, given = Gathered(), Counter(source.name for source in sources)
     for name, count in given.items():
-        names.check(name, "The model name")
+        found.tried(names.check, name, "The model name")
         if count > 1:
-            raise SettingsError(f"Two models have the name '{name}'; run them separately, each with its own --name.")
+            found.add(
+                SettingsError(f"Two models have the name '{name}'; run them separately, each with its own --name.")
+            )
+    found.tell()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,8 +41,6 @@ def show(found: Estimate, store: Path, err: bool) -> None:
         f"{size(found.cache)} in the cache.", err=err,
     )  # fmt: skip
     click.echo(_basis(found), err=err)
-    for warning in _warnings(found, store):
-        click.secho(warning, fg="yellow", err=True)
 
 
 def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
@@ -87,20 +82,3 @@ def _basis(found: Estimate) -> str:
             f"Based on a calibration of this machine, corrected with {plural(found.history, 'finished trial')} or more."
         )
     return "Based on a calibration of this machine; not yet checked against finished trials of this store."
-
-
-def _warnings(found: Estimate, store: Path) -> list[str]:
-    """Memory or disk that the machine lacks, where the system reports it."""
-    from blurb.runs.cost.budget import size
-
-    said = []
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # not every system tells
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        if found.memory > there:
-            said.append(f"This machine has only {size(there)} of memory; reduce --jobs or the batch size.")
-    with contextlib.suppress(OSError):
-        place = next(folder for folder in (store.absolute(), *store.absolute().parents) if folder.exists())
-        free = shutil.disk_usage(place).free
-        if found.store + found.checkpoints + found.cache > free:
-            said.append(f"The disk of {place} has only {size(free)} free.")
-    return said

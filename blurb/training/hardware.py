@@ -21,8 +21,7 @@ def choose_device(wanted: str) -> torch.device:
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", wanted):
-        raise SettingsError(f"--device must be one of auto, cpu, cuda, cuda:N, mps (got '{wanted}').")
+    check_name(wanted)
     if wanted not in _there():
         raise SettingsError(f"--device {wanted} is not available; this machine has {', '.join(_there())}.")
     device = torch.device(wanted)
@@ -32,6 +31,12 @@ def choose_device(wanted: str) -> torch.device:
         reason = str(error).splitlines()[0]
         raise SettingsError(f"--device {wanted} cannot be used: {reason}") from error
     return device
+
+
+def check_name(wanted: str) -> None:
+    """Raises a SettingsError for what is no device of any machine."""
+    if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", wanted):
+        raise SettingsError(f"--device must be one of auto, cpu, cuda, cuda:N, mps (got '{wanted}').")
 
 
 def _there() -> list[str]:

@@ -94,6 +94,17 @@ def test_after_some_failures_a_machine_is_left(tmp_path: Path, begun: Path) -> N
     assert sweeps.folders(begun) == [folder]
 
 
+def test_a_machine_without_the_device_runs_nothing(
+    tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ("--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--precision", "fp32", "--engine", "slurm")
+    assert run("run", str(checkpoint("bert_cased")), *asked, "--print").exit_code == 0
+    found = run("worker", "--device", "cuda:7")
+    assert "Nothing was run: --device cuda:7 is not available" in str(found.exception)
+    assert list((tmp_path / "runs").rglob("*.failed.json")) == []
+
+
 def test_a_part_needs_its_sweep(begun: Path) -> None:
     assert "add --sweep" in str(run("worker", "--part", "0").exception)
 

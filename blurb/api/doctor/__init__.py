@@ -59,9 +59,12 @@ def _file(path: Path) -> Report:
 def _folder(path: Path) -> Report:
     from blurb.api.doctor import checkpoint, data, store
     from blurb.runs.store import OWNERS
+    from blurb.runs.sweeps import FOLDER, JOBS
 
     if any(
-        True for pattern in ("*/rows/*.json", "*/*/*/spec.json", "spec.json", f"*/{OWNERS}") for _ in path.glob(pattern)
+        True
+        for pattern in ("*/rows/*.json", "*/*/*/spec.json", "spec.json", f"*/{OWNERS}", f"{FOLDER}/*/{JOBS}")
+        for _ in path.glob(pattern)
     ):
         return store.examine(path)
     patterns = (

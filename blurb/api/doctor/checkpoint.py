@@ -19,12 +19,15 @@ TOKENIZER = "Save it to this folder with tokenizer.save_pretrained, or name anot
 def examine(folder: Path) -> Report:
     """What is wrong with a checkpoint folder."""
     facts: dict[str, Fact] = {}
-    problems: list[Problem] = []
-    for check in (_structure, _config, _weights, _tokenizer):
-        problems += check(folder)
+    problems = [*structure(folder), *parts(folder)]
     if not problems:  # what fits together shows only if each part is whole
         problems += _together(folder, facts)
     return Report("checkpoint", str(folder), list(dict.fromkeys(problems)), facts)
+
+
+def parts(folder: Path) -> list[Problem]:
+    """What is wrong with configuration, weights and tokenizer, each by itself."""
+    return [problem for check in (_config, _weights, _tokenizer) for problem in check(folder)]
 
 
 def _tried(folder: Path, mend: str, check: Callable[..., Any], *arguments: object) -> list[Problem]:
@@ -35,7 +38,7 @@ def _tried(folder: Path, mend: str, check: Callable[..., Any], *arguments: objec
     return []
 
 
-def _structure(folder: Path) -> list[Problem]:
+def structure(folder: Path) -> list[Problem]:
     """An adapter, a folder of checkpoints: whatever hides that it is no checkpoint at all."""
     if (folder / "adapter_config.json").is_file() or not (folder / "config.json").is_file():
         return _tried(folder, SAVE, source.check_folder, folder)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blurb import metrics
+from blurb.api.doctor import sweeps
 from blurb.api.doctor._base import Fact, Problem, Report, ended, of_error, sentence
 from blurb.errors import BlurbError, StoreError, UnknownName
 from blurb.files import read_json
@@ -23,8 +24,9 @@ def examine(root: Path) -> Report:
     problems = [*_rows(store), *_owners(store)]
     for path in store.trial_folders():
         problems += _trial(store, path)
-    problems += [*_failures(store), *_leftovers(store)]
-    return Report("store", str(root), problems, _facts(store))
+    of_sweeps, open_sweeps = sweeps.examine(root)
+    problems += [*_failures(store), *_leftovers(store), *of_sweeps]
+    return Report("store", str(root), problems, {**_facts(store), **open_sweeps})
 
 
 def _rows(store: Store) -> Iterator[Problem]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from blurb.errors import BlurbError, SettingsError, said
+from blurb.errors import BlurbError, DataError, SettingsError, Several, said
 from blurb.runs.cost import model
 from blurb.runs.cost.model import Estimate
 
@@ -31,6 +31,8 @@ class Rung:
         return f"{self.protocol} with {self.seeds} seeds" if self.seeds else self.protocol
 
 
+Prepare: TypeAlias = "Callable[[Rung, Sequence[Task]], Planned]"
+"""Plans the trials of a rung."""
 LADDER = (Rung("probe"), Rung("sketch"), Rung("quick"), Rung("quick", 3), Rung("standard"))
 """From the cheapest to the dearest; later rows are more informative."""
 
@@ -102,9 +104,7 @@ class Affordable:
     left_out: Sequence[str]
 
 
-def afford(
-    text: str, tasks: Sequence[Task], jobs: int, prepare: Callable[[Rung, Sequence[Task]], Planned]
-) -> Affordable:
+def afford(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepare) -> Affordable:
     """Chooses the plan that fits a budget; a rung that the settings or the model do not allow is skipped.
 
     :param prepare: plans the trials of a rung
@@ -113,15 +113,7 @@ def afford(
     from blurb.runs.cost.inputs import Inputs
 
     seconds, known = seconds_of(text), Inputs()
-    plans: dict[Rung, Planned] = {}
-    refused: dict[Rung, str] = {}
-    for rung in LADDER:
-        try:
-            plans[rung] = prepare(rung, tasks)
-        except SettingsError as error:
-            refused[rung] = said(error)
-            if len(refused) == len(LADDER):
-                raise
+    plans, refused = possible(tasks, prepare)
     try:
         rungs = {rung: model.estimate([plan], jobs, known) for rung, plan in plans.items()}
     except BlurbError:
@@ -136,6 +128,24 @@ def afford(
     fitting = prepare(rung, [inside[name] for name in choice.tasks])
     left_out = [name for name in inside if name not in choice.tasks]
     return Affordable(rung, fitting, rungs[rung].of(choice.tasks), rungs, refused, left_out)
+
+
+def possible(tasks: Sequence[Task], prepare: Prepare) -> tuple[dict[Rung, Planned], dict[Rung, str]]:
+    """The plans of the rungs, and why others cannot be run.
+
+    :raises BlurbError: that of the last rung if none can be run, or if data cannot be read
+    """
+    plans: dict[Rung, Planned] = {}
+    refused: dict[Rung, str] = {}
+    for rung in LADDER:
+        try:
+            plans[rung] = prepare(rung, tasks)
+        except (SettingsError, Several) as error:
+            reasons = getattr(error, "errors", (error,))
+            if len(refused) == len(LADDER) - 1 or any(isinstance(one, DataError) for one in reasons):
+                raise
+            refused[rung] = " ".join(map(str, reasons))
+    return plans, refused
 
 
 def duration(seconds: float) -> str:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from blurb.runs.cost import history
 from blurb.runs.cost.history import Correction
 from blurb.runs.cost.learners import TERMS, Ask, Cost
+from blurb.runs.cost.rates import Rates
 from blurb.runs.cost.schedule import wall
 
 if TYPE_CHECKING:
     from blurb.runs.cost.inputs import Inputs
-    from blurb.runs.cost.rates import Rates
     from blurb.runs.data_sources import DataSource
     from blurb.runs.plan import Planned
     from blurb.runs.worker import Job
@@ -142,6 +142,21 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
         ],
         jobs,
     )
+
+
+def least(jobs: Sequence[Job]) -> Estimate:
+    """The memory and disk that trials need at least, without running an encoder; of their times it says nothing.
+
+    :raises BlurbError: if data or a tokenizer cannot be loaded
+    """
+    from blurb.models.shape import of_source
+    from blurb.runs.cost.inputs import Inputs
+
+    inputs = Inputs()
+    sources = {(job.source.location, job.trial.precision): job.source for job in jobs if job.source.tokenizer}
+    rates = {key: Rates.unmeasured(of_source(source)) for key, source in sources.items()}
+    costs = [(job, *_cost(job, inputs, rates)) for job in jobs]
+    return Estimate([TrialEstimate(job, type_, cost, False, Correction()) for job, type_, cost in costs])
 
 
 def _states(plan: Planned) -> list[tuple[Job, bool]]:

@@ -40,6 +40,12 @@ class Rates:
     predict: Mapping[int, float] = field(default_factory=dict)
     kept: Mapping[int, float] = field(default_factory=dict)
 
+    @classmethod
+    def unmeasured(cls, shape: Shape) -> Rates:
+        """Those of an encoder that was not run: no time is known, and of the memory nothing that batches take."""
+        never = dict.fromkeys(GRID, 1.0)
+        return cls(shape, 0.0, 0.0, never, never, dict.fromkeys(GRID, 0.0))
+
     def step(self, inputs: Any, length: Any) -> Any:
         """Seconds of an optimizer step; numbers, or arrays with one item per batch."""
         return self.fixed + 3 * self.shape.forward(inputs, length) / _between(self.train, length)

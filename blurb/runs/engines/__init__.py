@@ -71,3 +71,19 @@ def of(text: str, jobs: int = 1, leaderboard: Path | None = None, shown: bool = 
     from blurb.runs.engine import LocalEngine
 
     return LocalEngine(jobs)
+
+
+def check_there(text: str, shown: bool = False) -> None:
+    """Raises a BlurbError if what the engine needs is not on this machine.
+
+    :param shown: whether Slurm's script is only printed
+    """
+    name, _ = parse(text)
+    if name == "ray":
+        from blurb.runs.engines import ray_tasks
+
+        ray_tasks.check_there()
+    if name == "slurm" and not shown:
+        from blurb.runs.engines import slurm
+
+        slurm.check_there()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import signal
 import threading
@@ -134,13 +135,18 @@ def _outcome(ray: Any, task: Any, job: Job) -> TrialOutcome:
     return TrialOutcome(job, status, seconds, message)
 
 
+def check_there() -> None:
+    """Raises a SettingsError if Ray is not installed."""
+    if importlib.util.find_spec("ray") is None:
+        raise SettingsError("--engine ray needs Ray: pip install 'blurb-bench[ray]'")
+
+
 @contextmanager
 def _cluster(address: str) -> Iterator[Any]:
     """Ray, connected; a cluster that was started for this ends with it."""
-    try:
-        import ray
-    except ImportError as error:
-        raise SettingsError("--engine ray needs Ray: pip install 'blurb-bench[ray]'") from error
+    check_there()
+    import ray
+
     given = address or os.environ.get("RAY_ADDRESS", "")
     there = ray.is_initialized()
     handlers = {number: signal.getsignal(number) for number in stopping.SIGNALS}

@@ -178,16 +178,21 @@ def offsets(blocks: Sequence[str]) -> list[tuple[str, int]]:
     return found
 
 
-def submit(script: Path, blocks: Sequence[str]) -> list[str]:
-    """Submits a script for all its parts; returns the numbers of the jobs.
-
-    :raises SlurmError: with what sbatch says; what was submitted before stays, and is noted
-    """
+def check_there() -> None:
+    """Raises a SlurmError if nothing can be submitted from this machine."""
     if shutil.which("sbatch") is None:
         raise SlurmError(
             "sbatch is not here, so nothing was submitted. On a machine of the cluster it works; to see the script, "
             "add --print."
         )
+
+
+def submit(script: Path, blocks: Sequence[str]) -> list[str]:
+    """Submits a script for all its parts; returns the numbers of the jobs.
+
+    :raises SlurmError: with what sbatch says; what was submitted before stays, and is noted
+    """
+    check_there()
     noted = read_json(script.with_name(PARTS))
     for block, offset in offsets(blocks):
         command = ["sbatch", "--parsable", f"--array={block}", str(script), str(offset)]

@@ -1,0 +1,289 @@
+"""Before anything is planned, queued or written: all that is wrong with what was asked for, in one list.
+
+What is typed wrongly is told at once, without loading torch: with it comes what the files of data and checkpoints show
+by themselves. If all of that is right, models, tokenizers and device are loaded, and what does not go together is told
+with what cannot be loaded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.api.options import RunOptions
+from blurb.errors import BlurbError, Gathered, ModelError, SettingsError, Several, UnknownName
+
+if TYPE_CHECKING:
+    from blurb.api.options import Model, TrainOptions
+    from blurb.models import Source
+    from blurb.protocols.protocol import Protocol
+    from blurb.regression import Rules
+    from blurb.runs.cost.budget import Rung
+    from blurb.runs.plan import Planned, Request
+    from blurb.tasks import Task
+
+LATER = "Once these are mended, it is looked at what takes longer: tokenizers, device, and what goes together."
+
+
+def checked(options: RunOptions) -> tuple[Request, Rules | None]:
+    """What `blurb run` is to plan, and the rules of its check.
+
+    :raises BlurbError: the only thing that is wrong; `Several` if there are more
+    """
+    from blurb import names
+    from blurb.api.request import load_protocol
+    from blurb.runs import engines
+
+    found = Gathered()
+    found.tried(_check_budget, options)
+    protocol = found.tried(load_protocol, options.protocol, options.suite)
+    settings = _settings(options, found)
+    found.tried(_check_engine, options)
+    if options.name and len(options.models) > 1:
+        found.add(SettingsError("--name needs exactly one MODEL."))
+    if options.name is not None:
+        found.tried(names.check, options.name, "The model name")
+    _check_places(options, found)
+    chosen = _tasks(options.tasks or "all", found)
+    rules = found.tried(_rules, options, chosen)
+    data = found.tried(_data, options, chosen) if chosen or options.data else None
+    if found.errors or protocol is None or data is None:
+        for model in options.models:
+            found.tried(_look_at, model, options)
+        found.tell(LATER)
+        raise AssertionError("None without an error")
+    if options.track:
+        from blurb.training import tracking
+
+        found.tried(tracking.check, options.track)
+    request = _request(options, chosen, protocol, data, settings, found)
+    saved = options.resume_trials or engines.parse(options.engine)[0] == "slurm"  # whose jobs end with their time
+    request = dataclasses.replace(
+        request, track=options.track or "", keep_model=options.keep_model, resume_trials=saved
+    )
+    found.tried(_check_together, request, options)
+    if found.errors:  # else planning is what comes next, and tells it itself; so does `check_engine_is_there`
+        found.tried(_try_to_plan, request, options)
+        found.tried(engines.check_there, options.engine, options.print_script or options.dry_run)
+    found.tell()
+    return request, rules
+
+
+def check_engine_is_there(planned: Sequence[Planned], options: RunOptions) -> None:
+    """Raises a BlurbError if there are trials to run, and nothing on this machine to run them with."""
+    from blurb.runs import engines, sweeps
+
+    if engines.parse(options.engine)[0] != "local" and not all(
+        sweeps.is_done(job) for one in planned for job in one.jobs
+    ):
+        engines.check_there(options.engine, options.print_script)
+
+
+def resolved(
+    options: TrainOptions, chosen: list[Task], settings: Mapping[str, Any], shorthands: Mapping[str, str]
+) -> Request:
+    """What `blurb ablate` is to plan.
+
+    :param settings: typed
+    :param shorthands: setting -> option that it was given with, if not with `--set`
+    :raises BlurbError: the only thing that is wrong; `Several` if there are more
+    """
+    from blurb.api.request import load_protocol
+
+    found = Gathered()
+    protocol = found.tried(load_protocol, options.protocol, options.suite)
+    data = found.tried(_data, options, chosen)
+    if protocol is None or data is None:
+        found.tell(LATER)
+        raise AssertionError("None without an error")
+    request = _request(options, chosen, protocol, data, settings, found)
+    found.tell()
+    return dataclasses.replace(request, options=shorthands)
+
+
+def _check_budget(options: RunOptions) -> None:
+    from blurb.runs.cost.budget import seconds_of
+
+    if options.budget is None:
+        return
+    for option, given in (("--protocol", options.protocol), ("--seeds", options.seeds)):
+        if given is not None:
+            raise SettingsError(f"--budget chooses the protocol and its seeds; remove {option} or --budget.")
+    seconds_of(options.budget)
+
+
+def _check_engine(options: RunOptions) -> None:
+    from blurb.runs import engines
+
+    engines.of(options.engine, shown=options.print_script)
+    if options.precision == "auto" and engines.elsewhere(options.engine):
+        raise SettingsError(
+            "The trials run on other machines, whose hardware is not known here: say --precision bf16, fp32 or fp16."
+        )
+
+
+def _settings(options: RunOptions, found: Gathered) -> dict[str, Any]:
+    """The settings of their types, without those that have faults."""
+    from blurb.api.request import typed_settings
+
+    given = found.tried(lambda: options.overrides) or {}
+    typed: dict[str, Any] = {}
+    for name, value in given.items():
+        typed |= found.tried(typed_settings, {name: value}, options.shorthands) or {}
+    return typed
+
+
+def _check_places(options: RunOptions, found: Gathered) -> None:
+    from blurb.api.request import check_writable
+    from blurb.results import tables
+    from blurb.runs.store import Store
+
+    found.tried(check_writable, output=Path(options.output))
+    if options.leaderboard is not None:
+        found.tried(check_writable, leaderboard=Path(options.leaderboard).parent)
+        found.tried(tables.check, Store(Path(options.output)), Path(options.leaderboard))
+
+
+def _tasks(wanted: Any, found: Gathered) -> list[Task]:
+    """The tasks of all words that name any."""
+    from blurb import tasks
+
+    words = [word for word in (wanted.split(",") if isinstance(wanted, str) else wanted) if word.strip()]
+    known = [word for word in words if found.tried(tasks.select, [word])]
+    return (found.tried(tasks.select, known) or []) if known or not words else []
+
+
+def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
+    """The rules of `check`, read before training, so that a typo costs nothing; None without it."""
+    from blurb.api.comparing import read_rules, row_of
+
+    if options.rules and options.check is None:
+        raise SettingsError("--rules needs --check with the row to compare with.")
+    if options.check is None:
+        return None
+    found = Gathered()
+    rules = found.tried(read_rules, options.rules)
+    found.tried(row_of, options.check, Path(options.output), lambda text: None)  # the run may repair what is damaged
+    found.tell()
+    if rules is not None and rules.required is None:
+        return dataclasses.replace(rules, required=tuple(task.name for task in chosen))
+    return rules
+
+
+def _data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | None]:
+    """The folders of the data and of the originals, with all files that the tasks need."""
+    from blurb.api.request import check_files, folders
+
+    folder, raw = folders(options.suite, options.data, options.raw, chosen)  # type: ignore[arg-type]
+    check_files(chosen, folder)
+    return folder, raw
+
+
+def _look_at(model: Model, options: RunOptions) -> None:
+    """Raises a BlurbError for what a reference and the files of its folder show by themselves."""
+    from blurb.api.request import check_reference
+    from blurb.models import baselines, references, scratch, source
+
+    if not isinstance(model, str | Path):
+        return
+    reference = str(model)
+    check_reference(reference)
+    if reference.startswith("baseline:"):
+        name = reference.removeprefix("baseline:").partition(",")[0]
+        if name not in baselines.KNOWN:
+            raise UnknownName("baseline", name, baselines.KNOWN)
+    elif reference.startswith(scratch.PREFIX):
+        scratch.size_of(reference)
+    else:
+        place = references.folder_or_id(reference)
+        if isinstance(place, Path):
+            try:
+                source.check_folder(place, options.tokenizer is None, options.trust_remote_code)
+            except ModelError as error:
+                raise _whole(place, error) from error
+
+
+def _request(
+    options: TrainOptions, chosen: list[Task], protocol: Protocol, data: tuple[Path, Path | None],
+    settings: Mapping[str, Any], found: Gathered,
+) -> Request:  # fmt: skip
+    """The request of the models that can be loaded."""
+    from blurb.api.request import precision_of
+    from blurb.runs import plan
+
+    folder, raw = data
+    precision = found.tried(precision_of, options)  # a device that is not there is told before models are
+    sources = [each for model in options.models if (each := _source(options, model, folder, found)) is not None]
+    found.tried(plan.check_names, sources)
+    return plan.Request(
+        sources=sources, tasks=chosen, protocol=protocol, data=folder, store=Path(options.output),
+        device=options.device, overrides=settings, options=options.shorthands, seeds=options.seeds,
+        suite=options.suite, raw=raw, precision=precision or "fp32",
+    )  # fmt: skip
+
+
+def _source(options: TrainOptions, model: Model, folder: Path, found: Gathered) -> Source | None:
+    from blurb.api.request import source
+
+    try:
+        return source(
+            model, options.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer
+        )
+    except ModelError as error:
+        place = Path(str(model)).expanduser() if isinstance(model, str | Path) else None
+        found.add(_whole(place, error) if place is not None and place.is_dir() else error)
+    except BlurbError as error:
+        found.add(error)
+    return None
+
+
+def _whole(folder: Path, error: ModelError) -> BlurbError:
+    """The error of a checkpoint; if its parts have several faults, all of them."""
+    from blurb.api.doctor import checkpoint
+
+    problems = [] if checkpoint.structure(folder) else checkpoint.parts(folder)
+    if len(problems) < 2:  # of no checkpoint at all, nothing that it lacks need be told
+        return error
+    return Several([ModelError(f"{one.where}: {one.what} {one.mend}") for one in problems])
+
+
+def _check_together(request: Request, options: RunOptions) -> None:
+    """Raises a SettingsError for options that do not go with the models or the protocol."""
+    from blurb.runs import engines
+
+    kinds = {source.kind for source in request.sources}
+    if options.keep_model != "none" and request.protocol.learner == "probe":
+        raise SettingsError(
+            "--keep-model keeps fine-tuned encoders; a probe trains none. Remove it, or change --protocol."
+        )
+    if options.keep_model != "none" and kinds == {"baseline"} and len(request.sources) == len(options.models):
+        raise SettingsError("--keep-model keeps fine-tuned encoders, and there are only baselines; remove it.")
+    searched = "encoder" in kinds and bool(request.protocol.grid(request.overrides))
+    if searched and not options.dry_run and engines.parse(options.engine)[0] == "slurm":
+        raise SettingsError(
+            f"The protocol {request.protocol.name} has a search, and its final trials are planned when the search is "
+            "over: run it with --engine local, and let blurb worker on the cluster join it."
+        )
+
+
+def rung_of(request: Request, options: RunOptions, rung: Rung, some: Sequence[Task]) -> Planned:
+    """The trials of some tasks with the protocol that a budget may choose."""
+    from blurb.api.request import load_protocol
+    from blurb.runs import plan
+
+    protocol = load_protocol(rung.protocol, options.suite)
+    return plan.prepare(dataclasses.replace(request, protocol=protocol, seeds=rung.seeds, tasks=some))
+
+
+def _try_to_plan(request: Request, options: RunOptions) -> None:
+    """Raises what planning refuses, with whatever protocol a budget would choose."""
+    from blurb.runs import plan
+    from blurb.runs.cost.budget import possible
+
+    if options.budget is None:
+        plan.prepare(request)
+    else:
+        possible(request.tasks, partial(rung_of, request, options))

@@ -1,0 +1,116 @@
+"""What is asked of Slurm against what is predicted: the time and memory of a job, and the number of jobs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+
+from blurb.protocols.settings import FROM_NOTHING
+from blurb.runs.cost.budget import duration, size
+from blurb.runs.cost.model import LIBRARIES, Estimate, TrialEstimate
+from blurb.runs.engines.packing import pack
+from blurb.runs.engines.slurm import SAVING, Slurm
+from blurb.training.hardware import choose_device
+
+UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def shortfalls(found: Estimate, slurm: Slurm) -> Iterator[str]:
+    """Sentences on what is less than what the trials are predicted to need, on a machine like this one."""
+    yield from _time(found, slurm)
+    yield from _memory(found, slurm)
+    parts = len(parts_of(found, slurm))
+    most = _most_jobs()
+    if most and parts > most:
+        yield f"There are {parts:,} jobs, and this site takes {most:,} at a time; a larger minutes=N makes fewer."
+
+
+def parts_of(found: Estimate, slurm: Slurm) -> list[list[int]]:
+    """The trials that are not done, packed as they are to be submitted."""
+    return pack([one.cost.seconds for one in found.waiting], 60.0 * slurm.own["minutes"], slurm.own["trials"])
+
+
+def _time(found: Estimate, slurm: Slurm) -> Iterator[str]:
+    limit = seconds_of(slurm.sbatch.get("time", ""))
+    if not limit:
+        return
+    told = f"time={slurm.sbatch['time']}"
+    for saves, then in (
+        (True, "it is saved in time, queued again, and goes on; with more time it ends in one job."),
+        (False, "it does not save itself and would begin anew each time: give it more."),
+    ):
+        long = [one for one in found.waiting if _saves(one) is saves and one.seconds > max(0.0, limit - SAVING)]
+        if long:
+            yield f"{told} is less than {_longest(long)}: {then}"
+
+
+def _saves(trial: TrialEstimate) -> bool:
+    """Whether a trial goes on where a job before it ended."""
+    return trial.job.learner in ("encoder", *FROM_NOTHING)
+
+
+def _longest(trials: list[TrialEstimate]) -> str:
+    longest = max(trials, key=lambda one: one.seconds)
+    others = f" (and {len(trials) - 1:,} more)" if len(trials) > 1 else ""
+    return f"the {duration(longest.seconds)} that {_name(longest)} is predicted to take{others}"
+
+
+def _name(trial: TrialEstimate) -> str:
+    return f"{trial.job.source.name} on {trial.job.trial.task}"
+
+
+def _memory(found: Estimate, slurm: Slurm) -> Iterator[str]:
+    asked = {name: slurm.sbatch[name] for name in ("mem", "mem-per-cpu") if name in slurm.sbatch}
+    given = bytes_of(slurm.sbatch.get("mem", ""))
+    if not given and "mem" not in asked:
+        cpus = slurm.sbatch.get("cpus-per-task", "1")
+        given = bytes_of(asked.get("mem-per-cpu", "")) * (int(cpus) if cpus.isdecimal() else 1)
+    here = [one for one in found.waiting if choose_device(one.job.place).type != "cuda"]  # a GPU has its own
+    if given and here:
+        largest = max(here, key=lambda one: one.cost.memory)
+        needed = largest.cost.memory + LIBRARIES
+        if needed > given:
+            told = ",".join(f"{name.replace('-', '_')}={value}" for name, value in asked.items())
+            yield f"{told} is less than the {size(needed)} that {_name(largest)} is predicted to need: ask for more."
+
+
+def seconds_of(time: str) -> float:
+    """Seconds of a time as sbatch knows it; 0 for none, or what is no time.
+
+    >>> seconds_of("90"), seconds_of("90:30"), seconds_of("2:00:00"), seconds_of("1-12"), seconds_of("1-0:30")
+    (5400.0, 5430.0, 7200.0, 129600.0, 88200.0)
+    >>> seconds_of("UNLIMITED")
+    0.0
+    """
+    if not re.fullmatch(r"(\d+-)?\d+(:\d+){0,2}", time):
+        return 0.0
+    days, dash, rest = time.rpartition("-")
+    numbers = [int(part) for part in rest.split(":")]
+    if dash:  # hours, minutes, seconds
+        hours, minutes, seconds = [*numbers, 0, 0][:3]
+    elif len(numbers) == 3:
+        hours, minutes, seconds = numbers
+    else:
+        hours, (minutes, seconds) = 0, [*numbers, 0][:2]
+    return 86_400.0 * int(days or 0) + 3_600.0 * hours + 60.0 * minutes + seconds
+
+
+def bytes_of(memory: str) -> int:
+    """Bytes of a size as sbatch knows it, in megabytes without a unit; 0 for none, or what is no size.
+
+    >>> bytes_of("16G"), bytes_of("500"), bytes_of("0"), bytes_of("a lot")
+    (17179869184, 524288000, 0, 0)
+    """
+    found = re.fullmatch(r"(\d+)([KMGT]?)B?", memory.upper())
+    return int(found[1]) * UNITS[found[2] or "M"] if found else 0
+
+
+def _most_jobs() -> int:
+    """MaxJobCount of the site; 0 if it cannot be asked."""
+    if shutil.which("scontrol") is None:
+        return 0
+    shown = subprocess.run(["scontrol", "show", "config"], capture_output=True, text=True).stdout
+    found = re.search(r"^MaxJobCount\s*=\s*(\d+)", shown, re.MULTILINE)
+    return int(found[1]) if found else 0

@@ -1,0 +1,40 @@
+"""What cannot be planned, once for all models and tasks that it holds of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from blurb.errors import BlurbError, SettingsError
+from blurb.models import Source
+from blurb.tasks import Task
+
+
+def told_once(refused: Iterable[tuple[BlurbError, Source, Task]]) -> list[BlurbError]:
+    """The errors of models on tasks, without those that differ only in the names of their model and task.
+
+    The first of these says of which others it holds.
+    """
+    alike: dict[str, list[tuple[BlurbError, Source, Task]]] = {}
+    for error, source, task in refused:
+        text = str(error)
+        for name, place in ((source.name, "MODEL"), (task.name, "TASK")):
+            text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", f"<{place}>", text)
+        alike.setdefault(text, []).append((error, source, task))
+    return [_told(each) for each in alike.values()]
+
+
+def _told(alike: Sequence[tuple[BlurbError, Source, Task]]) -> BlurbError:
+    """The first error, and of which other tasks (and models) it holds, if it names its own."""
+    (error, first, task), *others = alike
+    if all(str(one) == str(error) for one, *_ in others):
+        return error
+    tasks: dict[str, list[str]] = {}
+    for _, source, other in others:
+        tasks.setdefault(source.name, []).append(other.name)
+    where = [
+        ", ".join(names) if model == first.name else f"{model} on {', '.join(names)}" for model, names in tasks.items()
+    ]
+    if tasks.keys() != {first.name} and all(names == [task.name] for names in tasks.values()):
+        where = [", ".join(tasks)]  # one task: the models say it
+    return SettingsError(f"{error} The same holds of {'; '.join(where)}.")
