@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-P = ParamSpec("P")
 from blurb.masking import masked
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
