@@ -32,9 +32,13 @@ def _told(alike: Sequence[tuple[BlurbError, Source, Task]]) -> BlurbError:
     tasks: dict[str, list[str]] = {}
     for _, source, other in others:
         tasks.setdefault(source.name, []).append(other.name)
+    alike_models: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
+    for model, names in tasks.items():
+        alike_models.setdefault((model == first.name, tuple(names)), []).append(model)
     where = [
-        ", ".join(names) if model == first.name else f"{model} on {', '.join(names)}" for model, names in tasks.items()
+        ", ".join(names) if own else f"{', '.join(models)} on {', '.join(names)}"
+        for (own, names), models in alike_models.items()
     ]
-    if tasks.keys() != {first.name} and all(names == [task.name] for names in tasks.values()):
-        where = [", ".join(tasks)]  # one task: the models say it
+    if list(alike_models) == [(False, (task.name,))]:  # one task: the models say it
+        where = [", ".join(tasks)]
     return SettingsError(f"{error} The same holds of {'; '.join(where)}.")

@@ -17,8 +17,7 @@ from blurb.runs.cost import model as cost
 from blurb.runs.cost.model import Estimate
 from blurb.runs.engine import threads_of
 from blurb.runs.plan import Planned
-from blurb.terminal.estimate import show
-from tests.runs.cost.settings import estimate, rates
+from tests.runs.cost.settings import rates
 
 COMMON = ["run", "scratch:tiny", "--suite", "demo", "--device", "cpu", "--precision", "fp32"]
 SMOKE = [*COMMON, "--protocol", "smoke"]
@@ -183,14 +182,3 @@ def test_a_rung_that_does_not_go_with_the_settings_is_named_and_left_out(asked: 
     assert "Budget 4h: quick." in text
     with pytest.raises(SettingsError, match="mention"):  # no rung can
         run(*COMMON, "--tasks", "biosses", "--budget", "4h", "--pooling", "mention", "--dry-run")
-
-
-def test_warnings_of_a_machine_that_is_too_small(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("blurb.terminal.estimate.os.sysconf", lambda name: 1_000)
-    monkeypatch.setattr("blurb.terminal.estimate.shutil.disk_usage", lambda place: type("Usage", (), {"free": -1})())
-    show(estimate({"gad": 60.0}), tmp_path, err=True)
-    told = capsys.readouterr().err
-    assert "This machine has only 1.0 MB of memory; reduce --jobs or the batch size." in told
-    assert "MB free" in told
