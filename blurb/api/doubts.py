@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blurb.wording import plural
+
 if TYPE_CHECKING:
     from blurb.api.options import TrainOptions
     from blurb.runs.cost.model import Estimate
@@ -18,25 +20,27 @@ def doubts(planned: Sequence[Planned], expected: Estimate | None, options: Train
 
     :param expected: None if nothing could be predicted
     """
-    found = list(_data(planned))
-    if expected is not None and expected.waiting:
-        found += _room(expected, options)
-    return found
+    if expected is not None and not expected.waiting:
+        return []
+    return [*_data(planned), *(_room(expected, options) if expected is not None else ())]
 
 
 def _data(planned: Sequence[Planned]) -> Iterator[str]:
     """Data that its rows will call not verified."""
     from blurb.runs.data_sources import data_verdict
 
-    sources = {job.data for one in planned if one.request.suite != "demo" for job in one.jobs if not job.data.original}
-    verdicts = {source: data_verdict(source) for source in sorted(sources, key=lambda one: one.task)}
-    doubtful = {source: verdict for source, verdict in verdicts.items() if verdict in ("counts only", "differs")}
+    jobs = [job for one in planned if one.request.suite != "demo" for job in one.jobs if not job.data.original]
+    verdicts = {source: data_verdict(source) for source in dict.fromkeys(job.data for job in jobs)}
+    doubtful: dict[str, list[str]] = {}
+    for source, verdict in verdicts.items():
+        if verdict in ("counts only", "differs"):
+            doubtful.setdefault(verdict, []).append(source.task)
     if doubtful:
-        listed = ", ".join(f"{source.task} {verdict}" for source, verdict in doubtful.items())
-        names = ",".join(source.task for source in doubtful)
+        listed = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in doubtful.items())
+        number, folder = sum(map(len, doubtful.values())), jobs[0].data.folder
         yield (
-            f"The data of {len(doubtful)} of {len(verdicts)} datasets is not verified as BLURB's ({listed}), which the "
-            f"rows will say: blurb data verify --data '{next(iter(doubtful)).folder}' --tasks {names}"
+            f"Not verified as BLURB's, as the rows will say: {number} of {plural(len(verdicts), 'dataset')} "
+            f"({listed}). To see where: blurb data verify --data '{folder}'"
         )
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from blurb.runs.plan import Planned, Request
     from blurb.tasks import Task
 
-LATER = "Once these are mended, it is looked at what takes longer: tokenizers, device, and what goes together."
+LATER = "What has to be loaded for it (tokenizers, device, what goes together) is looked at once these are mended."
 
 
 def checked(options: RunOptions) -> tuple[Request, Rules | None]:
@@ -215,14 +215,28 @@ def _request(
     from blurb.runs import plan
 
     folder, raw = data
-    precision = found.tried(precision_of, options)  # a device that is not there is told before models are
-    sources = [each for model in options.models if (each := _source(options, model, folder, found)) is not None]
+    precision = found.tried(precision_of, options)
+    # Whoever mistyped a device does not wait for downloads.
+    models = [model for model in options.models if precision is not None or not _is_remote(model)]
+    sources = [each for model in models if (each := _source(options, model, folder, found)) is not None]
     found.tried(plan.check_names, sources)
     return plan.Request(
         sources=sources, tasks=chosen, protocol=protocol, data=folder, store=Path(options.output),
         device=options.device, overrides=settings, options=options.shorthands, seeds=options.seeds,
         suite=options.suite, raw=raw, precision=precision or "fp32",
     )  # fmt: skip
+
+
+def _is_remote(model: Model) -> bool:
+    """Whether a reference is that of a model on the Hub."""
+    from blurb.models import references, scratch
+
+    if not isinstance(model, str | Path) or str(model).startswith((scratch.PREFIX, "baseline:")):
+        return False
+    try:
+        return not isinstance(references.folder_or_id(str(model)), Path)
+    except BlurbError:
+        return False  # it is nothing, which is told
 
 
 def _source(options: TrainOptions, model: Model, folder: Path, found: Gathered) -> Source | None:
@@ -280,9 +294,14 @@ def rung_of(request: Request, options: RunOptions, rung: Rung, some: Sequence[Ta
 
 def _try_to_plan(request: Request, options: RunOptions) -> None:
     """Raises what planning refuses, with whatever protocol a budget would choose."""
+    from blurb.protocols.settings import BIGRAM_FIELDS
     from blurb.runs import plan
     from blurb.runs.cost.budget import possible
 
+    asked = sum(str(model).startswith("baseline:") for model in options.models)
+    if asked > sum(source.kind == "baseline" for source in request.sources):  # one that is not known: these may be its
+        own = {name: value for name, value in request.overrides.items() if name not in BIGRAM_FIELDS}
+        request = dataclasses.replace(request, overrides=own)
     if options.budget is None:
         plan.prepare(request)
     else:

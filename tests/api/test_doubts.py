@@ -49,8 +49,13 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(slurm_limits, "_most_jobs", lambda: 0)
 
 
-def test_nothing_is_said_where_all_fits() -> None:
+def test_nothing_is_said_where_all_fits_or_is_done() -> None:
     assert warnings(predicted(jobs=2, memory=8e9, store=4e9)) == []
+    found = predicted(jobs=2, memory=80e9, store=40e9)
+    done = replace(found, trials=[replace(one, done=True) for one in found.trials])
+    planned = plan.prepare(request(Path("runs"), MAJORITY))  # of data that is not BLURB's
+    assert doubts([planned], done, RunOptions(model="m")) == []
+    assert len(doubts([planned], found, RunOptions(model="m"))) == 3
 
 
 def test_memory_of_the_largest_trials_that_run_at_a_time() -> None:
@@ -124,8 +129,10 @@ def test_checkpoints_of_slurm_are_those_of_all_jobs_at_a_time() -> None:
 def test_data_that_is_not_blurbs_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = request(Path("runs"), MAJORITY, CONSTANT, tasks_="gad,hoc")
     (told,) = doubts([plan.prepare(asked)], None, RunOptions(model="m"))
-    assert told.startswith("The data of 2 of 2 datasets is not verified as BLURB's (gad differs, hoc differs), which")
-    assert told.endswith(f"blurb data verify --data '{asked.data}' --tasks gad,hoc")
+    assert told == (
+        "Not verified as BLURB's, as the rows will say: 2 of 2 datasets (differs: gad, hoc). "
+        f"To see where: blurb data verify --data '{asked.data}'"
+    )
     assert doubts([plan.prepare(replace(asked, suite="demo"))], None, RunOptions(model="m")) == []
 
 
@@ -141,7 +148,7 @@ def test_the_command_says_them_before_it_trains(
         catch_exceptions=False,
     )  # fmt: skip
     assert found.exit_code == 0
-    assert found.stderr.count("1 of 1 datasets is not verified") == 1
+    assert found.stderr.count("Not verified as BLURB's") == 1
     assert found.stderr.count("has only 0.0 MB free") == 1
     if not dry:
         assert found.stderr.index("has only") < found.stderr.index("[1/1]")

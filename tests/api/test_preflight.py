@@ -92,7 +92,7 @@ def test_the_list_is_numbered_and_its_errors_keep_their_types() -> None:
     lines = str(found.value).splitlines()
     assert lines[0] == "3 things are wrong; nothing was run:"
     assert [line[:2] for line in lines[1:4]] == ["1.", "2.", "3."]
-    assert "Once these are mended" in lines[4]
+    assert "is looked at once these are mended" in lines[4]
     assert [type(one) for one in found.value.errors] == [UnknownName, UnknownName, ModelError]
 
 
@@ -168,6 +168,18 @@ def test_a_device_that_is_not_there_hides_no_model(broken: Callable[..., Path]) 
     told = refused(model=[broken("cut", cut), "baseline:majority"], device="cuda:77", ngrams=2)
     assert [type(one) for one in told] == [SettingsError, ModelError, SettingsError]
     assert "ngrams applies to baseline:bigrams alone" in str(told[2])
+
+
+def test_nothing_is_downloaded_for_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("blurb.models.hub.fetch")
+    told = refused(model=["org/model", "pubmedbert", "/nowhere/x"], device="cuda:77")
+    assert [type(one) for one in told] == [SettingsError, ModelError]
+    assert "/nowhere/x does not exist" in str(told[1])
+
+
+def test_settings_of_a_model_that_is_not_known_are_no_second_fault() -> None:
+    (error,) = refused(model=["baseline:bigrams,size=2", "baseline:majority"], ngrams=2)
+    assert "size" in str(error)
 
 
 def test_tasks_that_are_refused_for_one_reason_are_one_line(checkpoint: Callable[[str], Path]) -> None:
