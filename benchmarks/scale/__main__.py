@@ -20,6 +20,7 @@ from pathlib import Path
 
 from benchmarks.bench import machine
 from benchmarks.scale.driver import PHASES, Figures
+from blurb.files import write_whole
 
 SIZES = [1_000, 10_000, 100_000]
 ROWS = 300
@@ -89,25 +90,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trials", type=int, nargs="*", default=SIZES)
     parser.add_argument("--folder", type=Path, help="where the stores are made; they are deleted at the end")
-    parser.add_argument("--out", type=Path, help="file for the figures; their picture is written beside it")
+    parser.add_argument("--out", type=Path, help="file for the figures, whose other sizes stay; their picture is beside it")
     parser.add_argument("--phase", choices=PHASES, help=argparse.SUPPRESS)  # of a process for one phase
     options = parser.parse_args()
     if options.phase:
         print(json.dumps(PHASES[options.phase](options.folder, options.trials[0])))
         return
-    found: dict[str, dict[str, Figures]] = {}
+    known = json.loads(options.out.read_text(encoding="utf-8")) if options.out and options.out.exists() else {}
+    found: dict[str, dict[str, Figures]] = known.get("sizes", {})
     for trials in options.trials:
         with tempfile.TemporaryDirectory(prefix="blurb-scale-", dir=options.folder) as name:
             found[str(trials)] = of_size(trials, Path(name))
+            keep(dict(sorted(found.items(), key=lambda item: int(item[0]))), options.out)
+
+
+def keep(found: dict[str, dict[str, Figures]], out: Path | None) -> None:
+    """Writes the figures so far and their picture, or prints them."""
     text = json.dumps({"machine": machine.describe(), "sizes": found}, indent=1) + "\n"
-    if not options.out:
+    if out is None:
         print(text, end="")
         return
     from benchmarks.scale.picture import draw
 
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(text, encoding="utf-8")
-    draw(found, options.out.with_suffix(".png"))
+    write_whole(out, text.encode())
+    draw(found, out.with_suffix(".png"))
 
 
 if __name__ == "__main__":
