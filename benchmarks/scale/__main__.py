@@ -90,7 +90,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trials", type=int, nargs="*", default=SIZES)
     parser.add_argument("--folder", type=Path, help="where the stores are made; they are deleted at the end")
-    parser.add_argument("--out", type=Path, help="file for the figures, whose other sizes stay; their picture is beside it")
+    parser.add_argument(
+        "--out", type=Path, help="file for the figures, beside which is their picture; other sizes stay"
+    )
     parser.add_argument("--phase", choices=PHASES, help=argparse.SUPPRESS)  # of a process for one phase
     options = parser.parse_args()
     if options.phase:

@@ -40,10 +40,11 @@ def draw(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> 
         place.set_yscale("log")
         place.set_xticks(sizes, [f"{size:,}" for size in sizes])
         place.minorticks_off()
+        place.set_ylim(bottom=min(map(min, lines.values())) / 4)  # room for the legend
         place.set_xlabel("trials")
         place.set_ylabel(title)
         place.spines[["top", "right"]].set_visible(False)
         place.grid(alpha=0.3)
-        place.legend(frameon=False, fontsize=8)
+        place.legend(frameon=False, fontsize=8, loc="lower right", ncols=2)
     figure.savefig(path, dpi=110, metadata=stamp(found))
     plt.close(figure)
