@@ -183,7 +183,7 @@ def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (["leaderboard", "show", "--no-intervals", "--no-published"], 1),
         (["rescore"], 1),
-        (["check", "a", "--baseline", "b"], 2),
+        (["check", "a", "--baseline", "c"], 2),
         (["export", "markdown", "--out", "x.md"], 1),
     ],
 )
@@ -197,6 +197,11 @@ def test_damage_is_told_once_and_the_rest_is_shown(arguments: list[str], code: i
     assert "run its blurb run command again" in result.stderr
     if arguments[0] == "leaderboard":
         assert [name for name in "abc" if f" {name} quick" in result.stdout] == ["a", "b", "c"]
+
+
+def test_damage_of_a_row_that_is_not_compared_is_no_matter_of_a_check(damaged: Path) -> None:
+    result = CliRunner().invoke(cli, ["check", "a", "--baseline", "b"])
+    assert (result.exit_code, result.stderr) == (0, "")
 
 
 def test_without_damage_the_codes_are_0(damaged: Path) -> None:
