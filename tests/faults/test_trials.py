@@ -48,7 +48,7 @@ class FitsHalf(TooLarge):
     [
         ("Raises", "a head that raises"),
         ("NotFinite", "not finite"),
-        ("TooLarge", "does not fit"),
+        ("TooLarge", "Out of memory for a single input"),
     ],
 )
 def test_a_trial_that_fails_is_told_and_the_others_are_run(head: str, reason: str, tmp_path: Path) -> None:

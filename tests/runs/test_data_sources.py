@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
     """How often each split was read from here on, by a process that has read nothing."""
     monkeypatch.setattr(data_sources, "_kept", type(data_sources._kept)())
-    monkeypatch.setattr(data_sources, "_hashes", {})
+    monkeypatch.setattr(data_sources, "_facts", {})
     found: Counter[tuple[str, str]] = Counter()
     read = data.load.__globals__["read_split"]
 

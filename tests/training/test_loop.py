@@ -13,7 +13,7 @@ import torch
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.errors import SettingsError, TrainingError
+from blurb.errors import SettingsError, Several, TrainingError
 from blurb.heads._base import Kind
 from blurb.inputs.features import Features
 from blurb.training.hardware import choose_device, choose_precision, out_of_memory, seed_everything
@@ -345,15 +345,16 @@ def test_what_is_no_device_is_told_with_blurb_s_own_list(device: str) -> None:
         choose_device(device)
 
 
-def test_a_device_that_is_not_there_is_told_before_a_model_is_looked_for(
+def test_a_device_that_is_not_there_is_told_with_a_model_that_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for command in (["run"], ["ablate", "--axis", "head"]):
         plan = [*command, "./nowhere", "--suite", "demo", "--tasks", "gad", "--device", "cuda:97"]
         error = CliRunner().invoke(cli, plan).exception
-        assert isinstance(error, SettingsError)
-        assert str(error).startswith("--device cuda:97 is not available; this machine has auto, cpu")
+        assert isinstance(error, Several)
+        assert "1. --device cuda:97 is not available; this machine has auto, cpu" in str(error)
+        assert "2. The model folder ./nowhere does not exist" in str(error)
 
 
 def test_devices_and_precisions_that_are_not_there_are_refused() -> None:
