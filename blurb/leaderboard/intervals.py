@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from blurb.results.row_scores import RowScores
 from blurb.results.score import dataset_weights, type_weights, weights_of_12
+from blurb.statistics import RESAMPLES
 
 if TYPE_CHECKING:
     from blurb.statistics.bootstrap import BootstrapMean
 
-RESAMPLES = 10_000
-"""As of `blurb.statistics.bootstrap`, which is loaded where there is something to resample."""
 BASES = {
     "both": "seeds and test examples",
     "units": "test examples only",

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from blurb.statistics import RESAMPLES
 from blurb.statistics.clusters import CHUNK, Clusters, Floats, generator
 from blurb.statistics.student import NORMAL, t_critical
 from blurb.statistics.welch import NOISE
 
-RESAMPLES = 10_000
 LEVEL = 0.95
 
 

@@ -46,7 +46,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(room.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
     monkeypatch.setattr(room.shutil, "disk_usage", lambda place: SimpleNamespace(free=10e9))
-    monkeypatch.setattr(slurm_limits, "_most_jobs", lambda: 0)
+    monkeypatch.setattr(slurm_limits, "limit_of_site", lambda name: None)
 
 
 def test_nothing_is_said_where_all_fits_or_is_done() -> None:
@@ -114,7 +114,7 @@ def test_memory_of_slurm() -> None:
 
 
 def test_more_jobs_than_a_site_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm_limits, "_most_jobs", lambda: 1)
+    monkeypatch.setattr(slurm_limits, "limit_of_site", {"MaxJobCount": 1}.get)
     assert warnings(predicted(fit=100.0), "slurm") == []
     (told,) = warnings(predicted(fit=100.0), "slurm,trials=1")
     assert told == "There are 2 jobs, and this site takes 1 at a time; a larger minutes=N makes fewer."

@@ -266,13 +266,18 @@ def _alive(submitted: Sequence[str]) -> list[str]:
     return found
 
 
-def _most_elements() -> int:
-    """MaxArraySize of the site."""
+def limit_of_site(name: str) -> int | None:
+    """A number of the site's configuration, such as MaxArraySize; None if it cannot be asked."""
     if shutil.which("scontrol") is None:
-        return MOST_ELEMENTS
+        return None
     shown = subprocess.run(["scontrol", "show", "config"], capture_output=True, text=True).stdout
-    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", shown, re.MULTILINE)
-    return max(1, int(found[1])) if found else MOST_ELEMENTS
+    found = re.search(rf"^{name}\s*=\s*(\d+)", shown, re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def _most_elements() -> int:
+    found = limit_of_site("MaxArraySize")
+    return MOST_ELEMENTS if found is None else max(1, found)
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 
 from blurb.protocols.settings import FROM_NOTHING
 from blurb.runs.cost.budget import duration, size
 from blurb.runs.cost.model import LIBRARIES, Estimate, TrialEstimate
 from blurb.runs.engines.packing import pack
-from blurb.runs.engines.slurm import SAVING, Slurm
+from blurb.runs.engines.slurm import SAVING, Slurm, limit_of_site
 from blurb.training.hardware import choose_device
 
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -22,7 +20,7 @@ def shortfalls(found: Estimate, slurm: Slurm) -> Iterator[str]:
     yield from _time(found, slurm)
     yield from _memory(found, slurm)
     parts = len(parts_of(found, slurm))
-    most = _most_jobs()
+    most = limit_of_site("MaxJobCount")
     if most and parts > most:
         yield f"There are {parts:,} jobs, and this site takes {most:,} at a time; a larger minutes=N makes fewer."
 
@@ -105,12 +103,3 @@ def bytes_of(memory: str) -> int:
     """
     found = re.fullmatch(r"(\d+)([KMGT]?)B?", memory.upper())
     return int(found[1]) * UNITS[found[2] or "M"] if found else 0
-
-
-def _most_jobs() -> int:
-    """MaxJobCount of the site; 0 if it cannot be asked."""
-    if shutil.which("scontrol") is None:
-        return 0
-    shown = subprocess.run(["scontrol", "show", "config"], capture_output=True, text=True).stdout
-    found = re.search(r"^MaxJobCount\s*=\s*(\d+)", shown, re.MULTILINE)
-    return int(found[1]) if found else 0
