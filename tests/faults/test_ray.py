@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -48,17 +49,9 @@ def test_drivers_and_workers_are_killed(address: str, undisturbed: Undisturbed, 
             before = finished(folder)
             with (tmp_path / "said").open("w") as said:
                 driver = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said, start_new_session=True)
-                time.sleep(rng.uniform(2, 14))
-                if driver.poll() is None:
-                    which = rng.choice(["driver", "worker", "none"])
-                    if which == "driver":
-                        os.killpg(driver.pid, signal.SIGKILL)
-                    elif which == "worker" and (workers := workers_of_ray()):
-                        os.kill(rng.choice(workers), signal.SIGKILL)
-                    else:
-                        which = "none"
-                    here += which != "none"
-                    kills.update({which: kills[which] + 1} if which in kills else {})
+                which = kill_one(driver, folder, rng)
+                here += which in kills
+                kills.update({which: kills[which] + 1} if which in kills else {})
                 code = driver.wait(300)
             assert_kept(before, folder)
             undisturbed.assert_no_wrong_cell(folder)
@@ -69,7 +62,24 @@ def test_drivers_and_workers_are_killed(address: str, undisturbed: Undisturbed, 
     record("a cluster of Ray", drivers=kills["driver"], workers=kills["worker"], sweeps=sweeps)
 
 
+def kill_one(driver: subprocess.Popen[bytes], folder: Path, rng: random.Random) -> str:
+    """Kills the driver or a worker a moment after some number of trials has ended; says which, or that none was."""
+    there = len(finished(folder))
+    enough, which = rng.randint(there, max(there, 5)), rng.choice(["driver", "worker", "none"])
+    while driver.poll() is None and not (workers_of_ray() and len(finished(folder)) >= enough):
+        time.sleep(0.05)
+    time.sleep(rng.uniform(0, 0.5))
+    if driver.poll() is None:
+        if which == "driver":
+            os.killpg(driver.pid, signal.SIGKILL)
+            return which
+        if which == "worker" and (workers := workers_of_ray()):
+            os.kill(rng.choice(workers), signal.SIGKILL)
+            return which
+    return "none"
+
+
 def workers_of_ray() -> list[int]:
-    """The processes in which its tasks run."""
-    found = subprocess.run(["pgrep", "-f", "^ray::"], capture_output=True, text=True).stdout
+    """The processes in which its tasks run; whoever kills an agent of the cluster ends the machine with it."""
+    found = subprocess.run(["pgrep", "-f", "^ray::(run_one|IDLE)"], capture_output=True, text=True).stdout
     return [int(number) for number in found.split()]
