@@ -135,7 +135,7 @@ class Tokenizer:
             return []
         if not getattr(self.inner, "is_fast", False):
             return [self._subtokens_by_word(text) for text in texts]
-        batch = self.inner(list(texts), return_offsets_mapping=True, **WITHOUT_FRAME)
+        batch = self._encoded(texts, return_offsets_mapping=True)
         return [
             _without_leading_blanks(text, ids, offsets, self._blanks)
             for text, ids, offsets in zip(texts, batch["input_ids"], batch["offset_mapping"], strict=True)
@@ -144,8 +144,21 @@ class Tokenizer:
     def counted(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """`flat` of the sub-tokens of all texts, without finding where each of them stands."""
         if getattr(self.inner, "is_fast", False) and texts:
-            return _flat(self.inner(list(texts), **WITHOUT_FRAME)["input_ids"])
+            return _flat(self._encoded(texts)["input_ids"])
         return flat(self.subtokens(texts))
+
+    def _encoded(self, texts: Sequence[str], **more: bool) -> Any:
+        """What a fast tokenizer makes of the texts.
+
+        A pattern of its own that gives up on one of them panics in Rust, which is no Exception in Python and would end
+        the whole command.
+        """
+        try:
+            return self.inner(list(texts), **WITHOUT_FRAME, **more)
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":
+                raise
+            raise ModelError(f"The tokenizer {self.inner.name_or_path} gives up on a text: {error}.") from error
 
     @cached_property
     def _blanks(self) -> frozenset[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +39,8 @@ LEAST = {
 """Minimum if it is not 1: some encoders have no segments, experts or position table."""
 TYPES = ("float32", "float16", "bfloat16", "float64", "float", "half", "double", "auto")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention")
-MOST_ID = 10_000_000
-"""Tokenizers allocate memory up to the highest id."""
-TOKENIZER_JSON = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-)
+MOST_BYTES = 256 * 2**20
+"""Of a JSON file; those with the largest vocabularies have 40 MB."""
 
 
 @contextlib.contextmanager
@@ -78,9 +71,11 @@ def reason(error: BaseException) -> str:
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """The JSON object in a file of a checkpoint.
 
-    :raises ModelError: if the file is not valid JSON or not an object
+    :raises ModelError: if the file is not valid JSON, not an object, or far larger than any real one
     """
     try:
+        if (size := (folder / name).stat().st_size) > MOST_BYTES:
+            raise ModelError(f"{folder}: {name} has {size:,} bytes; at most {MOST_BYTES:,} are read.")
         content = json.loads((folder / name).read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelError(f"{folder}: cannot read {name}: {error.strerror}.") from None
@@ -116,62 +111,18 @@ def config_fault(name: str, value: Any) -> str:
     if name in MOST:
         least = LEAST.get(name, 1)
         if type(value) is not int:
-            return f"{name} must be a whole number (got {_short(value)})"
+            return f"{name} must be a whole number (got {shortened(value)})"
         if not least <= value <= MOST[name]:
-            return f"{name} must be from {least} to {MOST[name]:,} (got {_short(value)})"
+            return f"{name} must be from {least} to {MOST[name]:,} (got {shortened(value)})"
     if name in ("dtype", "torch_dtype") and (not isinstance(value, str) or value.removeprefix("torch.") not in TYPES):
-        return f"{name} must be one of {', '.join(TYPES[:4])} (got {_short(value)})"
+        return f"{name} must be one of {', '.join(TYPES[:4])} (got {shortened(value)})"
     if name in ("attn_implementation", "_attn_implementation") and value not in ATTENTION:
-        return f"{name} must be one of {', '.join(ATTENTION)} (got {_short(value)}); others are not supported"
+        return f"{name} must be one of {', '.join(ATTENTION)} (got {shortened(value)}); others are not supported"
     if name == "quantization_config":
         return "the weights are quantised (quantization_config), but blurb trains float32; dequantise them"
     return ""
 
 
-def _short(value: Any) -> str:
+def shortened(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:40]}..."
-
-
-def check_tokenizer(folder: Path) -> None:
-    """Raises a ModelError if a file of the tokenizer is not a JSON object or has invalid token ids."""
-    for name in TOKENIZER_JSON:
-        if (folder / name).is_file():
-            with _of_tokenizer(folder):
-                _check_ids(folder, name, read_json(folder, name))
-
-
-@contextlib.contextmanager
-def _of_tokenizer(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except ModelError as error:
-        said = str(error).removeprefix(f"{folder}: ")
-        raise ModelError(f"{folder}: cannot load the tokenizer: {said}") from None
-
-
-def _check_ids(folder: Path, name: str, content: Mapping[str, Any]) -> None:
-    for token, index in _ids(name, content):
-        if type(index) is not int or not 0 <= index < MOST_ID:
-            raise ModelError(
-                f"{folder}: {name}: the id of {_short(token)} must be a whole number from 0 to {MOST_ID - 1:,} "
-                f"(got {_short(index)})."
-            )
-
-
-def _ids(name: str, content: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
-    """All tokens and ids in a file of a tokenizer; other formats are left to the tokenizer."""
-    if name in ("vocab.json", "added_tokens.json"):
-        yield from content.items()
-    if name == "tokenizer.json":
-        model = content.get("model")
-        vocabulary = model.get("vocab") if isinstance(model, dict) else None
-        if isinstance(vocabulary, dict):
-            yield from vocabulary.items()
-        added = content.get("added_tokens")
-        for token in added if isinstance(added, list) else []:
-            if isinstance(token, dict):
-                yield token.get("content"), token.get("id")
-    decoder = content.get("added_tokens_decoder") if name == "tokenizer_config.json" else None
-    for index, token in decoder.items() if isinstance(decoder, dict) else []:
-        yield token, int(index) if index.isdecimal() and len(index) < 20 else index

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.errors import ModelError
-from blurb.models.checkpoint import check_config, check_tokenizer, read_json
+from blurb.models.checkpoint import check_config, read_json
 from blurb.models.references import default_name, known_casing, locate, presets
+from blurb.models.tokenizer_files import check_tokenizer
 from blurb.models.weights import check_headers, hash_weights, weight_files
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import zipfile
 from pathlib import Path
 
 from blurb.errors import ModelError
@@ -53,13 +54,24 @@ def weight_map(folder: Path, index: str) -> dict[str, str]:
 
 
 def check_headers(folder: Path) -> None:
-    """Raises a ModelError if a safetensors file is truncated or invalid; reads the headers only."""
+    """Raises a ModelError if a file of weights is truncated, invalid or compressed; reads the headers only.
+
+    torch never compresses, but unpacks what is: 200 KB may become 200 MB, or more than there is memory.
+    """
     from safetensors import safe_open
 
     for path in weight_files(folder):
         if path.suffix == ".safetensors":
             with blamed(folder, f"cannot load the weights: {path.name}"), safe_open(path, "np"):
                 pass
+        elif zipfile.is_zipfile(path):
+            with blamed(folder, f"cannot load the weights: {path.name}"), zipfile.ZipFile(path) as archive:
+                packed = [one.filename for one in archive.infolist() if one.file_size > one.compress_size]
+            if packed:
+                raise ModelError(
+                    f"{folder}: {path.name} is compressed ({packed[0]}), as torch.save never does; "
+                    "save the model again."
+                )
 
 
 def hash_weights(folder: Path, remote_code: bool = False) -> str:

@@ -41,7 +41,7 @@ def test_drivers_and_workers_are_killed(address: str, undisturbed: Undisturbed, 
         "--engine",
         f"ray,address={address},cpus=1,gpus=0",
     ]
-    while sum(kills.values()) < rounds(short=4, share=0.06):
+    while sum(kills.values()) < rounds(short=4, share=0.1):
         folder, here = tmp_path / str(sweeps), 0
         folder.mkdir()
         sweeps += 1

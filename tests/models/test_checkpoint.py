@@ -18,16 +18,10 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.errors import ModelError
 from blurb.models import resolve
+from blurb.models.tokenizer_files import JSON_FILES
 from tests import checkpoints
 
 Checkpoint = Callable[[str], Path]
-TOKENIZER_JSON = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-)
 
 
 @pytest.fixture
@@ -115,7 +109,7 @@ def test_token_ids_that_no_tokenizer_can_hold(copy: Path, change: Any, message: 
         resolve(str(copy))
 
 
-@pytest.mark.parametrize("name", TOKENIZER_JSON)
+@pytest.mark.parametrize("name", JSON_FILES)
 @pytest.mark.parametrize(
     ("content", "message"),
     [

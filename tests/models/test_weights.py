@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from blurb.errors import ModelError
 from blurb.models import resolve
 from blurb.models.loading import load_encoder
-from blurb.models.weights import ORDER, hash_weights, weight_files
+from blurb.models.weights import ORDER, check_headers, hash_weights, weight_files
 
 Checkpoint = Callable[[str], Path]
 INDEX = "model.safetensors.index.json"
@@ -204,3 +205,19 @@ def test_safetensors_that_transformers_would_not_find_are_no_weights(copy: Path)
     _shard(copy)
     with pytest.raises(ModelError, match=r"no weights; expected model.safetensors"):
         resolve(str(copy))
+
+
+def test_compressed_weights_are_refused(copy: Path) -> None:
+    """torch unpacks them, however large they become; it never writes them."""
+    folder = copy
+    weights = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    torch.save(weights, folder / "pytorch_model.bin")
+    check_headers(folder)
+    with zipfile.ZipFile(folder / "pytorch_model.bin") as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(folder / "pytorch_model.bin", "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, part in content.items():
+            packed.writestr(name, part)
+    with pytest.raises(ModelError, match=r"mine: pytorch_model.bin is compressed \(.*\), as torch.save never does"):
+        check_headers(folder)

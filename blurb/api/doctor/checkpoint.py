@@ -10,7 +10,7 @@ from typing import Any
 from blurb.api.doctor._base import Fact, Problem, Report, of_error
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.models import checkpoint, source, weights
+from blurb.models import checkpoint, source, tokenizer_files, weights
 
 SAVE = "Save it again with save_pretrained, or download it again."
 TOKENIZER = "Save it to this folder with tokenizer.save_pretrained, or name another with --tokenizer."
@@ -94,7 +94,7 @@ def _tokenizer(folder: Path) -> Iterator[Problem]:
         missing = Problem(str(folder), f"No tokenizer; expected one of {', '.join(source.TOKENIZERS)}.", TOKENIZER)
         yield from unread or [missing]
         return
-    yield from _tried(folder, TOKENIZER, checkpoint.check_tokenizer, folder)
+    yield from _tried(folder, TOKENIZER, tokenizer_files.check_tokenizer, folder)
 
 
 def _together(folder: Path, facts: dict[str, Fact]) -> list[Problem]:

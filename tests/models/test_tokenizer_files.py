@@ -1,0 +1,98 @@
+"""Tokenizers of strangers that would fill the memory, or end the process."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import normalizers
+
+from blurb.errors import ModelError
+from blurb.inputs.tokenizer import Tokenizer
+from blurb.models import checkpoint as files
+from blurb.models import resolve
+from blurb.models.tokenizer_files import MOST_GROWTH, _growths
+
+Checkpoint = Callable[[str], Path]
+
+
+def replace(letter: str, content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"String": letter}, "content": content}
+
+
+def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "Sequence", "normalizers": list(steps)}
+
+
+@pytest.fixture
+def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
+
+
+def change(folder: Path, **values: Any) -> None:
+    content = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    (folder / "tokenizer.json").write_text(json.dumps({**content, **values}), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "normalizer",
+    [
+        replace("e", "e" * (MOST_GROWTH + 1)),
+        sequence(*[replace("e", "e" * 100)] * 2),
+        sequence(sequence(replace("e", "e" * 40)), {"type": "Prepend", "prepend": "e" * 40}),
+    ],
+)
+def test_replacements_that_would_fill_the_memory(copy: Path, normalizer: dict[str, Any]) -> None:
+    change(copy, normalizer=normalizer)
+    with pytest.raises(ModelError, match=r"mine: cannot load the tokenizer: tokenizer.json: its normalizer may make"):
+        resolve(str(copy))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        normalizers.Replace("e", "ee"),
+        normalizers.Sequence([normalizers.Replace("e", "eee")] * 3),
+        normalizers.Sequence(
+            [normalizers.Prepend("eeee"), normalizers.Replace("e", "ee"), normalizers.Replace("x", "")]
+        ),
+    ],
+)
+def test_the_bound_is_what_the_tokenizer_does(step: Any) -> None:
+    """Oracle: what the library makes of one letter that every step replaces."""
+    bound = math.prod(_growths(json.loads(step.__getstate__())))
+    assert bound == len(step.normalize_str("e"))
+
+
+def test_a_table_of_replacements_counts_by_its_longest() -> None:
+    trie = bytes(12)
+    table = base64.b64encode(len(trie).to_bytes(4, "little") + trie + b"fi\0" + b"x" * 70 + b"\0y\0").decode()
+    assert list(_growths({"type": "Precompiled", "precompiled_charsmap": table})) == [70]
+    assert list(_growths({"type": "Precompiled", "precompiled_charsmap": "no base64 at all"})) == [1]
+
+
+def test_a_file_that_is_far_too_long_is_not_read(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_BYTES", 4000)
+    with pytest.raises(ModelError, match=r"tokenizer.json has [\d,]+ bytes; at most 4,000 are read"):
+        resolve(str(copy))
+
+
+def test_a_pattern_that_gives_up_on_a_text(copy: Path) -> None:
+    """Onigmo stops after ten million steps, and Rust panics, which `except Exception` does not catch."""
+    from blurb.models.loading import load_tokenizer
+
+    pattern = {"Regex": "(a|a)*b|(a+a+)+$|((a*)*)*c"}
+    change(copy, pre_tokenizer={"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False})
+    # The class of BERT has steps of its own, whatever the file says.
+    (copy / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
+    tokenizer = load_tokenizer(str(copy))
+    assert isinstance(tokenizer, Tokenizer)
+    for read in (tokenizer.subtokens, tokenizer.counted):
+        with pytest.raises(ModelError, match=r"mine gives up on a text: .*retry-limit"):
+            read(["a" * 60 + "d"])
