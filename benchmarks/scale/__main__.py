@@ -9,6 +9,7 @@ by then. With `--out` the figures and their picture are written; without, the fi
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import shutil
@@ -71,6 +72,9 @@ def of_size(trials: int, folder: Path) -> dict[str, Figures]:
     """All figures of a size."""
     found = {"driver": phase("driver", folder, trials), "slurm": phase("slurm", folder, trials)}
     shutil.rmtree(folder / "slurm")
+    if importlib.util.find_spec("ray"):
+        found["ray"] = phase("ray", folder, trials)
+        shutil.rmtree(folder / "ray")
     phase("fill", folder, trials)
     views = VIEWS | (OF_PREDICTIONS if len(list((folder / "runs").glob("*/rows"))) <= ROWS else {})
     for view, code in views.items():

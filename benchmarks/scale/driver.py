@@ -22,6 +22,8 @@ from blurb.models import Source, Subset, scratch
 from blurb.protocols import protocol
 from blurb.runs import engine, plan
 from blurb.runs.engine import LocalEngine
+from blurb.runs.engines import ray_tasks
+from blurb.runs.engines.ray_tasks import RayEngine
 from blurb.runs.engines.slurm import Slurm, SlurmEngine
 from blurb.runs.events import News
 from blurb.runs.plan import Planned, Request
@@ -111,6 +113,21 @@ def slurm(folder: Path, trials: int) -> Figures:
     return {"slurm_ms": 1000 * seconds / len(jobs), "slurm_mb": memory()}
 
 
+def through_ray(folder: Path, trials: int) -> Figures:
+    """A task of Ray for each trial, of no length: seconds that pass, as most of them are those of Ray's processes."""
+    planned = plan.prepare(request(folder / "ray", trials))
+    with replaced(ray_tasks, "run_one", nothing):
+        start = time.perf_counter()
+        outcomes = run(planned, RayEngine(gpus=0))
+    assert {outcome.status for outcome in outcomes} == {"done"}
+    return {"ray_passed_ms": 1000 * (time.perf_counter() - start) / len(outcomes), "ray_mb": memory()}
+
+
+def nothing(folder: str, index: int, cpus: float) -> tuple[str, float, str]:
+    """What a task of Ray answers that has nothing to do."""
+    return "done", 0.0, ""
+
+
 def filled(folder: Path, trials: int) -> Figures:
     """Writes the trials of the plan."""
     store.fill(plan.prepare(request(folder / "runs", trials)))
@@ -143,7 +160,10 @@ def worked(folder: Path, trials: int) -> Figures:
     }  # fmt: skip
 
 
-PHASES = {"driver": plan_and_run, "slurm": slurm, "fill": filled, "passing over": passed_over, "worker": worked}
+PHASES = {
+    "driver": plan_and_run, "slurm": slurm, "ray": through_ray, "fill": filled, "passing over": passed_over,
+    "worker": worked,
+}  # fmt: skip
 """What `benchmarks.scale` measures, each in a process of its own."""
 
 

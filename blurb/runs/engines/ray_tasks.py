@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,10 @@ from blurb.runs.worker import Job, TrialOutcome, execute, note_death
 OPTIONS = ("address", "cpus", "gpus", "retries")
 LOOK = 1.0
 """Seconds between two looks at what ended."""
+AT_ONCE = 50
+"""Ends that are not waited for longer than that."""
+QUEUED = 500
+"""Tasks that Ray has at a time, at least: with all of a sweep every look would be at a hundred thousand."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +74,20 @@ class RayEngine(Engine):
             # The retries are of processes that die: a trial that fails has said why, and would fail again.
             task = ray.remote(num_cpus=self.cpus, num_gpus=gpus, max_retries=self.retries)(run_one)
             running: dict[Any, int] = {}
-            waiting = longest_first(jobs)
+            waiting = deque(longest_first(jobs))
+            most = max(QUEUED, int(2 * ray.cluster_resources().get("CPU", 0) / self.cpus))
             try:
                 while waiting or running:
-                    for index in [one for one in waiting if is_free(jobs[one])]:
-                        waiting.remove(index)
-                        running[task.remote(str(folder.absolute()), index, self.cpus)] = index
+                    for _ in range(min(len(waiting), most - len(running))):
+                        index = waiting.popleft()
+                        if is_free(jobs[index]):
+                            running[task.remote(str(folder.absolute()), index, self.cpus)] = index
+                        else:
+                            waiting.append(index)
                     if not running:
                         time.sleep(LOOK)
                         continue
-                    ended, _ = ray.wait(list(running), timeout=LOOK)
+                    ended, _ = ray.wait(list(running), num_returns=min(len(running), AT_ONCE), timeout=LOOK)
                     for one in ended:
                         index = running.pop(one)
                         outcome = _outcome(ray, one, jobs[index])
