@@ -16,6 +16,7 @@ KINDS = {
     "demo": "the synthetic suite",
     "scratch": "scratch encoders",
     "models": "loaded models, and checkpoints with another tokenizer",
+    "intervals": "intervals of the rows of a store",
     "rates": "measured speed of encoders on this machine",
     "downloads": "downloaded releases",
 }

@@ -6,6 +6,7 @@ Numbers are whole at 80 columns; names give way.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -65,8 +66,13 @@ def without_means(row: RankedRow) -> bool:
 
 def beside_means(row: RankedRow) -> list[str]:
     """Its datasets that are in no mean of the overview: of one's own, or of a task type that is not whole."""
-    means = {task.name for task in tasks.all() if task.paper_order and task.type in row.values}
+    means = {name for name, kind in _types().items() if kind in row.values}
     return [name for name in row.values if name not in (*MEANS, *means)]
+
+
+@lru_cache(maxsize=1)
+def _types() -> dict[str, str]:
+    return {task.name: task.type for task in tasks.all() if task.paper_order}
 
 
 def _of_datasets(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:

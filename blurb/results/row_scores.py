@@ -5,10 +5,12 @@ Rankings, comparisons, plots and exports all use this type.
 
 from __future__ import annotations
 
+import hashlib
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 
 from blurb import tasks
 from blurb.results import notes
@@ -114,6 +116,12 @@ class RowScores:
         """The trials of a dataset with predictions, by seed."""
         runs = self.datasets[task].runs if task in self.datasets else {}
         return {seed: run.record for seed, run in sorted(runs.items()) if run.record is not None}
+
+    @cached_property
+    def stamp(self) -> str:
+        """Changes with every file of its trials; "" if not all of them are known."""
+        stamps = {name: one.stamp for name, one in sorted(self.datasets.items())}
+        return hashlib.sha256(repr(stamps).encode()).hexdigest() if all(stamps.values()) else ""
 
     def values(self, task: str, split: Split = "test") -> list[float]:
         """The score of each run, times 100, ordered by seed."""

@@ -59,7 +59,7 @@ def command(
     """
     from blurb import tasks
     from blurb.errors import SettingsError, UnknownName
-    from blurb.leaderboard import ranking
+    from blurb.leaderboard import kept_intervals, ranking
     from blurb.leaderboard.ranking import SCORE
     from blurb.results import gathered, published
     from blurb.results.row_scores import DATASETS
@@ -78,7 +78,10 @@ def command(
     if not rows:
         raise SettingsError(f"{', '.join(map(str, (output, *results)))}: no finished row matches the options.")
     left_out = _leaks(rows, data) if without else None
-    entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]
+    if no_intervals or left_out:
+        entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]
+    else:
+        entries = kept_intervals.entries(rows, output)
     if column is None:
         column = SCORE if any(SCORE in entry.values for entry in entries) else TWELVE
     if not no_published and not left_out and suite == "blurb":

@@ -1,0 +1,119 @@
+"""Intervals that were computed before: those of a row hold while every file of its trials is as it was.
+
+Resampling is a sixth of a second a row and more with large test sets, so a store of a thousand rows takes minutes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import blurb
+from blurb import cache, metrics
+from blurb.files import write_whole
+from blurb.leaderboard import ranking
+from blurb.leaderboard.ranking import RankedRow
+from blurb.results.row_scores import RowScores
+
+KIND = "intervals"
+UNSEEN = 1.0
+"""Seconds without a bar."""
+SAVED = 5.0
+"""Seconds between two writes, as whoever does not want to wait goes on there the next time."""
+Ends = dict[str, tuple[float, float]]
+
+
+def entries(rows: Sequence[RowScores], store: Path) -> list[RankedRow]:
+    """The entries of rows with their intervals, as `ranking.of_row` makes them; with a bar if that takes long.
+
+    :param store: whose rows they are, or most of them
+    """
+    kept = Kept(store)
+    found: dict[int, RankedRow] = {}
+    missing: list[int] = []
+    for place, row in enumerate(rows):
+        ends = kept.find(row)
+        if ends is None:
+            missing.append(place)
+        else:
+            found[place] = replace(ranking.of_row(row, resampled=False), intervals=ends)
+    for place in _shown(missing):
+        found[place] = ranking.of_row(rows[place])
+        kept.add(rows[place], found[place])
+    kept.save()
+    return [found[place] for place in range(len(rows))]
+
+
+def _shown(places: list[int]) -> Iterator[int]:
+    """The places, with a bar in a terminal as soon as they take long."""
+    begun = time.monotonic()
+    for done, place in enumerate(places):
+        if sys.stderr.isatty() and time.monotonic() - begun > UNSEEN:
+            from rich.progress import track
+
+            from blurb.terminal.output import console
+
+            what = "intervals (kept for the next time)"
+            yield from track(places[done:], what, console=console(stderr=True), transient=True)
+            return
+        yield place
+
+
+class Kept:
+    """The intervals of the rows of a store, in a file of the cache; one that is damaged counts as none.
+
+    A file has the last state of each row, so it does not grow with the trials.
+    """
+
+    def __init__(self, store: Path) -> None:
+        name = hashlib.sha256(str(store.absolute()).encode()).hexdigest()[:16]
+        self.path = cache.home() / KIND / f"{name}.json"
+        self._version = [blurb.__version__, metrics.VERSION, ranking.RESAMPLES]
+        self._rows: dict[str, tuple[str, Ends]] = {}
+        self._changed = False
+        self._saved = time.monotonic()
+        with suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
+            self._rows = _read(json.loads(self.path.read_text(encoding="utf-8")), self._version)
+
+    def find(self, row: RowScores) -> Ends | None:
+        """Those of a row whose trials are as they were; None if they are to be computed."""
+        known = self._rows.get(_name(row))
+        return known[1] if known is not None and known[0] == row.stamp and row.stamp else None
+
+    def add(self, row: RowScores, entry: RankedRow) -> None:
+        """Keeps those of a row, unless its trials cannot be told from others."""
+        if row.stamp:
+            self._rows[_name(row)] = row.stamp, dict(entry.intervals)
+            self._changed = True
+            if time.monotonic() - self._saved > SAVED:
+                self.save()
+
+    def save(self) -> None:
+        """Writes what is new; a cache that cannot be written costs time, never a table."""
+        self._saved = time.monotonic()
+        if not self._changed:
+            return
+        self._changed = False
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(self.path, json.dumps({"version": self._version, "rows": self._rows}).encode())
+
+
+def _name(row: RowScores) -> str:
+    return f"{row.model} {row.key}"
+
+
+def _read(content: Any, version: list[Any]) -> dict[str, tuple[str, Ends]]:
+    if content["version"] != version:
+        return {}
+    return {
+        str(name): (str(stamp), {str(column): (float(low), float(high)) for column, (low, high) in ends.items()})
+        for name, (stamp, ends) in content["rows"].items()
+    }
