@@ -11,7 +11,7 @@ help:
 	@echo "make demo      set up, then fine-tune a tiny encoder on the synthetic suite and print its score"
 	@echo "make test      set up, then linters, type checks and tests (under 10 minutes on two cores)"
 	@echo "make test-all  the same with the slow tests"
-	@echo "make chaos     kill commands hundreds of times, fill disks, damage files (docs/reliability.md; 45 minutes)"
+	@echo "make chaos     kill commands hundreds of times, fill disks, damage files (docs/reliability.md; an hour or two)"
 	@echo "make docs      set up, then write the documentation as a site to build/docs"
 	@echo "make bench MODEL=FOLDER DATA=FOLDER  measure what docs/performance.md says, and write it (a quarter of an hour)"
 	@echo "make clean     remove the environment and caches"
