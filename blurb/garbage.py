@@ -21,7 +21,7 @@ def no_collection() -> Iterator[None]:
 
 def settle() -> None:
     """Leaves what is there now out of later collections, once a process: libraries are a million objects, and of these
-    a collection finds nothing in a fifth of a second. To be called after one, when nothing large is held."""
+    a collection finds nothing in a fifth of a second. To be called when what is held stays to the end."""
     if not _settled:  # not gc.get_freeze_count(): it counts them one by one
         gc.freeze()
         _settled.append(True)

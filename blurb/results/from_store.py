@@ -60,14 +60,16 @@ def _row(store: Store, row: PlannedRow, keys: Keys, entries: Mapping[str, Entry]
     for task, seeds in keys.items():
         there = {seed: entries[key] for seed, key in seeds.items() if key in entries}
         first = next((entry.facts for entry in there.values()), None)
+        kind = None if first is None else kinds.of(first, task)
         if first is not None:
             learner = learner or first.kind  # a row of before may not say it, and its trials do
         datasets[task] = StoredScores(
             task,
-            type="" if first is None else kinds.of(first, task).type,
+            type="" if kind is None else kind.type,
             metric="" if first is None else first.metric,
             runs=Runs(there, root, task, row.families[task], kinds),
             planned=len(seeds),
+            kind=kind,
         )
     return RowScores(
         model=row.model,

@@ -148,6 +148,7 @@ class StoredScores(DatasetScores):
     """What a row has of a dataset, with shortcuts for what tables of many rows ask of every run."""
 
     runs: Runs = field(kw_only=True)
+    kind: Kind | None = None  # of the first of its runs
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DatasetScores, (self.task, self.type, self.metric, dict(self.runs), self.planned)
@@ -185,5 +186,4 @@ class StoredScores(DatasetScores):
 
     def limit(self, setting: str) -> int | None:
         """One of `LIMITS` of its runs, 0 for none; None without runs."""
-        first = next(iter(self.runs.entries.values()), None)
-        return None if first is None else int(self.runs.kind(first).settings[setting] or 0)
+        return None if self.kind is None else int(self.kind.settings[setting] or 0)

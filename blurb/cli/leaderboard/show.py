@@ -59,13 +59,16 @@ def command(
     """
     from blurb import tasks
     from blurb.errors import SettingsError, UnknownName
+    from blurb.garbage import no_collection, settle
     from blurb.leaderboard import kept_intervals, ranking
     from blurb.leaderboard.ranking import SCORE
     from blurb.results import gathered, published
     from blurb.results.row_scores import DATASETS
     from blurb.tasks import TWELVE
 
-    rows = ranking.select(gathered.read(output, results), model, protocol, head)
+    with no_collection():
+        rows = ranking.select(gathered.read(output, results), model, protocol, head)
+        settle()  # of a large store they are a million objects, which stay to the end
     suites = {row.suite for row in rows}
     suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
     rows = [row for row in rows if row.suite == suite]
