@@ -131,7 +131,7 @@ def _caches(context: click.Context) -> list[str]:
 
 
 def _columns(context: click.Context) -> list[str]:
-    from blurb.leaderboard.ranking import SCORE
+    from blurb.leaderboard.intervals import SCORE
     from blurb.results.row_scores import DATASETS
     from blurb.tasks import TWELVE, TYPES
 

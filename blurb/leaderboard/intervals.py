@@ -7,13 +7,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from blurb.results.row_scores import RowScores
+from blurb.results.row_scores import DATASETS, RowScores
 from blurb.results.score import dataset_weights, type_weights, weights_of_12
-from blurb.statistics import RESAMPLES
+from blurb.tasks import TWELVE
 
 if TYPE_CHECKING:
     from blurb.statistics.bootstrap import BootstrapMean
 
+SCORE = "score"
+RESAMPLES = 2_000
+"""Number of resamples; enough for the digits shown in a table."""
 BASES = {
     "both": "seeds and test examples",
     "units": "test examples only",
@@ -51,16 +54,25 @@ class Known:
 
 def of_row(
     row: RowScores, resamples: int = RESAMPLES, without: Mapping[str, Collection[str]] | None = None
-) -> dict[str, Known]:
-    """The datasets of a row with a score on test.
+) -> dict[str, Value]:
+    """The numbers of a row on test by name: its datasets, complete task types, `score` and `blurb-12`.
 
     :param resamples: number of resamples; 0 for means without intervals
     :param without: dataset -> ids of test examples to leave out; where nothing is left, or where the seeds were scored
         on examples of their own, a dataset has no score
     """
+    known = _datasets(row, resamples, without or {})
+    types, score, twelve = averages({name: one for name, one in known.items() if name in DATASETS})
+    if row.printed is not None:
+        score = Value(row.printed)
+    values = {name: one.value for name, one in known.items()} | types
+    return values | {name: value for name, value in ((SCORE, score), (TWELVE, twelve)) if value is not None}
+
+
+def _datasets(row: RowScores, resamples: int, without: Mapping[str, Collection[str]]) -> dict[str, Known]:
     found = {}
     for task, mean in row.means().items():
-        dropped = (without or {}).get(task, ())
+        dropped = without.get(task, ())
         values = row.values(task) if resamples or dropped else []
         if not values:
             if not dropped:

@@ -9,17 +9,16 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import blurb
 from blurb import cache, metrics
 from blurb.files import write_whole
-from blurb.leaderboard import ranking
-from blurb.leaderboard.ranking import RankedRow
+from blurb.leaderboard import intervals
+from blurb.leaderboard.intervals import Value
 from blurb.results.row_scores import RowScores
 
 KIND = "intervals"
@@ -27,25 +26,27 @@ UNSEEN = 1.0
 """Seconds without a bar."""
 SAVED = 5.0
 """Seconds between two writes, as whoever does not want to wait goes on there the next time."""
-Ends = dict[str, tuple[float, float]]
+Ends = dict[str, tuple[float, float, str]]
+"""Name of a number -> both ends of its interval, and `Value.basis`."""
 
 
-def entries(rows: Sequence[RowScores], store: Path) -> list[RankedRow]:
-    """The entries of rows with their intervals, as `ranking.of_row` makes them; with a bar if that takes long.
+def of_rows(rows: Sequence[RowScores], store: Path) -> list[dict[str, Value]]:
+    """The numbers of rows with their intervals, as `intervals.of_row` has them; with a bar if that takes long.
 
     :param store: whose rows they are, or most of them
     """
     kept = Kept(store)
-    found: dict[int, RankedRow] = {}
+    found: dict[int, dict[str, Value]] = {}
     missing: list[int] = []
     for place, row in enumerate(rows):
         ends = kept.find(row)
         if ends is None:
             missing.append(place)
         else:
-            found[place] = replace(ranking.of_row(row, resampled=False), intervals=ends)
+            means = intervals.of_row(row, resamples=0)
+            found[place] = {name: Value(one.mean, *ends.get(name, ())) for name, one in means.items()}
     for place in _shown(missing):
-        found[place] = ranking.of_row(rows[place])
+        found[place] = intervals.of_row(rows[place])
         kept.add(rows[place], found[place])
     kept.save()
     return [found[place] for place in range(len(rows))]
@@ -75,7 +76,7 @@ class Kept:
     def __init__(self, store: Path) -> None:
         name = hashlib.sha256(str(store.absolute()).encode()).hexdigest()[:16]
         self.path = cache.home() / KIND / f"{name}.json"
-        self._version = [blurb.__version__, metrics.VERSION, ranking.RESAMPLES]
+        self._version = [blurb.__version__, metrics.VERSION, intervals.RESAMPLES]
         self._rows: dict[str, tuple[str, Ends]] = {}
         self._changed = False
         self._saved = time.monotonic()
@@ -87,10 +88,11 @@ class Kept:
         known = self._rows.get(_name(row))
         return known[1] if known is not None and known[0] == row.stamp and row.stamp else None
 
-    def add(self, row: RowScores, entry: RankedRow) -> None:
+    def add(self, row: RowScores, values: Mapping[str, Value]) -> None:
         """Keeps those of a row, unless its trials cannot be told from others."""
         if row.stamp:
-            self._rows[_name(row)] = row.stamp, dict(entry.intervals)
+            ends = {name: (*one.interval, one.basis) for name, one in values.items() if one.interval is not None}
+            self._rows[_name(row)] = row.stamp, ends
             self._changed = True
             if time.monotonic() - self._saved > SAVED:
                 self.save()
@@ -114,6 +116,9 @@ def _read(content: Any, version: list[Any]) -> dict[str, tuple[str, Ends]]:
     if content["version"] != version:
         return {}
     return {
-        str(name): (str(stamp), {str(column): (float(low), float(high)) for column, (low, high) in ends.items()})
+        str(name): (
+            str(stamp),
+            {str(of): (float(low), float(high), str(basis)) for of, (low, high, basis) in ends.items()},
+        )
         for name, (stamp, ends) in content["rows"].items()
     }

@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb import tasks
-from blurb.leaderboard.ranking import SCORE, RankedRow
+from blurb.leaderboard.intervals import SCORE
+from blurb.leaderboard.ranking import RankedRow
 from blurb.leaderboard.terminal import SHORT
 from blurb.results.row_scores import DATASETS
 from blurb.results.skill import skill

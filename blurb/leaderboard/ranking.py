@@ -10,12 +10,7 @@ from typing import NamedTuple
 
 from blurb.leaderboard import intervals
 from blurb.leaderboard.intervals import Value
-from blurb.results.row_scores import DATASETS, DEMO, RowScores
-from blurb.tasks import TWELVE
-
-SCORE = "score"
-RESAMPLES = 2_000
-"""Number of resamples; enough for the digits shown in a table."""
+from blurb.results.row_scores import DEMO, RowScores
 
 
 @dataclass(frozen=True)
@@ -57,12 +52,11 @@ def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collect
     :param resampled: whether to compute these intervals
     :param without: dataset -> ids of test examples to leave out of the scores
     """
-    known = intervals.of_row(row, RESAMPLES if resampled else 0, without)
-    types, score, twelve = intervals.averages({name: one for name, one in known.items() if name in DATASETS})
-    if row.printed is not None:
-        score = Value(row.printed)
-    values = {name: one.value for name, one in known.items()} | types
-    values |= {name: value for name, value in ((SCORE, score), (TWELVE, twelve)) if value is not None}
+    return of_values(row, intervals.of_row(row, intervals.RESAMPLES if resampled else 0, without))
+
+
+def of_values(row: RowScores, values: Mapping[str, Value]) -> RankedRow:
+    """The entry of a row whose numbers are known (`intervals.of_row`)."""
     ends = {name: value.interval for name, value in values.items() if value.interval is not None}
     return RankedRow(
         row.name, {name: value.mean for name, value in values.items()}, ends,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rich.table import Table
 
 from blurb import tasks
-from blurb.leaderboard import overview, ranking
+from blurb.leaderboard import intervals, overview, ranking
 from blurb.leaderboard.ranking import RankedRow
 from blurb.results import published
 from blurb.results.row_scores import DATASETS, RowScores
@@ -31,7 +31,7 @@ def standing(rows: Sequence[RowScores], others: Iterable[RowScores] = (), width:
     mine = [ranking.of_row(row, resampled=False) for row in rows]
     columns = _columns(mine, width)
     whole = (name for name in columns if all(name in row.values for row in mine))
-    by = next(whole, columns[0] if columns else ranking.SCORE)
+    by = next(whole, columns[0] if columns else intervals.SCORE)
     suites, probe = {row.suite for row in rows}, {row.probe for row in mine}
     beside = [row for row in others if row.suite in suites]
     if any(not row.synthetic and not row.probe for row in mine):

@@ -1,4 +1,4 @@
-"""Intervals that were computed before are those that would be computed now. Oracle: `ranking.of_row`."""
+"""Intervals that were computed before are those that would be computed now. Oracle: `intervals.of_row`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from blurb import cache
-from blurb.leaderboard import kept_intervals, ranking
-from blurb.leaderboard.ranking import RankedRow
+from blurb.leaderboard import intervals, kept_intervals
+from blurb.leaderboard.html import collect
+from blurb.leaderboard.intervals import Value
 from blurb.results import from_store
 from blurb.results.row_scores import RowScores
 from blurb.runs.store import Store
@@ -36,41 +37,50 @@ def store(tmp_path: Path) -> Store:
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The models whose intervals were computed."""
     models: list[str] = []
-    whole = ranking.of_row
+    whole = intervals.of_row
 
-    def of_row(row: RowScores, resampled: bool = True) -> RankedRow:
-        models.extend([row.model] if resampled else [])
-        return whole(row, resampled)
+    def of_row(row: RowScores, resamples: int = intervals.RESAMPLES) -> dict[str, Value]:
+        models.extend([row.model] if resamples else [])
+        return whole(row, resamples)
 
-    monkeypatch.setattr(kept_intervals.ranking, "of_row", of_row)
+    monkeypatch.setattr(kept_intervals.intervals, "of_row", of_row)
     return models
 
 
-def entries(store: Store) -> tuple[Sequence[RowScores], list[RankedRow]]:
+def of_rows(store: Store) -> tuple[Sequence[RowScores], list[dict[str, Value]]]:
     rows = from_store.read(store)
-    return rows, kept_intervals.entries(rows, store.root)
+    return rows, kept_intervals.of_rows(rows, store.root)
 
 
 def test_they_are_computed_once_and_are_the_same(store: Store, computed: list[str]) -> None:
-    rows, first = entries(store)
+    rows, first = of_rows(store)
     assert computed == ["good", "poor"]
-    assert entries(store)[1] == first
+    assert of_rows(store)[1] == first
     assert computed == ["good", "poor"]
-    assert first == [ranking.of_row(row) for row in rows]
-    assert all(entry.intervals for entry in first)
+    assert first == [intervals.of_row(row) for row in rows]
+    assert all(values["gad"].basis == "both" for values in first)
+
+
+def test_the_page_has_those_of_the_table(store: Store, computed: list[str]) -> None:
+    rows, shown = of_rows(store)
+    (page,) = collect(store.root, with_published=False).boards
+    assert computed == ["good", "poor"]
+    assert {entry.model: entry.datasets["gad"].test for entry in page.entries} == {
+        row.model: values["gad"] for row, values in zip(rows, shown, strict=True)
+    }
 
 
 def test_a_row_is_computed_again_when_a_trial_comes_or_changes(store: Store, computed: list[str]) -> None:
-    entries(store)
+    of_rows(store)
     play(store, "poor", {"gad": 0.6}, (4,))
-    _, now = entries(store)
+    _, now = of_rows(store)
     assert computed == ["good", "poor", "poor"]
-    rows, again = entries(store)
-    assert again == now == [ranking.of_row(row) for row in rows]
+    rows, again = of_rows(store)
+    assert again == now == [intervals.of_row(row) for row in rows]
     del computed[:]
     (trial,) = [record.path for row in rows if row.model == "good" for record in [row.records_of("gad")[2]]]
     (Path(trial) / "history.csv").touch()  # as somebody has who copied it there
-    entries(store)
+    of_rows(store)
     assert computed == ["good"]
 
 
@@ -85,32 +95,32 @@ def test_a_row_is_computed_again_when_a_trial_comes_or_changes(store: Store, com
     ],
 )
 def test_a_damaged_file_counts_as_none(content: str, store: Store, computed: list[str]) -> None:
-    _, first = entries(store)
+    _, first = of_rows(store)
     (path,) = (cache.home() / "intervals").iterdir()
     version = json.dumps(json.loads(path.read_text())["version"])
     path.write_text(content.replace("%", version))
-    assert entries(store)[1] == first
+    assert of_rows(store)[1] == first
     assert computed == ["good", "poor"] * 2
-    assert entries(store)[1] == first
+    assert of_rows(store)[1] == first
     assert len(computed) == 4
 
 
 def test_those_of_another_version_are_not_used(
     store: Store, computed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entries(store)
+    of_rows(store)
     monkeypatch.setattr(kept_intervals.metrics, "VERSION", -1)
-    entries(store)
+    of_rows(store)
     assert computed == ["good", "poor"] * 2
 
 
 def test_a_cache_that_cannot_be_written_costs_time_alone(store: Store, home: Path, computed: list[str]) -> None:
     home.write_text("no folder")
-    assert entries(store)[1] == entries(store)[1]
+    assert of_rows(store)[1] == of_rows(store)[1]
     assert computed == ["good", "poor"] * 2
 
 
 def test_rows_whose_trials_are_not_known_are_not_kept(tmp_path: Path, home: Path) -> None:
     row = invented.row("read", {"gad": [70.0, 72.0]})
-    assert kept_intervals.entries([row], tmp_path) == [ranking.of_row(row)]
+    assert kept_intervals.of_rows([row], tmp_path) == [intervals.of_row(row)]
     assert not (home / "intervals").exists()

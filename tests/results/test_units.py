@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from blurb import formulations, metrics, tasks
-from blurb.leaderboard import ranking
+from blurb.leaderboard import intervals, ranking
 from blurb.results import from_store, predictions
 from blurb.runs import rows
 from blurb.runs.store import Store
@@ -39,7 +39,7 @@ def answers(task: tasks.Task, kind: str, gold: list[Any], rng: random.Random) ->
 def test_the_interval_is_around_the_metric(
     name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranking, "RESAMPLES", 50)
+    monkeypatch.setattr(intervals, "RESAMPLES", 50)
     task, store = tasks.get(name), Store(tmp_path)
     formulation = formulations.bind(task, {})
     trials = [fakes.trial(name, seed) for seed in (1, 2)]

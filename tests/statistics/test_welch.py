@@ -49,9 +49,11 @@ def test_variance_between_seeds_counts() -> None:
     assert compare([80.0, 80.2], [80.0, 80.2]).p == pytest.approx(1)
 
 
-@pytest.mark.parametrize("degrees_of_freedom", [1, 2, 4, 9, 7.3, 200])
-def test_the_critical_value_of_student(degrees_of_freedom: float) -> None:
-    assert t_critical(degrees_of_freedom) == pytest.approx(stats.t.ppf(0.975, degrees_of_freedom), rel=1e-6)
+@pytest.mark.parametrize("level", [0.05, 0.001, 0.4, 0.99])
+@pytest.mark.parametrize("degrees_of_freedom", [1, 2, 4, 9, 7.3, 200, 49_000])
+def test_the_critical_value_of_student(degrees_of_freedom: float, level: float) -> None:
+    expected = stats.t.isf(level / 2, degrees_of_freedom)
+    assert t_critical(degrees_of_freedom, level) == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_interval_of_a_mean() -> None:

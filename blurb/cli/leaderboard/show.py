@@ -61,7 +61,7 @@ def command(
     from blurb.errors import SettingsError, UnknownName
     from blurb.garbage import no_collection, settle
     from blurb.leaderboard import kept_intervals, ranking
-    from blurb.leaderboard.ranking import SCORE
+    from blurb.leaderboard.intervals import SCORE
     from blurb.results import gathered, published
     from blurb.results.row_scores import DATASETS
     from blurb.tasks import TWELVE
@@ -84,7 +84,8 @@ def command(
     if no_intervals or left_out:
         entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]
     else:
-        entries = kept_intervals.entries(rows, output)
+        values = kept_intervals.of_rows(rows, output)
+        entries = [ranking.of_values(row, one) for row, one in zip(rows, values, strict=True)]
     if column is None:
         column = SCORE if any(SCORE in entry.values for entry in entries) else TWELVE
     if not no_published and not left_out and suite == "blurb":
@@ -165,6 +166,7 @@ def published_rows(form: str) -> None:
     """
     from blurb import tasks
     from blurb.leaderboard import ranking
+    from blurb.leaderboard.intervals import SCORE
     from blurb.results import published
     from blurb.results.score import blurb_score
 
@@ -172,7 +174,7 @@ def published_rows(form: str) -> None:
     rows: list[tuple[object, ...]] = []
     for row in published.shipped():
         entry = ranking.of_row(row)
-        means = (entry.values.get(name) for name in (*tasks.TYPES, ranking.SCORE))
+        means = (entry.values.get(name) for name in (*tasks.TYPES, SCORE))
         rows.append((entry.name, row.version, *means, blurb_score(row.means()), row.certainty))
     if form == "table":
         rows = [tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row) for row in rows]

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from blurb import tasks
-from blurb.leaderboard import intervals
+from blurb.leaderboard import intervals, kept_intervals
 from blurb.leaderboard.html.ablations import read as read_ablations
 from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, PageRow
 from blurb.leaderboard.html.pairwise import comparisons
 from blurb.leaderboard.html.provenance import of_row, public
-from blurb.leaderboard.intervals import Value
+from blurb.leaderboard.intervals import SCORE, Value
 from blurb.results import gathered, published
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS, DEMO, Origin, RowScores, labelled
 from blurb.runs.store import Record
+from blurb.tasks import TWELVE
 
 TITLE = "BLURB leaderboard"
 
@@ -37,7 +38,8 @@ def collect(
     # Published numbers are of the real data: beside synthetic rows alone they mean nothing.
     if with_published and not (rows and all(row.suite == DEMO for row in rows.values())):
         rows |= {row.identity: row for row in published.shipped()}
-    entries = [entry_of(row) for row in labelled(list(rows.values()))]
+    named = labelled(list(rows.values()))
+    entries = [entry_of(row, one) for row, one in zip(named, kept_intervals.of_rows(named, store), strict=True)]
     boards = [
         board(suite, [entry for entry in entries if (entry.row.suite, entry.row.probe) == (suite, probe)])
         for suite, probe in sorted({(row.suite, row.probe) for row in rows.values()})
@@ -64,19 +66,19 @@ def _rank(entry: PageRow) -> tuple[int, bool, float, int, float, str]:
     )  # fmt: skip
 
 
-def entry_of(row: RowScores) -> PageRow:
-    """The entry of a row on the page."""
-    known = intervals.of_row(row)
-    types, score, twelve = intervals.averages({task: one for task, one in known.items() if task in DATASETS})
-    if row.printed is not None:
-        score = Value(row.printed)
+def entry_of(row: RowScores, values: Mapping[str, Value] | None = None) -> PageRow:
+    """The entry of a row on the page.
+
+    :param values: its numbers, if they are known (`intervals.of_row`)
+    """
+    values = intervals.of_row(row) if values is None else values
     return PageRow(
         row=row,
         detail=public(row.detail),
-        datasets={task: _dataset(row, row.datasets[task], one.value) for task, one in known.items()},
-        types=types,
-        score=score,
-        twelve=twelve,
+        datasets={task: _dataset(row, one, values[task]) for task, one in row.datasets.items() if task in values},
+        types={kind: values[kind] for kind in tasks.TYPES if kind in values},
+        score=values.get(SCORE),
+        twelve=values.get(TWELVE),
         provenance=of_row(row) if row.origin is Origin.STORE else None,
     )
 

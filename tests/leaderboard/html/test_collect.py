@@ -77,7 +77,7 @@ def test_intervals_rest_on_what_is_there(folder: Path) -> None:
     for name, one in good.datasets.items():
         found = predictions.load(row.records[name])
         assert found is not None
-        spreads[name] = bootstrap.spread(found, name)
+        spreads[name] = bootstrap.spread(found, name, intervals.RESAMPLES)
         assert (one.test.low, one.test.high) == spreads[name].interval
     ner = dict.fromkeys(NAMES[:5], 0.2)
     whole = bootstrap.averaged(spreads, ner)
