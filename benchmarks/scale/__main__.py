@@ -1,4 +1,4 @@
-"""What stores and commands cost with a thousand, ten thousand and a hundred thousand trials of no length.
+"""What stores and commands cost with a thousand, twenty thousand and a hundred thousand trials of no length.
 
     OMP_NUM_THREADS=1 python -m benchmarks.scale [TRIALS ...] [--folder FOLDER] [--out FILE.json]
 
@@ -23,9 +23,9 @@ from benchmarks.bench import machine
 from benchmarks.scale.driver import PHASES, Figures
 from blurb.files import write_whole
 
-SIZES = [1_000, 10_000, 100_000]
 ROWS = 300
 """Rows up to which views are measured that read all predictions."""
+SIZES = [1_000, ROWS * 65, 100_000]
 COMMAND = "from blurb.cli import cli; cli({!r}.split(), standalone_mode=False)"
 TABLES = (
     "from pathlib import Path; from blurb.results import tables; from blurb.runs.store import Store; "
@@ -43,14 +43,17 @@ VIEWS = {
 """The first of them begins the index."""
 OF_PREDICTIONS = {
     "show, intervals": COMMAND.format("leaderboard show"),
+    "show, kept intervals": COMMAND.format("leaderboard show"),
     "page": COMMAND.format("leaderboard html"),
 }
+"""The first of them computes the intervals."""
 
 
 def measured(code: str, folder: Path) -> Figures:
     """Seconds of the processor, seconds that passed, and peak memory in MB of a process."""
     start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=folder, stdout=subprocess.DEVNULL)
+    environment = os.environ | {"BLURB_HOME": str(folder / "home")}
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=folder, env=environment, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
