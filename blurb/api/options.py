@@ -24,6 +24,8 @@ Keep: TypeAlias = Literal["none", "best", "replace"]
 KEEP: tuple[Keep, ...] = ("none", "best", "replace")
 SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
+DUMMIES = (None, "dummify", "dummy-tokens")
+"""What `relation_input` may be beside `dummy_tokens`."""
 LIMITED = ("max_train", "max_eval")
 """The settings that `--limit` gives."""
 
@@ -121,19 +123,23 @@ class RunOptions(TrainOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.dummy_tokens and self.relation_input in DUMMIES:
+            object.__setattr__(self, "relation_input", "dummy-tokens")
+
+    @property
+    def contradictions(self) -> list[SettingsError]:
+        """What cannot be, whatever there is on the machine."""
+        slurm = self.engine.startswith("slurm")
+        found = []
         if self.keep_model not in KEEP:
-            raise SettingsError(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
-        if self.print_script and not self.engine.startswith("slurm"):
-            raise SettingsError("--print shows the script of Slurm: add --engine slurm.")
-        if self.check is not None and self.engine.startswith("slurm"):
-            raise SettingsError("--check needs the results, which Slurm's jobs bring later: then run blurb check.")
-        if not self.dummy_tokens:
-            return
-        if self.relation_input not in (None, "dummify", "dummy-tokens"):
-            raise SettingsError(
-                f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one."
-            )
-        object.__setattr__(self, "relation_input", "dummy-tokens")
+            found.append(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
+        if self.print_script and not slurm:
+            found.append("--print shows the script of Slurm: add --engine slurm.")
+        if self.check is not None and slurm:
+            found.append("--check needs the results, which Slurm's jobs bring later: then run blurb check.")
+        if self.dummy_tokens and self.relation_input not in DUMMIES:
+            found.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
+        return [SettingsError(text) for text in found]
 
     @property
     def shorthands(self) -> dict[str, str]:

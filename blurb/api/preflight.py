@@ -38,6 +38,8 @@ def checked(options: RunOptions) -> tuple[Request, Rules | None]:
     from blurb.runs import engines
 
     found = Gathered()
+    for error in options.contradictions:
+        found.add(error)
     found.tried(_check_budget, options)
     protocol = found.tried(load_protocol, options.protocol, options.suite)
     settings = _settings(options, found)

@@ -108,6 +108,13 @@ def test_the_list_is_numbered_and_its_errors_keep_their_types() -> None:
         ({"precision": "fp16"}, SettingsError, "fp16 needs a GPU"),
         ({"budget": "soon", "protocol": None}, SettingsError, "such as 90s"),
         ({"rules": "x.toml"}, SettingsError, "--rules needs --check"),
+        ({"keep_model": "all"}, SettingsError, "keep_model must be one of none, best, replace (got 'all')"),
+        ({"print_script": True}, SettingsError, "--print shows the script of Slurm"),
+        (
+            {"dummy_tokens": True, "relation_input": "markers"},
+            SettingsError,
+            "cannot be combined with --relation-input",
+        ),
         ({"engine": "slurm", "precision": "auto"}, SettingsError, "say --precision"),
         ({"suite": "blurb", "data": "/nowhere"}, DataError, "the data folder does not exist"),
     ],
@@ -116,6 +123,22 @@ def test_one_fault_is_told_alone(given: dict[str, Any], kind: type[BlurbError], 
     (error,) = refused(model="baseline:majority", **given)
     assert type(error) is kind
     assert text in str(error)
+
+
+def test_contradictions_are_in_the_list() -> None:
+    found = refused(
+        model="baseline:majority", keep_model="all", dummy_tokens=True, relation_input="markers", check="m",
+        engine="slurm", head="crff",
+    )  # fmt: skip
+    texts = " ".join(map(str, found))
+    for part in (
+        "keep_model must",
+        "Slurm's jobs bring later",
+        "--relation-input markers",
+        "'crff'",
+        "say --precision",
+    ):
+        assert texts.count(part) == 1, part
 
 
 def test_what_is_typed_wrongly_is_told_without_torch_and_with_what_files_show(
