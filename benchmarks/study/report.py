@@ -18,6 +18,8 @@ from benchmarks.study.derive import ENCODERS
 
 REFERENCE = "standard-short"
 PROTOCOLS = (REFERENCE, "quick", "sketch", "probe")
+ENOUGH = 3
+"""Encoders that a set needs under both, to speak of an order."""
 RANDOM = ("noise80",)
 """Left out of the agreement: whoever cannot tell a broken encoder from a whole one tells nothing."""
 CHEAP = {"quick with 3 seeds": ("quick", 3), "quick": ("quick", 1), "sketch": ("sketch", 1), "probe": ("probe", 1)}
@@ -85,7 +87,7 @@ def table_of_agreement(found: Mapping[tuple[str, str], Scores], folder: Path) ->
                 {model: runs for model, runs in one.items() if model not in RANDOM}
                 for one in (found[REFERENCE, task], cheap(found, name, task))
             )
-            if len(reference.keys() & other.keys()) < 3:
+            if len(reference.keys() & other.keys()) < ENOUGH:
                 continue
             one = agreement(reference, other)
             all_.append(one)
@@ -109,14 +111,18 @@ def figures(found: Mapping[tuple[str, str], Scores]) -> dict[str, Scores]:
 
 
 def picture(found: Mapping[tuple[str, str], Scores], path: Path) -> None:
-    """A panel a dataset: each cheap protocol's mean against the reference's."""
+    """A panel a dataset that orders encoders: each cheap protocol's mean against the reference's."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    there = sorted({task for protocol, task in found if protocol == REFERENCE})
-    figure, places = plt.subplots(1, len(there), figsize=(3.4 * len(there), 3.4), layout="constrained", squeeze=False)
+    there = [
+        task
+        for task in sorted({task for protocol, task in found if protocol == REFERENCE})
+        if any(len(found[REFERENCE, task].keys() & cheap(found, name, task).keys()) >= ENOUGH for name in CHEAP)
+    ]
+    figure, places = plt.subplots(1, len(there), figsize=(4.6 * len(there), 4), layout="constrained", squeeze=False)
     marks = itertools.cycle("os^D")
     for name, mark, colour in zip(CHEAP, marks, ("#1b4965", "#2a9d8f", "#e9a23b", "#9b9b9b"), strict=False):
         for place, task in zip(places[0], there, strict=True):
@@ -128,6 +134,10 @@ def picture(found: Mapping[tuple[str, str], Scores], path: Path) -> None:
                 mark, color=colour, label=name, markersize=5, alpha=0.85,
             )  # fmt: skip
     for place, task in zip(places[0], there, strict=True):
+        for model, runs in found[REFERENCE, task].items():
+            place.text(
+                statistics.fmean(runs), 1.01, model, rotation=60, fontsize=7, transform=place.get_xaxis_transform()
+            )
         place.set_title(task, fontsize=10)
         place.set_xlabel(f"test, {REFERENCE}")
         place.spines[["top", "right"]].set_visible(False)
