@@ -110,19 +110,21 @@ def main() -> None:
     for trials in options.trials:
         with tempfile.TemporaryDirectory(prefix="blurb-scale-", dir=options.folder) as name:
             found[str(trials)] = of_size(trials, Path(name))
-            keep(dict(sorted(found.items(), key=lambda item: int(item[0]))), options.out)
+            found = dict(sorted(found.items(), key=lambda item: int(item[0])))
+            keep(found, options.out)
+    if options.out:  # not before: the peak memory of a process counts that of the one that begins it
+        from benchmarks.scale.picture import draw
+
+        draw(found, options.out.with_suffix(".png"))
 
 
 def keep(found: dict[str, dict[str, Figures]], out: Path | None) -> None:
-    """Writes the figures so far and their picture, or prints them."""
+    """Writes the figures so far, or prints them."""
     text = json.dumps({"machine": machine.describe(), "sizes": found}, indent=1) + "\n"
     if out is None:
         print(text, end="")
-        return
-    from benchmarks.scale.picture import draw
-
-    write_whole(out, text.encode())
-    draw(found, out.with_suffix(".png"))
+    else:
+        write_whole(out, text.encode())
 
 
 if __name__ == "__main__":

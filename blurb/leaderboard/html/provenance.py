@@ -26,18 +26,21 @@ COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
 
 
 def of_row(row: RowScores) -> RowProvenance:
-    """The command, hashes, versions, hardware and time of a row of the store."""
-    records = [record for seeds in row.records.values() for record in seeds.values()]
-    provenances = [record.provenance for record in records]
+    """The command, hashes, versions, hardware and time of a row of the store.
+
+    Of each trial one file is read: what else is needed the row and its runs know.
+    """
+    provenances = [record.provenance for seeds in row.records.values() for record in seeds.values()]
+    versions = (run.metrics_version for one in row.datasets.values() for run in one.runs.values())
     configuration = row.configuration
     facts = [
         ("Weights and configuration", row.weights),
-        ("Tokenizer", _all(record.trial.tokenizer for record in records)),
+        ("Tokenizer", row.tokenizer),
         ("Revision", _all(one.revision for one in provenances)),
         ("Parameters", _all(f"{one.parameters:,}" for one in provenances if one.parameters)),
         ("Protocol", f"{configuration.protocol} ({configuration.protocol_hash[:12]})"),
-        ("Recipe", _all(record.trial.recipe for record in records)),
-        ("Metrics", "version " + _all(record.metrics.get("metrics_version") for record in records)),
+        ("Recipe", row.recipe),
+        ("Metrics", "version " + _all(versions)),
     ]
     environments = [one.environment for one in provenances]
     facts += [(name, _all(_short(one.get(name)) for one in environments)) for name in ENVIRONMENT]
@@ -73,15 +76,16 @@ def _parts(row: RowScores) -> list[DatasetProvenance]:
     found = []
     for task, seeds in row.records.items():
         times = [time for one in seeds.values() if (time := one.provenance.train_seconds) is not None]
-        first = next(iter(seeds.values()))
+        runs, first = row.datasets[task].runs, min(seeds)
+        made = seeds[first].provenance
         found.append(DatasetProvenance(
             task=task,
-            trials={seed: record.trial.hash for seed, record in sorted(seeds.items())},
-            data=first.trial.data[:12],
-            verdict=first.provenance.data_verdict,
+            trials={seed: runs[seed].trial for seed in sorted(seeds)},
+            data=runs[first].data_hash,
+            verdict=made.data_verdict,
             seconds=sum(times) if times else None,
-            units=first.provenance.train_units,
-            cut=first.provenance.truncated("train"),
+            units=made.train_units,
+            cut=made.truncated("train"),
         ))  # fmt: skip
     return found
 
@@ -90,9 +94,9 @@ def _needs_originals(row: RowScores) -> bool:
     """Whether a trial needed the original releases, as its input has entity names instead of BLURB's dummies."""
     released = {task.name for task in tasks.all() if task.dummified and task.original}
     return any(
-        record.trial.settings.get("relation_input", DUMMIES[0]) not in DUMMIES
-        for name in released & set(row.records)
-        for record in row.records[name].values()
+        (run.settings.get("relation_input") or DUMMIES[0]) not in DUMMIES
+        for name in released & set(row.datasets)
+        for run in row.datasets[name].runs.values()
     )
 
 
