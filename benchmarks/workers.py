@@ -1,7 +1,7 @@
 """Two local workers of one thread each against one worker of two threads; and Ray against local where it is installed.
 
     python -m benchmarks.workers --model FOLDER --data DATA [--tasks gad,biosses] [--seeds 4] [--rounds 3]
-        [--ray ADDRESS]
+        [--ray ADDRESS --precision bf16]
 
 On a machine with nothing else to do, without OMP_NUM_THREADS, pinned to two cores if it has more (`taskset -c 0,1`).
 The trials are the same; what is compared is the time that passes per command, start-up included, and the median of the
@@ -47,13 +47,14 @@ def main() -> None:
     parser.add_argument("--protocol", default="quick")
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--precision", default="auto", help="must be said with --ray")
     parser.add_argument("--ray", help="address of a cluster; without it, each command starts one of its own")
     options = parser.parse_args()
     if "OMP_NUM_THREADS" in os.environ:
         sys.exit("Unset OMP_NUM_THREADS: one worker would have one thread, too.")
     data = ["--data", str(options.data)] if options.data else ["--suite", "demo"]
     asked = [options.model, *data, "--tasks", options.tasks, "--protocol", options.protocol, "--seeds",
-             str(options.seeds)]  # fmt: skip
+             str(options.seeds), "--precision", options.precision]  # fmt: skip
     address = f",address={options.ray}" if options.ray else ""
     ray = {"ray, two tasks": ["--engine", f"ray,cpus=1{address}"]} if importlib.util.find_spec("ray") else {}
     ways = WAYS | ray
