@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from blurb.errors import SettingsError
+from blurb.inputs.relations import DUMMIES
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -24,8 +25,6 @@ Keep: TypeAlias = Literal["none", "best", "replace"]
 KEEP: tuple[Keep, ...] = ("none", "best", "replace")
 SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
-DUMMIES = (None, "dummify", "dummy-tokens")
-"""What `relation_input` may be beside `dummy_tokens`."""
 LIMITED = ("max_train", "max_eval")
 """The settings that `--limit` gives."""
 
@@ -123,7 +122,7 @@ class RunOptions(TrainOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.dummy_tokens and self.relation_input in DUMMIES:
+        if self.dummy_tokens and self.relation_input in (None, *DUMMIES):
             object.__setattr__(self, "relation_input", "dummy-tokens")
 
     @property
@@ -137,7 +136,7 @@ class RunOptions(TrainOptions):
             found.append("--print shows the script of Slurm: add --engine slurm.")
         if self.check is not None and slurm:
             found.append("--check needs the results, which Slurm's jobs bring later: then run blurb check.")
-        if self.dummy_tokens and self.relation_input not in DUMMIES:
+        if self.dummy_tokens and self.relation_input not in (None, *DUMMIES):
             found.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
         return [SettingsError(text) for text in found]
 

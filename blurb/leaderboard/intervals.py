@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from blurb.results.row_scores import DATASETS, RowScores
@@ -82,7 +82,8 @@ def _datasets(row: RowScores, resamples: int, without: Mapping[str, Collection[s
         from blurb.results import predictions
         from blurb.statistics import bootstrap
 
-        one = predictions.load(row.records_of(task), drop=dropped)
+        records = {seed: replace(record) for seed, record in row.records_of(task).items()}  # rows keep what they read
+        one = predictions.load(records, drop=dropped)
         if one is None and dropped:
             continue
         # The mean is that of the tables: equal to a rounding error, and printed the same everywhere.

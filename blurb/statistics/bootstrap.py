@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blurb.statistics import RESAMPLES
 from blurb.statistics.clusters import CHUNK, Clusters, Floats, generator
 from blurb.statistics.student import NORMAL, t_critical
 from blurb.statistics.welch import NOISE
 
 LEVEL = 0.95
+RESAMPLES = 10_000
 
 
 @dataclass(frozen=True)

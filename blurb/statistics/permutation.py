@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blurb.statistics import RESAMPLES
+from blurb.statistics.bootstrap import RESAMPLES
 from blurb.statistics.clusters import CHUNK, Clusters, Floats, generator
 
 
