@@ -1,4 +1,4 @@
-"""Intervals that were computed before: those of a row hold while every file of its trials is as it was.
+"""Intervals that were computed before: those of a row hold while the folders of its trials are as they were.
 
 Resampling is a sixth of a second a row and more with large test sets, so a store of a thousand rows takes minutes.
 """
@@ -16,6 +16,7 @@ from typing import Any
 
 import blurb
 from blurb import cache, metrics
+from blurb.errors import BlurbError
 from blurb.files import write_whole
 from blurb.leaderboard import intervals
 from blurb.leaderboard.intervals import Value
@@ -46,7 +47,7 @@ def of_rows(rows: Sequence[RowScores], store: Path) -> list[dict[str, Value]]:
             means = intervals.of_row(row, resamples=0)
             found[place] = {name: Value(one.mean, *ends.get(name, ())) for name, one in means.items()}
     for place in _shown(missing):
-        found[place] = intervals.of_row(rows[place])
+        found[place] = intervals.of_row(rows[place], intervals.RESAMPLES)
         kept.add(rows[place], found[place])
     kept.save()
     return [found[place] for place in range(len(rows))]
@@ -103,7 +104,7 @@ class Kept:
         if not self._changed:
             return
         self._changed = False
-        with suppress(OSError):
+        with suppress(OSError, BlurbError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self.path, json.dumps({"version": self._version, "rows": self._rows}).encode())
 

@@ -15,6 +15,7 @@ from blurb.cache import home
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models.checkpoint import blamed
+from blurb.models.tokenizer_files import check_tokenizer
 from blurb.models.weights import INDEX, PATTERNS, hash_weights
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ def _save_tokenizer(tokenizer: PreTrainedTokenizerBase | str | Path, folder: Pat
 
     if isinstance(tokenizer, str | Path):
         place, _ = locate(str(tokenizer), None, remote_code)
+        check_tokenizer(place)
         with blamed(place, "cannot load the tokenizer"):
             tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=remote_code)
     tokenizer.save_pretrained(folder)

@@ -40,7 +40,7 @@ LEAST = {
 TYPES = ("float32", "float16", "bfloat16", "float64", "float", "half", "double", "auto")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention")
 MOST_BYTES = 256 * 2**20
-"""Of a JSON file; those with the largest vocabularies have 40 MB."""
+"""Of a file but weights; those with the largest vocabularies have 40 MB."""
 
 
 @contextlib.contextmanager
@@ -68,14 +68,20 @@ def reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}" if bare else said
 
 
+def check_size(folder: Path, name: str) -> None:
+    """Raises a ModelError if a file is far larger than any real one."""
+    with contextlib.suppress(OSError):  # whoever reads it tells
+        if (size := (folder / name).stat().st_size) > MOST_BYTES:
+            raise ModelError(f"{folder}: {name} has {size:,} bytes; at most {MOST_BYTES:,} are read.")
+
+
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """The JSON object in a file of a checkpoint.
 
     :raises ModelError: if the file is not valid JSON, not an object, or far larger than any real one
     """
+    check_size(folder, name)
     try:
-        if (size := (folder / name).stat().st_size) > MOST_BYTES:
-            raise ModelError(f"{folder}: {name} has {size:,} bytes; at most {MOST_BYTES:,} are read.")
         content = json.loads((folder / name).read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelError(f"{folder}: cannot read {name}: {error.strerror}.") from None

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.errors import ModelError
 from blurb.files import damage, read_json, seal, write_json
-from blurb.models.tokenizer_files import JSON_FILES
+from blurb.models.tokenizer_files import FILES as TOKENIZER_FILES
 
 if TYPE_CHECKING:
     from blurb.models.encoder import EncoderLearner
@@ -31,8 +31,6 @@ FOLDER = "model"
 """In the folder of a trial."""
 ABOUT, HEAD = "blurb.json", "head.safetensors"
 SCHEMA = 1
-TOKENIZER_FILES = (*JSON_FILES, "vocab.txt", "bpe.codes", "merges.txt", "spiece.model", "sentencepiece.bpe.model",
-                   "spm.model", "tokenizer.model")  # fmt: skip
 PLAIN, TAGGER = "AutoModel", "AutoModelForTokenClassification"
 CLOSE = 1e-4
 """Maximum difference of logits that are the same."""

@@ -13,6 +13,7 @@ from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models.casing import settle
 from blurb.models.checkpoint import blamed
+from blurb.models.tokenizer_files import check_tokenizer
 from blurb.models.unsuitable import check_embeddings, check_length, check_text
 from blurb.models.weights import weight_files
 
@@ -32,6 +33,7 @@ def load_tokenizer(folder: str, remote_code: bool = False, casing: str = "") -> 
     """
     from transformers import AutoTokenizer
 
+    check_tokenizer(Path(folder))
     load = partial(AutoTokenizer.from_pretrained, folder, trust_remote_code=remote_code)
     with blamed(folder, "cannot load the tokenizer"):
         inner = load()

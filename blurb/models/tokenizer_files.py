@@ -1,22 +1,25 @@
-"""Checks the (untrusted) files of a tokenizer: token ids, and how long a text may become."""
+"""Checks the (untrusted) files of a tokenizer: sizes, token ids, and how long a text may become."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import contextlib
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from blurb.errors import ModelError
-from blurb.models.checkpoint import read_json, shortened
+from blurb.models.checkpoint import check_size, read_json, shortened
 
 MOST_ID = 10_000_000
 """Tokenizers allocate memory up to the highest id."""
-MOST_GROWTH = 1000
-"""Letters that a normalizer may make of one; Unicode's own (NFKC) make 18."""
+MOST_GROWTH, MOST_STEPS = 1000, 32
+"""Letters that all steps together may make of one, and their number; real ones make 132 in seven steps."""
+UNICODE = 18
+"""The letters that a form of Unicode makes of one, once; and again of what a step in between has made."""
+BYTES = 4
+"""The bytes of a letter, each of which `ByteLevel` makes a letter of."""
 JSON_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -24,13 +27,18 @@ JSON_FILES = (
     "added_tokens.json",
     "vocab.json",
 )
+FILES = (*JSON_FILES, "vocab.txt", "bpe.codes", "merges.txt", "spiece.model", "sentencepiece.bpe.model", "spm.model",
+         "tokenizer.model")  # fmt: skip
 
 
 def check_tokenizer(folder: Path) -> None:
-    """Raises a ModelError if a file of the tokenizer is not a JSON object, has invalid ids, or lets texts grow."""
-    for name in JSON_FILES:
+    """Raises a ModelError if a file of the tokenizer is huge, no JSON object, has invalid ids, or lets texts grow."""
+    for name in FILES:
         if (folder / name).is_file():
             with _of_tokenizer(folder):
+                check_size(folder, name)
+                if name not in JSON_FILES:
+                    continue
                 content = read_json(folder, name)
                 _check_ids(folder, name, content)
                 if name == "tokenizer.json":
@@ -74,28 +82,50 @@ def _ids(name: str, content: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
 
 
 def _check_growth(folder: Path, content: Mapping[str, Any]) -> None:
-    """Replacements one after another multiply: four that make a thousand letters of one would fill any memory."""
-    for part in ("normalizer", "pre_tokenizer"):
-        if (growth := math.prod(_growths(content.get(part)))) > MOST_GROWTH:
-            raise ModelError(
-                f"{folder}: tokenizer.json: its {part} may make {growth:,} letters of one; at most "
-                f"{MOST_GROWTH:,} are accepted."
-            )
+    """Steps one after another multiply: four that make a thousand letters of one would fill any memory."""
+    steps = [step for part in ("normalizer", "pre_tokenizer") for step in _steps(content.get(part))]
+    if len(steps) > MOST_STEPS:
+        raise ModelError(f"{folder}: tokenizer.json has {len(steps)} steps; at most {MOST_STEPS} are accepted.")
+    if (growth := _growth(steps)) > MOST_GROWTH:
+        raise ModelError(
+            f"{folder}: tokenizer.json: its normalizer and pre_tokenizer may make {growth:,} letters of one; at most "
+            f"{MOST_GROWTH:,} are accepted."
+        )
 
 
-def _growths(step: Any) -> Iterator[int]:
-    """By how much each step of a normalizer may lengthen a text; malformed ones are left to the tokenizer."""
+def _steps(step: Any) -> Iterator[Mapping[str, Any]]:
+    """The steps of a normalizer or pre-tokenizer in order; malformed ones are left to the tokenizer."""
     if not isinstance(step, dict):
         return
-    for name in ("normalizers", "pretokenizers"):
-        for inner in step[name] if isinstance(step.get(name), list) else ():
-            yield from _growths(inner)
-    if isinstance(replacement := step.get("content"), str):
-        yield max(1, len(replacement))
-    if isinstance(prefix := step.get("prepend"), str):
-        yield 1 + len(prefix)
-    if isinstance(charsmap := step.get("precompiled_charsmap"), str):
-        yield _longest_replacement(charsmap)
+    inner = [step[name] for name in ("normalizers", "pretokenizers") if isinstance(step.get(name), list)]
+    if not inner:
+        yield step
+    for each in (one for steps in inner for one in steps):
+        yield from _steps(each)
+
+
+def _growth(steps: Iterable[Mapping[str, Any]]) -> int:
+    """The letters that steps make of one, at most, but for the first form of Unicode."""
+    growth, forms = 1, 0
+    for step in steps:
+        kind = step.get("type")
+        if isinstance(replacement := step.get("content"), str):
+            pattern = step.get("pattern")
+            letters = isinstance(pattern, dict) and bool(pattern.get("String"))
+            # A regular expression may match nothing at all, which is between all letters.
+            growth *= max(1, len(replacement)) if letters else 1 + 2 * len(replacement)
+        if isinstance(prefix := step.get("prepend"), str):
+            growth *= 1 + len(prefix)
+        if isinstance(charsmap := step.get("precompiled_charsmap"), str):
+            growth *= _longest_replacement(charsmap)
+        if kind == "ByteLevel":
+            growth *= BYTES
+        if step.get("add_prefix_space") or kind == "Metaspace":
+            growth *= 2
+        if kind in ("NFC", "NFD", "NFKC", "NFKD", "Nmt", "BertNormalizer"):
+            forms += 1
+            growth *= UNICODE if forms > 1 else 1
+    return growth
 
 
 def _longest_replacement(charsmap: str) -> int:

@@ -18,6 +18,8 @@ ORDER = ("model.safetensors", f"model.safetensors{INDEX}", "pytorch_model.bin", 
 PATTERNS = ("*.safetensors", "pytorch_model*.bin")
 VOLATILE = ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures")
 """Configuration fields that record who saved it, and how."""
+ZIP = b"PK\x03\x04"
+"""The first bytes of an archive."""
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -54,24 +56,33 @@ def weight_map(folder: Path, index: str) -> dict[str, str]:
 
 
 def check_headers(folder: Path) -> None:
-    """Raises a ModelError if a file of weights is truncated, invalid or compressed; reads the headers only.
+    """Raises a ModelError if a file of weights is truncated, invalid or compressed; reads the headers only."""
+    for path in weight_files(folder):
+        check_header(folder, path)
+
+
+def check_header(folder: Path, path: Path) -> None:
+    """The same of one file.
 
     torch never compresses, but unpacks what is: 200 KB may become 200 MB, or more than there is memory.
     """
     from safetensors import safe_open
 
-    for path in weight_files(folder):
+    with blamed(folder, f"cannot load the weights: {path.name}"):
         if path.suffix == ".safetensors":
-            with blamed(folder, f"cannot load the weights: {path.name}"), safe_open(path, "np"):
-                pass
-        elif zipfile.is_zipfile(path):
-            with blamed(folder, f"cannot load the weights: {path.name}"), zipfile.ZipFile(path) as archive:
-                packed = [one.filename for one in archive.infolist() if one.file_size > one.compress_size]
-            if packed:
-                raise ModelError(
-                    f"{folder}: {path.name} is compressed ({packed[0]}), as torch.save never does; "
-                    "save the model again."
-                )
+            with safe_open(path, "np"):
+                return
+        with path.open("rb") as file:
+            if file.read(len(ZIP)) != ZIP:  # as torch tells it
+                return
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    packed = [one.filename for one in members if one.file_size > one.compress_size]
+    if packed or sum(one.file_size for one in members) > path.stat().st_size:  # or one part is named many times
+        raise ModelError(
+            f"{folder}: {path.name} is compressed ({packed[0] if packed else 'its parts are larger than it is'}), as "
+            "torch.save never does; save the model again."
+        )
 
 
 def hash_weights(folder: Path, remote_code: bool = False) -> str:

@@ -119,7 +119,7 @@ class RowScores:
 
     @cached_property
     def stamp(self) -> str:
-        """Changes with every file of its trials; "" if not all of them are known."""
+        """Changes with every file of its trials, as they are known; "" if not all of them are."""
         stamps = {name: one.stamp for name, one in sorted(self.datasets.items())}
         return hashlib.sha256(repr(stamps).encode()).hexdigest() if all(stamps.values()) else ""
 

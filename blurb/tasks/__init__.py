@@ -97,6 +97,11 @@ def origin(name: str) -> str:
     return _registry.origin(name)
 
 
+def known(name: str) -> Task | None:
+    """The task of a plain name, None if there is none: a name that others wrote is never loaded as a path or module."""
+    return get(name) if name in _files or name in _registry.entries else None
+
+
 def all() -> list[Task]:
     """All tasks: the thirteen in the paper's order, then plug-ins and loaded task files by name."""
     return sorted(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from blurb import cache
+from blurb.errors import DataError
 from blurb.leaderboard import intervals, kept_intervals
 from blurb.leaderboard.html import collect
 from blurb.leaderboard.intervals import Value
@@ -117,6 +118,26 @@ def test_those_of_another_version_are_not_used(
 def test_a_cache_that_cannot_be_written_costs_time_alone(store: Store, home: Path, computed: list[str]) -> None:
     home.write_text("no folder")
     assert of_rows(store)[1] == of_rows(store)[1]
+    assert computed == ["good", "poor"] * 2
+
+
+def test_a_disk_that_is_full_costs_time_alone(
+    store: Store, computed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise DataError("No space left on device", path)
+
+    monkeypatch.setattr(kept_intervals, "write_whole", full)
+    assert of_rows(store)[1] == of_rows(store)[1]
+    assert computed == ["good", "poor"] * 2
+
+
+def test_those_of_another_number_of_resamples_are_not_used(
+    store: Store, computed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, first = of_rows(store)
+    monkeypatch.setattr(intervals, "RESAMPLES", 50)
+    assert of_rows(store)[1] != first
     assert computed == ["good", "poor"] * 2
 
 

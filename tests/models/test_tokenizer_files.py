@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenizers import normalizers
+from tokenizers import Regex, normalizers, pre_tokenizers
 
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models import checkpoint as files
 from blurb.models import resolve
-from blurb.models.tokenizer_files import MOST_GROWTH, _growths
+from blurb.models.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, _steps, check_tokenizer
 
 Checkpoint = Callable[[str], Path]
 
@@ -46,12 +45,35 @@ def change(folder: Path, **values: Any) -> None:
         replace("e", "e" * (MOST_GROWTH + 1)),
         sequence(*[replace("e", "e" * 100)] * 2),
         sequence(sequence(replace("e", "e" * 40)), {"type": "Prepend", "prepend": "e" * 40}),
+        sequence(*[{"type": "ByteLevel"}] * 8),
+        sequence(*[{"type": "Replace", "pattern": {"Regex": ""}, "content": "e"}] * 8),
+        sequence(*[{"type": "NFKD"}, replace(" ", "ﷺ")] * 8),
     ],
 )
 def test_replacements_that_would_fill_the_memory(copy: Path, normalizer: dict[str, Any]) -> None:
     change(copy, normalizer=normalizer)
-    with pytest.raises(ModelError, match=r"mine: cannot load the tokenizer: tokenizer.json: its normalizer may make"):
+    with pytest.raises(
+        ModelError, match=r"mine: cannot load the tokenizer: tokenizer.json: its normalizer and pre_tokenizer may make"
+    ):
         resolve(str(copy))
+
+
+def test_steps_without_end(copy: Path) -> None:
+    change(copy, normalizer=sequence(*[{"type": "Lowercase"}] * (MOST_STEPS + 1)))
+    with pytest.raises(ModelError, match=r"tokenizer.json has 34 steps; at most 32"):
+        resolve(str(copy))
+
+
+def test_both_parts_count_together(copy: Path) -> None:
+    part = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
+    change(copy, normalizer=sequence(replace("e", "e" * 100)),
+           pre_tokenizer={"type": "Sequence", "pretokenizers": [part] * 2})  # fmt: skip
+    with pytest.raises(ModelError, match="may make 6,400 letters of one"):
+        check_tokenizer(copy)
+
+
+def bound(step: Any) -> int:
+    return _growth(list(_steps(json.loads(step.__getstate__()))))
 
 
 @pytest.mark.parametrize(
@@ -62,19 +84,57 @@ def test_replacements_that_would_fill_the_memory(copy: Path, normalizer: dict[st
         normalizers.Sequence(
             [normalizers.Prepend("eeee"), normalizers.Replace("e", "ee"), normalizers.Replace("x", "")]
         ),
+        normalizers.Replace(Regex(""), "e"),
     ],
 )
 def test_the_bound_is_what_the_tokenizer_does(step: Any) -> None:
     """Oracle: what the library makes of one letter that every step replaces."""
-    bound = math.prod(_growths(json.loads(step.__getstate__())))
-    assert bound == len(step.normalize_str("e"))
+    assert bound(step) == len(step.normalize_str("e"))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        normalizers.ByteLevel(),
+        normalizers.Sequence([normalizers.ByteLevel()] * 4),
+        normalizers.Sequence([normalizers.Replace(Regex("(?=.)"), "ab")] * 3),
+        normalizers.Sequence([normalizers.NFKD(), normalizers.Replace(" ", "ﷺ"), normalizers.NFKD()]),
+    ],
+)
+@pytest.mark.parametrize("letter", ["e", "é", "🙂", "ﷺ"])
+def test_no_letter_becomes_more_than_the_bound(step: Any, letter: str) -> None:
+    """But for the first form of Unicode, which makes 18 of one at most."""
+    assert len(step.normalize_str(letter)) <= 18 * bound(step)
+
+
+@pytest.mark.parametrize("letter", ["e", "é", "🙂"])
+def test_no_letter_becomes_more_before_it_is_cut(letter: str) -> None:
+    step = pre_tokenizers.Sequence([pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)] * 3)
+    assert sum(len(word) for word, _ in step.pre_tokenize_str(letter)) <= bound(step)
 
 
 def test_a_table_of_replacements_counts_by_its_longest() -> None:
     trie = bytes(12)
     table = base64.b64encode(len(trie).to_bytes(4, "little") + trie + b"fi\0" + b"x" * 70 + b"\0y\0").decode()
-    assert list(_growths({"type": "Precompiled", "precompiled_charsmap": table})) == [70]
-    assert list(_growths({"type": "Precompiled", "precompiled_charsmap": "no base64 at all"})) == [1]
+    assert _growth([{"type": "Precompiled", "precompiled_charsmap": table}]) == 70
+    assert _growth([{"type": "Precompiled", "precompiled_charsmap": "no base64 at all"}]) == 1
+
+
+def test_a_vocabulary_of_gigabytes_is_not_read(copy: Path) -> None:
+    with (copy / "vocab.txt").open("wb") as file:
+        file.truncate(10 * 2**30)
+    with pytest.raises(ModelError, match=r"cannot load the tokenizer: vocab.txt has 10,737,418,240 bytes"):
+        resolve(str(copy))
+
+
+def test_a_tokenizer_alone_is_looked_at_as_well(copy: Path, checkpoint: Checkpoint) -> None:
+    from blurb.models.loading import load_tokenizer
+
+    change(copy, normalizer=sequence(*[{"type": "ByteLevel"}] * 8))
+    with pytest.raises(ModelError, match="letters of one"):
+        load_tokenizer(str(copy))  # as `blurb vocab` does
+    with pytest.raises(ModelError, match="letters of one"):
+        resolve(str(checkpoint("bert_uncased")), tokenizer=str(copy))
 
 
 def test_a_file_that_is_far_too_long_is_not_read(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

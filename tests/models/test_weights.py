@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from blurb.errors import ModelError
 from blurb.models import resolve
 from blurb.models.loading import load_encoder
-from blurb.models.weights import ORDER, check_headers, hash_weights, weight_files
+from blurb.models.weights import ORDER, check_header, check_headers, hash_weights, weight_files
 
 Checkpoint = Callable[[str], Path]
 INDEX = "model.safetensors.index.json"
@@ -221,3 +221,20 @@ def test_compressed_weights_are_refused(copy: Path) -> None:
             packed.writestr(name, part)
     with pytest.raises(ModelError, match=r"mine: pytorch_model.bin is compressed \(.*\), as torch.save never does"):
         check_headers(folder)
+
+
+def test_compressed_weights_are_refused_whatever_they_look_like(copy: Path) -> None:
+    """What torch takes for an archive counts, and what it would read in all."""
+    path = copy / "pytorch_model.bin"
+    for other in copy.glob("*.safetensors"):
+        other.unlink()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data/0", bytes(1_000_000))
+        archive.comment = b"PK\x05\x06" + bytes(10)  # which is_zipfile takes for a damaged end
+    with pytest.raises(ModelError, match=r"pytorch_model.bin"):
+        check_header(copy, path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data/0", bytes(1_000))
+        archive.filelist += archive.filelist * 20  # one part under many names
+    with pytest.raises(ModelError, match=r"its parts are larger than it is"):
+        check_header(copy, path)

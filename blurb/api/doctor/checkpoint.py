@@ -61,8 +61,6 @@ def _config(folder: Path) -> Iterator[Problem]:
 
 
 def _weights(folder: Path) -> Iterator[Problem]:
-    from safetensors import safe_open
-
     if (folder / "config.json").is_file() and _tried(folder, SAVE, checkpoint.read_json, folder, "config.json"):
         return  # it is told, and it may name the weights
     if not (folder / "config.json").is_file():
@@ -76,12 +74,10 @@ def _weights(folder: Path) -> Iterator[Problem]:
     if not found:
         yield Problem(str(folder), "No weights; expected model.safetensors or pytorch_model.bin.", SAVE)
     for path in found:
-        if path.suffix == ".safetensors":
-            try:
-                with checkpoint.blamed(folder, path.name), safe_open(path, "np"):
-                    pass
-            except ModelError as error:
-                yield dataclasses.replace(of_error(error, folder, SAVE), where=str(path), mend=SAVE)
+        try:
+            weights.check_header(folder, path)
+        except ModelError as error:
+            yield dataclasses.replace(of_error(error, folder, SAVE), where=str(path), mend=SAVE)
 
 
 def _tokenizer(folder: Path) -> Iterator[Problem]:

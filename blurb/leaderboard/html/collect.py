@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from blurb import tasks
-from blurb.errors import BlurbError
 from blurb.leaderboard import intervals, kept_intervals
 from blurb.leaderboard.html.ablations import read as read_ablations
 from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, PageRow
@@ -111,7 +110,5 @@ def _curve(record: Record) -> Curve:
 
 def title_of(task: str) -> str:
     """The name of a dataset in the paper's tables; tasks that are not installed keep their own."""
-    try:
-        return tasks.get(task).title
-    except BlurbError:
-        return task
+    known = tasks.known(task)
+    return task if known is None else known.title

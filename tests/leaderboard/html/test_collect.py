@@ -20,6 +20,7 @@ from blurb.files import read_json, write_json
 from blurb.leaderboard import intervals
 from blurb.leaderboard.html import ablations as page_ablations
 from blurb.leaderboard.html import collect, pairwise
+from blurb.leaderboard.html.collect import title_of
 from blurb.leaderboard.html.model import Page
 from blurb.leaderboard.html.provenance import of_row, public
 from blurb.leaderboard.html.render import render
@@ -337,3 +338,10 @@ def test_a_weak_part_names_the_whole() -> None:
     assert (types["relation"].low, types["relation"].basis) == (None, "")
     assert score is not None
     assert score.low is None
+
+
+def test_a_task_that_a_table_names_is_never_loaded(tmp_path: Path) -> None:
+    (tmp_path / "evil.py").write_text("raise SystemExit('it ran')\nX = 1\n")
+    for name in (f"{tmp_path}/evil.py:X", "blurb.tasks:gad", "task.toml", "gone"):
+        assert title_of(name) == name
+    assert title_of("gad") == "GAD"
