@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.errors import DataError, SettingsError
+from blurb.garbage import no_collection
 
 if TYPE_CHECKING:
     from blurb.analysis.vocabulary import VocabularyReport
@@ -61,7 +60,8 @@ def vocabulary(
         return [example for split in there[task.name] for example in read_split(task, data, split)]
 
     # Tokenizers work without Python's lock: while they do, the next dataset is read and others' sub-tokens are counted.
-    with _no_collection(), ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(len(loaded)) as counters:
+    # A search for cycles would go through millions of offsets that have none: a sixth of the time.
+    with no_collection(), ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(len(loaded)) as counters:
         for task, examples in _one_ahead(reader, examples_of, chosen):
             if not examples:
                 continue
@@ -97,18 +97,6 @@ def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
     tokenizer = load_tokenizer(str(folder), remote_code, known_casing(reference))
     most = capacity(outline(str(folder), remote_code)) if (folder / "config.json").is_file() else None
     return default_name(reference), tokenizer, most
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """No search for cycles meanwhile: millions of offsets have none, and it is a sixth of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _one_ahead(
