@@ -58,7 +58,8 @@ def run(
 ) -> Results:
     """Fine-tunes a model on BLURB, or several, and returns their rows; finished trials are not repeated.
 
-    Trials that fail do not raise: `Results.failed` has them, with the reason.
+    Trials that fail do not raise: `Results.failed` has them, with the reason. Calls from several threads of one process
+    run one after another; `jobs` runs trials in parallel.
 
     :param model: a checkpoint folder, a Hub id, a preset, `scratch:tiny`, `baseline:majority`; a loaded
         `PreTrainedModel` (with `tokenizer`), of which a copy is saved to the cache; or a list of these

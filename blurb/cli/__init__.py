@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from blurb import __version__
+from blurb import __version__, garbage
 from blurb.cli import _complete, _exit
 from blurb.cli._group import Group
 
@@ -39,5 +39,6 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point; see `blurb.cli._exit` for the exit codes."""
+    garbage.own_process()
     _complete.enable()
     sys.exit(_exit.run(cli))

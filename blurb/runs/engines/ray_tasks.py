@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from blurb import stopping
+from blurb import garbage, stopping
 from blurb.errors import SettingsError, StoreError, said
 from blurb.runs import sweeps
 from blurb.runs.engine import SAVING, Engine, longest_first
@@ -113,6 +113,7 @@ def run_one(folder: str, index: int, cpus: float) -> tuple[str, float, str]:
     """In a process of Ray: runs a trial of a sweep; returns its status, seconds and message."""
     import torch
 
+    garbage.own_process()
     torch.set_num_threads(max(1, int(cpus)))
     try:
         job = _jobs(folder)[index]
