@@ -118,6 +118,10 @@ class DamageWarning(UserWarning):
     """A damaged part of a store was left out. The command line then exits with 1 or 2."""
 
 
+class Notice(UserWarning):
+    """A sentence for people about what a process does; the exit code stays."""
+
+
 Tell = Callable[[str], None]
 
 

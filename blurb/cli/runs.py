@@ -127,11 +127,18 @@ def rename(row: str, name: str, output: Path, leaderboard: Path) -> None:
     Its trials are copied under the new name; then those that no other row has are deleted under the old one. Refused
     while a trial of the model is running. If it is interrupted, run the same command again.
     """
-    from blurb.api.runs import find
+    from blurb.api.runs import find, finish
     from blurb.api.runs import rename as rename_row
+    from blurb.errors import SettingsError, UnknownName
     from blurb.runs.store import Store
 
-    found = find(Store(output), row)
+    try:
+        found = find(Store(output), row)
+    except (SettingsError, UnknownName):
+        if (told := finish(Store(output), row, leaderboard, name)) is None:
+            raise
+        click.echo(f"{row} was renamed before. {told}")
+        return
     told = rename_row(found, name, leaderboard)
     click.echo(f"{found.name} is now {name}{found.name.removeprefix(found.planned.model)}.")
     click.echo(told)
@@ -148,13 +155,20 @@ def remove(row: str, output: Path, leaderboard: Path, yes: bool) -> None:
     Says first what goes, and how much that is. Refused while a trial of the model is running. If it is interrupted, run
     the same command again.
     """
-    from blurb.api.runs import find
+    from blurb.api.runs import find, finish
     from blurb.api.runs import remove as remove_row
+    from blurb.errors import SettingsError, UnknownName
     from blurb.runs import housekeeping
     from blurb.runs.store import Store
     from blurb.wording import plural
 
-    found = find(Store(output), row)
+    try:
+        found = find(Store(output), row)
+    except (SettingsError, UnknownName):
+        if (told := finish(Store(output), row, leaderboard)) is None:
+            raise
+        click.echo(f"{row} was deleted before. {told}")
+        return
     doomed = housekeeping.removal(found.store, found.planned)
     click.echo(f"{found.name}: {plural(len(doomed.trials), 'trial')} of its own will be deleted.")
     if doomed.shared:
