@@ -52,6 +52,7 @@ def run(
     rules: Rules | Path | str | None = None,
     keep_model: Keep = "none",
     resume_trials: bool = False,
+    keep_sweep: bool = False,
     dry_run: bool = False,
     progress: bool = True,
     **settings: Any,
@@ -84,6 +85,7 @@ def run(
     :param keep_model: "best" keeps the trained models for `blurb.load_model`; "replace" also replaces a finished trial
         whose model cannot be made again as it was
     :param resume_trials: save a checkpoint of each trial after every epoch, from which the same call goes on
+    :param keep_sweep: leave the trials to `blurb worker` also if the call is ended before any of them is finished
     :param dry_run: print the trials and their cost, and run nothing
     :param progress: print estimates and progress to stderr
     :param settings: of the protocol, over its own, such as `warmup=0` (the help of `blurb run` lists them)

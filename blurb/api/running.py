@@ -117,7 +117,8 @@ def run_trials(
                     write()
 
         on_progress = display.on_progress if display is not None else lambda job, news: None
-        outcomes = plan.run(planned, engine or LocalEngine(options.jobs), finished, on_progress)
+        keep_sweep = getattr(options, "keep_sweep", False)
+        outcomes = plan.run(planned, engine or LocalEngine(options.jobs), finished, on_progress, keep_sweep)
     for outcome in outcomes if options.progress else ():
         if outcome.status == "failed":
             which = f"{name(outcome.job) or outcome.job.source.name} on {outcome.job.trial.task}"

@@ -76,6 +76,10 @@ if TYPE_CHECKING:
     help="Save each trial after every epoch and when the command is told to end; the same command goes on from there.",
 )  # fmt: skip
 @click.option(
+    "--keep-sweep", is_flag=True,
+    help="Leave the trials to blurb worker also if the command is ended before any of them is finished.",
+)  # fmt: skip
+@click.option(
     "--engine", shell_complete=_complete.engines, default="local", show_default=True, metavar="NAME[,KEY=VALUE...]",
     help="Where to run the trials: local, ray or slurm, with options such as slurm,partition=gpu (docs/cluster.md).",
 )  # fmt: skip
