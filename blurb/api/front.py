@@ -114,10 +114,10 @@ def spoken(function: Callable[P, T]) -> Callable[P, T]:
 COMMAND = re.compile(r"\bblurb [a-z]+[^\n;]*")
 """A command to type in a shell, whose options stay."""
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])(?: ([\w./=:,-]*[\w]))?")
-WORDS = frozenset(
-    "demo blurb best replace quick standard probe sketch smoke paper linkbert slurm ray local cased uncased auto cpu cuda mps "
-    "dummify markers original".split()
-)
+WORDS = frozenset((
+    "demo", "blurb", "best", "replace", "quick", "standard", "probe", "sketch", "smoke", "paper", "linkbert", "slurm",
+    "ray", "local", "cased", "uncased", "auto", "cpu", "cuda", "mps", "dummify", "markers", "original",
+))  # fmt: skip
 """Values of options that look like words of a sentence; other values have a digit or a sign."""
 
 
