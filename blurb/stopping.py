@@ -9,7 +9,7 @@ from functools import partial
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 SIGNALS = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
-"""Ctrl-C, `kill` and schedulers, a terminal that is closed, and the two that Slurm sends if `--signal` asks for them."""
+"""Ctrl-C, `kill` and schedulers, a closed terminal, and the two that Slurm sends if `--signal` asks for them."""
 STEP_LIMIT = 10.0
 """Seconds after which a step is cut, where the platform has timers."""
 

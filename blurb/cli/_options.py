@@ -26,6 +26,16 @@ def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     return found
 
 
+class Seeds(click.IntRange):
+    """The number of seeds."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if isinstance(value, str) and "," in value:
+            count = len(value.split(","))
+            self.fail(f"give a number: --seeds {count} runs seeds 1 to {count} (got '{value}').", parameter, context)
+        return super().convert(value, parameter, context)
+
+
 STORE = click.option(
     "--output",
     type=click.Path(path_type=Path),
@@ -62,7 +72,7 @@ DATA = (
         shell_complete=_complete.protocols,
         help="Protocol name or TOML file.  [default: standard; with --suite demo: demo]",
     ),
-    click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1 to N instead of the protocol's."),
+    click.option("--seeds", type=Seeds(min=1), help="Run seeds 1 to N instead of the protocol's."),
     click.option(
         "--set",
         "settings",

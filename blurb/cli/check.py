@@ -43,7 +43,9 @@ def command(
     candidate: str, baseline: str, rules: Path | None, split: str | None, max_drop: float | None, output: Path,
     junit: Path | None, summary: Path | None, form: str,
 ) -> None:  # fmt: skip
-    """Check whether CANDIDATE is worse than the baseline by more than the seeds explain.
+    """Fail if CANDIDATE is worse than a baseline (for CI).
+
+    Worse means: by more than the seeds explain.
 
     Both are rows: MODEL (or 'MODEL CONFIGURATION') in the store, FOLDER[:ROW] in another store, or FILE.csv[:ROW].
     Exit code 0: pass. 1: regression. 2: cannot judge (scores or seeds missing, data or metrics differ, no variance

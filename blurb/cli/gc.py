@@ -16,7 +16,9 @@ from blurb.terminal.output import FORMATS
 @click.option("--dry-run", is_flag=True, help="Only list what would go.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def command(output: Path, data: Path | None, dry_run: bool, form: str) -> None:
-    """Remove from a store what nobody needs: leftovers of kills, finished sweeps, checkpoints of finished trials.
+    """Remove temporary files of interrupted runs from a store.
+
+    Also finished sweeps and checkpoints of finished trials.
 
     No finished trial is touched, and nothing of a trial that a process has, on whichever machine. Look first with
     --dry-run. With --data: copies of datasets that a killed blurb data prepare left. (blurb cache empties the caches.)

@@ -22,7 +22,7 @@ from blurb.cli._options import STORE
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of trials to run in parallel."
 )
 def command(output: Path, tasks: str, later: bool, data: Path | None, device: str | None, jobs: int) -> None:
-    """Run the failed trials of a store again, without their command.
+    """Run the failed trials of a store again.
 
     Workers pass over a trial that failed, as it would fail for each of them; this lets them have it again. Exit code:
     0 all done, 1 some failed again.

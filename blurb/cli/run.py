@@ -93,7 +93,7 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="List the trials with their estimated cost, and stop.")
 def command(**given: Any) -> None:
-    """Fine-tune MODEL... on the tasks and write their leaderboard rows.
+    """Fine-tune encoders on the tasks and write their rows.
 
     MODEL is a checkpoint folder, a Hub id (org/model or org/model@revision), a preset (pubmedbert, biolinkbert, ...),
     scratch:tiny or baseline:majority. Finished trials are not repeated: run the same command again to resume.

@@ -27,7 +27,7 @@ TABLES = click.option(
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 @click.pass_context
 def command(context: click.Context, output: Path, form: str) -> None:
-    """List the rows of a store, show the trials of one, rename or remove it.
+    """List, show, rename or remove the rows of a store.
 
     The list has finished and planned trials, size on disk and when the last finished trial began (UTC).
     """
@@ -62,7 +62,9 @@ def command(context: click.Context, output: Path, form: str) -> None:
 @STORE
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def show_row(row: str, output: Path, form: str) -> None:
-    """Show the trials of ROW: state, scores times 100, seconds of training and prediction, folder.
+    """Show the trials of ROW.
+
+    State, scores times 100, seconds of training and prediction, folder.
 
     ROW is MODEL, or 'MODEL CONFIGURATION' if it has several rows.
     """
@@ -93,7 +95,7 @@ def show_row(row: str, output: Path, form: str) -> None:
 @STORE
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def verify(row: str | None, output: Path, form: str) -> None:
-    """Compare every file of the finished trials with the hash that it was stored with.
+    """Check the files of finished trials by their hashes.
 
     With ROW those of one row, else all trials of the store. blurb run and the tables look at sizes and times of files
     only: a flipped bit is found here. Exit code: 1 if something is damaged.

@@ -43,6 +43,9 @@ def show(found: Estimate, store: Path, err: bool) -> None:
     click.echo(_basis(found), err=err)
 
 
+NOT_IN_BUDGET = "It is for the trials; planning and measuring this machine, some seconds, are not part of it."
+
+
 def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
     """Prints the predicted time of every rung, and which was chosen."""
     for rung, reason in chosen.refused.items():
@@ -51,10 +54,13 @@ def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
         words = "" if rung != chosen.rung else "chosen for some tasks" if chosen.left_out else "chosen"
         click.echo(f"  {rung.name:20} {duration_of(each):>12}  {words}".rstrip(), err=err)
     if not chosen.left_out:
-        click.echo(f"Budget {budget}: {chosen.rung.name}.", err=err)
+        click.echo(f"Budget {budget}: {chosen.rung.name}. {NOT_IN_BUDGET}", err=err)
         return
     names = ",".join(task.name for task in chosen.planned.request.tasks)
-    click.echo(f"Budget {budget}: {chosen.rung.name} on {names}; no time for {','.join(chosen.left_out)}.", err=err)
+    click.echo(
+        f"Budget {budget}: {chosen.rung.name} on {names}; no time for {','.join(chosen.left_out)}. {NOT_IN_BUDGET}",
+        err=err,
+    )
 
 
 def duration_of(found: Estimate) -> str:
