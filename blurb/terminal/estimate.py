@@ -83,8 +83,22 @@ def _between(found: Estimate) -> str:
 def _basis(found: Estimate) -> str:
     from blurb.wording import plural
 
+    text = "Based on a calibration of this machine; not yet checked against finished trials of this store."
     if found.history:
-        return (
+        text = (
             f"Based on a calibration of this machine, corrected with {plural(found.history, 'finished trial')} or more."
         )
-    return "Based on a calibration of this machine; not yet checked against finished trials of this store."
+    return f"{text} {busy}" if (busy := _load()) else text
+
+
+def _load() -> str:
+    """That other work shares this machine, if it does; "" if not, or if it cannot be told."""
+    import os
+
+    try:
+        load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    except (AttributeError, OSError):
+        return ""
+    if load <= cores:
+        return ""
+    return f"The machine is busy (load {load:.1f} on {cores} cores): all will take longer while it is."
