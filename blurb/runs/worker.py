@@ -50,7 +50,7 @@ ALIKE = ("python", "torch", "transformers", "tokenizers", "accelerate", "numpy",
 class Job:
     """A trial with everything needed to run it on this machine.
 
-    :param plugins: paths of plug-in files (`blurb.runs.plugins.files`)
+    :param plugins: what a person typed (`blurb.runs.plugins.typed`)
     :param predicted: predicted seconds (`blurb.runs.cost`), 0 without an estimate
     :param keep: whether to keep the trained model
     :param resume: whether to write checkpoints, and to go on from them (`blurb.runs.checkpoints`)
@@ -63,7 +63,7 @@ class Job:
     store: Path
     device: str
     track: str = ""
-    plugins: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
+    plugins: plugins.Typed = field(default_factory=dict)
     predicted: float = 0.0
     keep: Keep = "none"
     resume: bool = False

@@ -65,7 +65,7 @@ class RayEngine(Engine):
     def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
         if not jobs:
             return []
-        folder = sweeps.write(jobs[0].store, jobs)
+        folder, code = sweeps.write(jobs[0].store, jobs), sweeps.hash_of(jobs)
         found: dict[int, TrialOutcome] = {}
         with _cluster(self.address) as ray:
             gpus = self.gpus
@@ -81,7 +81,7 @@ class RayEngine(Engine):
                     for _ in range(min(len(waiting), most - len(running))):
                         index = waiting.popleft()
                         if is_free(jobs[index]):
-                            running[task.remote(str(folder.absolute()), index, self.cpus)] = index
+                            running[task.remote(str(folder.absolute()), index, self.cpus, code)] = index
                         else:
                             waiting.append(index)
                     if not running:
@@ -109,13 +109,16 @@ class RayEngine(Engine):
         return [found[index] for index in range(len(jobs))]
 
 
-def run_one(folder: str, index: int, cpus: float) -> tuple[str, float, str]:
-    """In a process of Ray: runs a trial of a sweep; returns its status, seconds and message."""
+def run_one(folder: str, index: int, cpus: float, code: str) -> tuple[str, float, str]:
+    """In a process of Ray: runs a trial of a sweep; returns its status, seconds and message.
+
+    :param code: the hash by which the command allows its sweep
+    """
     import torch
 
     torch.set_num_threads(max(1, int(cpus)))
     try:
-        job = _jobs(folder)[index]
+        job = _jobs(folder, code)[index]
     except StoreError:
         if (Path(folder) / sweeps.JOBS).exists():
             raise
@@ -127,9 +130,9 @@ def run_one(folder: str, index: int, cpus: float) -> tuple[str, float, str]:
 
 
 @lru_cache(maxsize=1)
-def _jobs(folder: str) -> list[Job | None]:
+def _jobs(folder: str, code: str) -> list[Job | None]:
     """Read once a process: a sweep does not change but for trials that are dropped."""
-    return sweeps.numbered(Path(folder))
+    return sweeps.numbered(Path(folder), [code])
 
 
 def _outcome(ray: Any, task: Any, job: Job) -> TrialOutcome:
