@@ -9,7 +9,15 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
+from blurb.heads import heads, poolings
 from tests.strangers.evil import Evil
+
+
+@pytest.fixture(autouse=True)
+def _new_process() -> None:
+    """Nothing was typed in this process yet."""
+    heads.typed.clear()
+    poolings.typed.clear()
 
 
 @pytest.fixture
