@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.models import unchanged
 from blurb.models.casing import settle
 from blurb.models.checkpoint import blamed
 from blurb.models.tokenizer_files import check_tokenizer
@@ -64,6 +65,7 @@ def encoder_of(source: Source) -> tuple[Any, bool]:
     before = torch.get_rng_state()
     _kept.clear()  # first, or two of them would be there
     encoder, trained_pooler = load_encoder(source.location, source.remote_code)
+    unchanged.check(source)  # they may have been overwritten while they were read
     if torch.equal(before, torch.get_rng_state()) and not source.remote_code:
         _kept[source.weights] = encoder, trained_pooler
         encoder = copy.deepcopy(encoder)
