@@ -15,7 +15,7 @@ from blurb.models import unchanged
 from blurb.models.casing import settle
 from blurb.models.checkpoint import blamed
 from blurb.models.tokenizer_files import check_tokenizer
-from blurb.models.unsuitable import check_embeddings, check_length, check_text
+from blurb.models.unsuitable import check_embeddings, check_length, check_text, check_type
 from blurb.models.weights import weight_files
 
 if TYPE_CHECKING:
@@ -224,6 +224,7 @@ def _skeleton(folder: Path | str, config: Any, remote_code: bool) -> Any:
 def _config(folder: Path | str, remote_code: bool) -> Any:
     from transformers import AutoConfig
 
+    check_type(folder)
     with blamed(folder, NO_ENCODER):
         return AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
 

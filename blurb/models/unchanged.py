@@ -1,4 +1,4 @@
-"""Whether a checkpoint is still that which was hashed when its trials were planned: a pretraining may go on in its folder.
+"""Whether a checkpoint is still the one that was hashed when its trials were planned: a pretraining may go on in it.
 
 Files are hashed again when their size, times or place on the disk have changed, and while they are so young that a
 change might not show in their times.
