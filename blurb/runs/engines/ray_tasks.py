@@ -21,6 +21,7 @@ from blurb.errors import SettingsError, StoreError, said
 from blurb.runs import sweeps
 from blurb.runs.engine import SAVING, Engine, longest_first
 from blurb.runs.events import News
+from blurb.runs.processes import at_root, safe_path
 from blurb.runs.turns import OnFinished, OnProgress, is_free
 from blurb.runs.worker import Job, TrialOutcome, execute, note_death
 
@@ -164,7 +165,8 @@ def _cluster(address: str) -> Iterator[Any]:
     handlers = {number: signal.getsignal(number) for number in stopping.SIGNALS}
     try:
         if not there:
-            ray.init(address=given or "local", log_to_driver=False, include_dashboard=False)
+            with safe_path(), at_root():
+                ray.init(address=given or "local", log_to_driver=False, include_dashboard=False)
             if threading.current_thread() is threading.main_thread():
                 for number, handler in handlers.items():  # Ray has its own for some, which end the process at once
                     signal.signal(number, handler)
