@@ -22,17 +22,18 @@ class UnknownName(BlurbError, KeyError):
     """A task, head, protocol or setting that does not exist."""
 
     def __init__(
-        self, kind: str, name: str, available: Iterable[str], aliases: Mapping[str, str] | None = None
+        self, kind: str, name: str, available: Iterable[str], aliases: Mapping[str, str] | None = None, how: str = ""
     ) -> None:
         """
         :param aliases: names that people type -> the available name that they mean
+        :param how: a last sentence, with a blank before it
         """
         names = list(available)
         meant = (aliases or {}).get(name)
         alike = [each for each in names if each.lower() == name.lower()]  # of CRF, no letter is that of crf
         close = [meant] if meant else alike or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f" Did you mean '{close[0]}'?" if close else ""
-        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {', '.join(names) or 'none'}.")
+        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {', '.join(names) or 'none'}.{how}")
 
     def __str__(self) -> str:  # KeyError would show the repr
         return str(self.args[0])

@@ -43,6 +43,12 @@ STORE = click.option(
     show_default=True,
     help="Store: the folder of the trials.",
 )
+ALLOW = click.option(
+    "--allow-code",
+    multiple=True,
+    metavar="HASH",
+    help="Run the sweep of this hash, which another user planned, with the code and files that it names; repeatable.",
+)
 RESULTS = click.option(
     "--results",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -93,6 +99,11 @@ DATA = (
     ),
     STORE,
 )
+HEAD = click.option(
+    "--head", metavar="FILE.py:NAME", help="The head, if it is a file of your own; a model or trial brings no code."
+)
+POOLING = click.option("--pooling", metavar="FILE.py:NAME", help="The pooling, if it is a file of your own.")
+TRUST = click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
 CASING = click.option(
     "--casing",
     type=click.Choice(["cased", "uncased"]),
@@ -104,7 +115,7 @@ TOKENIZER = click.option(
 MACHINE = (
     click.option("--revision", help="Revision of the model on the Hub."),
     TOKENIZER,
-    click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code."),
+    TRUST,
     CASING,
     click.option(
         "--device",

@@ -55,7 +55,7 @@ def show_protocol(name: str, selection: str, form: str) -> None:
     from blurb.protocols.protocol import load
 
     protocol = load(name)
-    lines = protocols.values(protocol, tasks.select(selection))
+    lines = protocols.values(protocol, tasks.load_selection(selection))
     if form != "table":
         records = [asdict(line) for line in lines]
         show(tuple(records[0]), [tuple(record.values()) for record in records], form)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from blurb.cli import _complete
-from blurb.cli._options import CASING, STORE
+from blurb.cli._options import CASING, HEAD, POOLING, STORE, TRUST
 from blurb.terminal.output import FORMATS, show
 
 
@@ -25,11 +25,13 @@ from blurb.terminal.output import FORMATS, show
     "--device", shell_complete=_complete.devices, default="auto", show_default=True,
     help="Device: auto, cpu, cuda, cuda:N or mps.",
 )  # fmt: skip
-@click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
+@HEAD
+@POOLING
+@TRUST
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def command(
     trial: str, model: str, task: str | None, seed: int | None, data: Path | None, raw: Path | None, output: Path,
-    casing: str | None, device: str, trust_remote_code: bool, form: str,
+    casing: str | None, device: str, head: str | None, pooling: str | None, trust_remote_code: bool, form: str,
 ) -> None:  # fmt: skip
     """Run a finished trial again and compare its predictions.
 
@@ -47,8 +49,8 @@ def command(
     made = record.provenance.configuration
     folder, original = folders(made.suite if made else "blurb", data, raw, [record.task], has_suite=False)
     found = reproduce(
-        record, model, folder, original, device=device, casing=casing,
-        trust_remote_code=trust_remote_code,
+        record, model, folder, original, device=device, casing=casing, trust_remote_code=trust_remote_code,
+        head=head, pooling=pooling,
     )  # fmt: skip
     columns = ("trial", "task", "seed", "split", "units", "differing", "stored", "now")
     lines = [

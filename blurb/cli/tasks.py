@@ -41,8 +41,8 @@ def show_task(name: str, form: str) -> None:
     """
     from blurb import tasks
 
-    task = tasks.get(name)
-    fields = {**asdict(task), "declared_in": tasks.origin(name)}
+    task = tasks.load(name)
+    fields = {**asdict(task), "declared_in": tasks.origin(task.name)}
     if form == "json":
         click.echo(json_text(fields), nl=False)
     else:  # fields that are not set are left out
@@ -93,7 +93,7 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     target.write_text(_template.text(name, kind, form, files, labels), encoding="utf-8")
     click.echo(f"Wrote {target}.")
     try:
-        task = tasks.get(str(target))
+        task = tasks.load(str(target))
         rows = {split: sum(1 for _ in task_file.read(Path(task.files[split]), task, split)) for split in tasks.SPLITS}
     except BlurbError as error:
         click.secho(f"Edit the file before you use it: {error}", fg="yellow", err=True)

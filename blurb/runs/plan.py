@@ -153,7 +153,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     )
     asked = request.configuration(source)
     return Job(
-        trial, source, asked, origin, request.store, request.device, request.track, plugins.files(),
+        trial, source, asked, origin, request.store, request.device, request.track, plugins.typed(),
         keep=request.keep_model if learner == "encoder" else "none", resume=request.resume_trials,
     )  # fmt: skip
 

@@ -58,7 +58,7 @@ def audit(
 
     if out is not None and out.suffix not in (".csv", ".json"):
         raise SettingsError(f"--out must end in .csv or .json (got '{out.name}').")
-    chosen = tasks.select(selection)
+    chosen = tasks.load_selection(selection)
     folder, _ = folders("blurb", data, None, chosen, has_suite=False)
     corpora, unreadable, notes = gather(chosen, folder, raw, reader_of(model, folder, casing), load_original)
     if not corpora and not unreadable:

@@ -46,7 +46,7 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
     from blurb.corpora.download import fetch
     from blurb.errors import DataError
 
-    chosen = tasks.select(selection)
+    chosen = tasks.load_selection(selection)
     ours = [task for task in chosen if task.source and task.source.downloads]
     others = [task for task in chosen if task not in ours]
     rows = [

@@ -42,7 +42,7 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
     from blurb.corpora.build import prepare as make
     from blurb.errors import DataError
 
-    chosen = tasks.select(selection)
+    chosen = tasks.load_selection(selection)
     if not raw.is_dir():
         raise DataError("the folder of the original releases does not exist.", raw)
     rows: list[tuple[Any, ...]] = []

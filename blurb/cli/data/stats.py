@@ -47,7 +47,7 @@ def stats(
 
     if plot is not None:
         input_lengths.check(plot)
-    chosen = tasks.select(selection)
+    chosen = tasks.load_selection(selection)
     folder, _ = folders("blurb", data, None, chosen, has_suite=False)
     if not folder.is_dir():
         raise DataError("the data folder does not exist; check --data.", folder)

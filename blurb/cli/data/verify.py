@@ -43,7 +43,7 @@ def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: 
     from blurb.data.verify import examine
     from blurb.errors import DataError
 
-    chosen = tasks.select(selection)
+    chosen = tasks.load_selection(selection)
     if not folder.is_dir():
         raise DataError("the data folder does not exist.", folder)
     findings = [examine(task, folder, trust=not full) for task in chosen]

@@ -78,6 +78,11 @@ def command(
     known = [*DATASETS, *own, *tasks.TYPES, SCORE, TWELVE]
     if column is not None and column not in known:
         raise UnknownName("column", column, known)
+    if lost := sorted({name for row in rows for name in row.unregistered}):
+        click.echo(
+            f"{', '.join(lost)}: the task type is not registered here; install its plug-in. Until then the figures of "
+            "the store are shown, and count in no mean.", err=True,
+        )  # fmt: skip
     if not rows and not results and not output.is_dir():
         raise SettingsError(f"{output}: no such folder; blurb run writes one, or give another with --output.")
     if not rows:
