@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +27,18 @@ def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     return found
 
 
+class Points(click.FloatRange):
+    """A number of points from 0 on; neither NaN nor infinity, which would switch a limit off."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:
+        """The number."""
+        points = float(super().convert(value, parameter, context))
+        if not math.isfinite(points):
+            self.fail(f"{value} is not a number of points.", parameter, context)
+        return points
+
+
+POINTS = Points(min=0)
 STORE = click.option(
     "--output",
     type=click.Path(path_type=Path),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from blurb.errors import DataError
-from blurb.results import leaderboard_csv, results_csv, table_owners, tables
+from blurb.results import leaderboard_csv, plans, results_csv, table_owners, tables
 from blurb.results.results_csv import ALIKE, COLUMNS, RUN, Place, check_alike
 from blurb.results.schema import KEY, READ
 
@@ -28,7 +28,7 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
     for place in places:
         path, number, line = place
         before = merged.setdefault(tuple(line[column] for column in RUN), place)
-        unknown = {*READ[line["schema"]], *READ[before[2]["schema"]], "planned", "schema"}
+        unknown = {*READ[line["schema"]], *READ[before[2]["schema"]], "planned", "plan", "schema"}
         if differing := [c for c in COLUMNS if c not in unknown and before[2][c] != line[c]]:
             raise DataError(
                 f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: "
@@ -52,14 +52,18 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
 
 
 def _asked_most(places: Sequence[Place], merged: Mapping[tuple[str, ...], Place]) -> list[Place]:
-    """The merged lines, with the largest number of planned seeds in any file for their dataset."""
+    """The merged lines, with the largest number of planned seeds in any file for their dataset, and all plans."""
     most: dict[tuple[str, ...], int] = {}
+    asked: dict[tuple[str, ...], list[str]] = {}
     for _, _, line in places:
-        dataset = tuple(line[column] for column in (*KEY, "task"))
-        most[dataset] = max(most.get(dataset, 0), int(line["planned"]))
+        row = tuple(line[column] for column in KEY)
+        asked.setdefault(row, []).append(line["plan"])
+        most[*row, line["task"]] = max(most.get((*row, line["task"]), 0), int(line["planned"]))
+    plan = {row: plans.joined(plans.together(cells)) for row, cells in asked.items()}
     return [
-        (path, number, {**line, "planned": str(most[tuple(line[column] for column in (*KEY, "task"))])})
+        (path, number, {**line, "planned": str(most[*row, line["task"]]), "plan": plan[row]})
         for path, number, line in merged.values()
+        for row in [tuple(line[column] for column in KEY)]
     ]
 
 

@@ -13,8 +13,9 @@ from enum import Enum
 from functools import cached_property
 
 from blurb import tasks
-from blurb.results import notes
+from blurb.results import meeting, notes
 from blurb.results.dataset_scores import DatasetScores
+from blurb.results.meeting import Reason, Use
 from blurb.results.score import blurb_12, blurb_score, spread, type_means
 from blurb.runs.spec import PROBE, Configuration, short_weights
 from blurb.runs.store import Record
@@ -164,6 +165,14 @@ class RowScores:
             deviations[name] = (statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
         return spread(deviations)
 
+    def comparable_with(self, other: RowScores, use: Use, task: str = "", split: Split = "test") -> Reason | None:
+        """Why this row does not meet another one; None if it does.
+
+        :param use: the more is concluded, the more must be equal (`blurb.results.meeting`)
+        :param task: a dataset, of which data, metric and scored examples must be equal, too
+        """
+        return meeting.comparable_with(self, other, use, task, split)
+
     @property
     def missing(self) -> list[str]:
         """Datasets of BLURB without any number."""
@@ -173,7 +182,7 @@ class RowScores:
     @property
     def complete(self) -> bool:
         """Whether all thirteen datasets have all planned seeds."""
-        return not self.missing and all(len(one.runs) >= one.planned for one in self.datasets.values())
+        return not self.missing and all(one.finished >= one.planned for one in self.datasets.values())
 
     def seeds(self, task: str) -> tuple[int, ...]:
         """Seeds of the finished runs of a dataset."""
@@ -182,7 +191,7 @@ class RowScores:
     @property
     def run_counts(self) -> list[int]:
         """The distinct numbers of runs of its datasets, smallest first."""
-        counts = (len(one.runs) or one.count for one in self.datasets.values() if one.mean() is not None)
+        counts = (one.finished for one in self.datasets.values() if one.mean() is not None)
         return sorted({count for count in counts if count})
 
     @property
@@ -190,7 +199,7 @@ class RowScores:
         """`synthetic`, `verified` (all data identical to the release), a list of what differs, or `not known`."""
         if self.suite == DEMO:
             return "synthetic"
-        if not any(one.runs for one in self.datasets.values()):
+        if not any(one.known("verdict") or one.runs for one in self.datasets.values()):
             return "not known"
         doubtful = [
             f"{name} {verdict}"
@@ -209,6 +218,8 @@ class RowScores:
         """What to know before comparing this row with others."""
         if self.published:
             return "; ".join(self.remarks)
+        if self.origin is Origin.LEADERBOARD:  # the table says it in these words
+            return self.configuration.note
         trained = {name: one.planned for name, one in self.datasets.items()} if self.learner == "encoder" else {}
         return notes.of_row(self.configuration.note, trained, self.limits("max_train"), self.limits("max_eval"))
 
@@ -216,6 +227,12 @@ class RowScores:
     def capped(self) -> bool:
         """Whether a dataset was scored on only some of its examples; such a row is not a result on BLURB."""
         return any(self.limits("max_eval").values())
+
+
+def in_order(datasets: Mapping[str, DatasetScores]) -> list[tuple[str, DatasetScores]]:
+    """Datasets in the paper's order, then others by name."""
+    order = {name: place for place, name in enumerate(DATASETS)}
+    return sorted(datasets.items(), key=lambda one: (order.get(one[0], len(order)), one[0]))
 
 
 def plain_name(row: RowScores) -> str:

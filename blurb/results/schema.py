@@ -17,13 +17,15 @@ from blurb.results import csv_files
 from blurb.results.row_scores import RowScores
 from blurb.runs.spec import Configuration, kind_of
 
-SCHEMA = 6
-_LATER = ("blurb-12", "eval_seed")
+SCHEMA = 7
+_PLAN = ("plan", "plugins")
+_LATER = ("blurb-12", "eval_seed", *_PLAN)
 READ = {
     "3": ("tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family", *_LATER),
     "4": _LATER,
     "5": _LATER,
-    "6": (),
+    "6": _PLAN,
+    "7": (),
 }
 """The readable schemas and the columns that each lacks in either table, whose values are then unknown. `learner` came
 with 5, but is known for all: before, there were only baselines and fine-tuned encoders."""
@@ -36,16 +38,18 @@ Numbered = tuple[int, Line]
 """Line number and cells by column."""
 
 
-def read_lines(path: Path, columns: Sequence[str]) -> list[Numbered]:
+def read_lines(path: Path, columns: Sequence[str], later: Sequence[str] = ()) -> list[Numbered]:
     """Line number and cells of every line of a table; DataError (file, line) if its schema cannot be read.
 
     :param columns: columns of the current schema; those missing in older ones are empty
+    :param later: columns that came to this table with the current schema
     """
     there, lines = csv_files.read(path)
     version = (lines[0][1].get("schema") or "none") if lines else str(SCHEMA)
     if version not in READ:
         raise DataError(f"schema version {version}; this version of blurb reads {', '.join(READ)}.", path, lines[0][0])
-    unknown = {column: "" for column in READ[version] if column in columns}
+    lacking = (*READ[version], *(() if version == str(SCHEMA) else later))
+    unknown = {column: "" for column in lacking if column in columns}
     if version in ("3", "4"):
         unknown["learner"] = ""
     missing = [column for column in columns if column not in (*there, *unknown)]
