@@ -45,7 +45,7 @@ def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
         seen[key] = number
         own = [column for column in line if column not in COLUMNS] if line["schema"] == str(schema.SCHEMA) else []
         values = {
-            column: schema.number(line[column], column, path, number) for column in (*NUMBERS, *own) if line[column]
+            column: schema.score(line[column], column, path, number) for column in (*NUMBERS, *own) if line[column]
         }
         plans.check(line["plan"], path, number)
         if not re.fullmatch("[0-9]{0,9}", line["max_eval"]):

@@ -80,10 +80,10 @@ def _check_runs(lines: Sequence[Numbered], path: Path) -> None:
         seen[cell] = number
         if line["split"] not in SCORED:
             raise DataError(f"split must be {' or '.join(SCORED)} (got {line['split'][:20]!r}).", path, number)
-        schema.number(line["value"], "value", path, number)
+        schema.score(line["value"], "value", path, number, line["task"], line["metric"])
         plans.check(line["plan"], path, number)
         if line["majority"]:
-            schema.number(line["majority"], "majority", path, number)
+            schema.score(line["majority"], "majority", path, number, line["task"], line["metric"])
         for column in ("seed", "planned", *LIMITS):
             if not (WHOLE.fullmatch(line[column]) or (column in LIMITS and not line[column])):
                 raise DataError(f"{column} must be a whole number (got {line[column][:20]!r}).", path, number)

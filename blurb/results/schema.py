@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from blurb.errors import DataError
 from blurb.files import write_whole
 from blurb.results import csv_files
 from blurb.results.row_scores import RowScores
+from blurb.runs.figures import admits_in_tables
 from blurb.runs.spec import Configuration, kind_of
 
 SCHEMA = 7
@@ -84,13 +86,27 @@ def _once(lines: Sequence[Numbered]) -> list[Numbered]:
 
 def number(text: str, column: str, path: Path, line: int) -> float:
     """A cell as a number; DataError (file, line) if it is not one."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
         raise DataError(f"{column} must be a number (got {text[:20]!r}).", path, line)
     return value
+
+
+def score(text: str, column: str, path: Path, line: int, task: str = "", metric: str = "") -> float:
+    """A cell as a figure times 100; DataError (file, line) if there can be no such figure.
+
+    :param task: whose metric says what there can be; without it a score of any metric
+    """
+    value = number(text, column, path, line)
+    if not (admits_in_tables(task, metric, value) if task else abs(value) <= HIGHEST):
+        raise DataError(f"{column} cannot be {value:g}, which is outside the range of the metric.", path, line)
+    return value
+
+
+NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?\s*", re.ASCII)
+"""Python's `float` takes the digits of all scripts and `8_0`, too."""
+HIGHEST = 100 + 1e-4
+"""The greatest score, times 100, with what a rounded one may be beyond it."""
 
 
 def configuration(line: Line) -> Configuration:
