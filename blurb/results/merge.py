@@ -23,19 +23,7 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
 
     :raises DataError: naming both files and lines, if lines contradict, or seeds of one row cannot be averaged
     """
-    places = _completed([(path, *numbered) for path in paths for numbered in results_csv.read_lines(path)])
-    merged: dict[tuple[str, ...], Place] = {}
-    for place in places:
-        path, number, line = place
-        before = merged.setdefault(tuple(line[column] for column in RUN), place)
-        unknown = {*READ[line["schema"]], *READ[before[2]["schema"]], "planned", "plan", "schema"}
-        if differing := [c for c in COLUMNS if c not in unknown and before[2][c] != line[c]]:
-            raise DataError(
-                f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: "
-                f"{', '.join(differing)} differs from {before[0]}:{before[1]}; remove one of these lines.",
-                path, number,
-            )  # fmt: skip
-    check_alike(merged.values(), ALIKE)
+    places, merged = lines_of(paths)
     folder.mkdir(parents=True, exist_ok=True)
     results, leaderboard = folder / "results.csv", folder / tables.DEFAULT
     with tables.writing(folder):
@@ -49,6 +37,27 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
         results_csv.write(results, rows)
         leaderboard_csv.write(leaderboard, [*rows, *external])
     return len(merged)
+
+
+def lines_of(paths: Sequence[Path]) -> tuple[list[Place], dict[tuple[str, ...], Place]]:
+    """All lines of several files with their places, and each run once.
+
+    :raises DataError: naming both files and lines, if lines contradict, or seeds of one row cannot be averaged
+    """
+    places = _completed([(path, *numbered) for path in paths for numbered in results_csv.read_lines(path)])
+    merged: dict[tuple[str, ...], Place] = {}
+    for place in places:
+        path, number, line = place
+        before = merged.setdefault(tuple(line[column] for column in RUN), place)
+        unknown = {*READ[line["schema"]], *READ[before[2]["schema"]], "planned", "plan", "schema"}
+        if differing := [c for c in COLUMNS if c not in unknown and before[2][c] != line[c]]:
+            raise DataError(
+                f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: "
+                f"{', '.join(differing)} differs from {before[0]}:{before[1]}; remove one of these lines.",
+                path, number,
+            )  # fmt: skip
+    check_alike(merged.values(), ALIKE)
+    return places, merged
 
 
 def _asked_most(places: Sequence[Place], merged: Mapping[tuple[str, ...], Place]) -> list[Place]:
