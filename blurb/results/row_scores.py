@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -16,10 +16,10 @@ from blurb import tasks
 from blurb.results import meeting, notes
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.meeting import Reason, Use
-from blurb.results.score import blurb_12, blurb_score, spread, type_means
+from blurb.results.score import blurb_12, blurb_score, spread, type_means, type_weights
 from blurb.runs.spec import PROBE, Configuration, short_weights
 from blurb.runs.store import Record
-from blurb.tasks import Split
+from blurb.tasks import TYPES, Split
 from blurb.wording import distinct
 
 DEMO = "demo"
@@ -138,18 +138,35 @@ class RowScores:
         return {name: means[name] for name in DATASETS if name in means}
 
     def type_means(self) -> dict[str, float]:
-        """The means of all complete task types."""
-        return type_means(self.blurb_means())
+        """The means of all complete task types, unless their datasets rest on two states of the data."""
+        means = type_means(self.blurb_means())
+        return {kind: mean for kind, mean in means.items() if not self._mixed(type_weights()[kind])}
+
+    def _mixed(self, names: Iterable[str]) -> bool:
+        """Whether some of these datasets are the release and others, of which it is known, are not."""
+        known = [self.datasets[name].known("verdict") for name in names if meeting.can_be_identical(name)]
+        return len({verdict == {"identical"} for verdict in known if verdict}) > 1
+
+    @property
+    def doubts(self) -> str:
+        """What is to be said of its data; "" if there is nothing, or if the numbers are published ones."""
+        if self.published or self.data in ("verified", "synthetic"):
+            return ""
+        mixed = "; its datasets rest on two states of the data, of which there is no mean"
+        return f"data not verified: {self.data}" + (mixed if self._mixed(self.blurb_means()) else "")
 
     @property
     def score(self) -> float | None:
         """The BLURB score, as published or computed from the thirteen datasets; None if any is missing."""
-        return blurb_score(self.blurb_means()) if self.printed is None else self.printed
+        if self.printed is not None:
+            return self.printed
+        return None if len(self.type_means()) < len(TYPES) or self._mixed(DATASETS) else blurb_score(self.blurb_means())
 
     @property
     def blurb_12(self) -> float | None:
         """The mean of the task-type means without BioASQ; None if any of the twelve is missing."""
-        return blurb_12(self.blurb_means())
+        mean = blurb_12(self.blurb_means())
+        return None if mean is None or self._mixed(self.blurb_means()) else mean
 
     @property
     def own_tasks(self) -> list[str]:

@@ -140,7 +140,7 @@
           make("td", line.p === null ? "–" : line.p < 0.001 ? "< 0.001" : line.p.toFixed(3)), make("td", verdict, sure ? "text sure" : "text"));
         return row;
       }));
-      section.caption.firstElementChild.textContent = `${data.names[a]} minus ${data.names[b]}, test`;
+      section.caption.firstElementChild.textContent = `${data.names[a]} minus ${data.names[b]}, test` + (data.remarks[`${a}-${b}`] ? `. The rows differ: ${data.remarks[`${a}-${b}`]}.` : "");
     };
 
     [first.value, other.value] = data.opening;
