@@ -75,6 +75,9 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
         except (KeyboardInterrupt, Terminated):
             click.secho("Interrupted." + context.meta.get(GOES_ON, ""), fg="yellow", err=True)
             raise
+        except BrokenPipeError:  # `blurb ... | head`; click would end with 1, which of a gate is a regression
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise Terminated(signal.SIGPIPE) from None
         except (BlurbError, OSError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception:  # noqa: BLE001 - Python would exit with 1, which of a gate says that there is a regression
@@ -101,9 +104,6 @@ def run(command: click.Group) -> int:
         return 128 + signal.SIGINT
     except Terminated as error:
         return 128 + error.number
-    except BrokenPipeError:  # `blurb ... | head`: nobody reads on
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
     except (BlurbError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
         click.secho(f"Error: {masked(str(error))}", fg="red", err=True)
         return UNKNOWN

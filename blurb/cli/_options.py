@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,6 +37,18 @@ class Seeds(click.IntRange):
         return super().convert(value, parameter, context)
 
 
+class Points(click.FloatRange):
+    """A number of points from 0 on; neither NaN nor infinity, which would switch a limit off."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:
+        """The number."""
+        points = float(super().convert(value, parameter, context))
+        if not math.isfinite(points):
+            self.fail(f"{value} is not a number of points.", parameter, context)
+        return points
+
+
+POINTS = Points(min=0)
 STORE = click.option(
     "--output",
     type=click.Path(path_type=Path),

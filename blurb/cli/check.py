@@ -10,7 +10,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._exit import gate
-from blurb.cli._options import STORE
+from blurb.cli._options import POINTS, STORE
 from blurb.tasks import SCORED
 from blurb.terminal.output import json_text, show
 
@@ -32,7 +32,16 @@ if TYPE_CHECKING:
     help="TOML file of the rules.  [default: blurb-check.toml, if it exists]",
 )
 @click.option("--split", type=click.Choice(SCORED), help="Split to compare, overrides the rules.  [default: dev]")
-@click.option("--max-drop", type=click.FloatRange(min=0), help="Points that a dataset may drop, overrides the rules.")
+@click.option("--max-drop", type=POINTS, help="Points that a dataset may drop, overrides the rules.")
+@click.option(
+    "--tasks",
+    shell_complete=_complete.tasks,
+    help="Datasets to judge (names or types).  [default: all of the baseline]",
+)
+@click.option(
+    "--across", type=click.Choice(["protocol", "recipe", "overrides", "unknown"]), multiple=True,
+    help="Judge rows that differ in this, or do not say (unknown); repeatable.",
+)  # fmt: skip
 @STORE
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the result as JUnit XML.")
 @click.option(
@@ -40,7 +49,8 @@ if TYPE_CHECKING:
 )
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output format.")
 def command(
-    candidate: str, baseline: str, rules: Path | None, split: str | None, max_drop: float | None, output: Path,
+    candidate: str, baseline: str, rules: Path | None, split: str | None, max_drop: float | None,
+    tasks: str | None, across: tuple[str, ...], output: Path,
     junit: Path | None, summary: Path | None, form: str,
 ) -> None:  # fmt: skip
     """Fail if CANDIDATE is worse than a baseline (for CI).
@@ -48,13 +58,16 @@ def command(
     Worse means: by more than the seeds explain.
 
     Both are rows: MODEL (or 'MODEL CONFIGURATION') in the store, FOLDER[:ROW] in another store, or FILE.csv[:ROW].
-    Exit code 0: pass. 1: regression. 2: cannot judge (scores or seeds missing, data or metrics differ, no variance
-    between runs and no max_drop, nothing to compare), so a check never passes because nothing ran. See docs/ci.md.
+    Exit code 0: pass. 1: regression. 2: cannot judge (datasets or seeds missing, protocol, recipe, overrides, data or
+    metrics differ or are unknown, no variance between runs and no max_drop, nothing to compare), so a check never
+    passes because nothing ran. See docs/ci.md.
     """
     from blurb import api
 
     gate()
-    decision = api.check(candidate, baseline, rules, split=split, max_drop=max_drop, output=output)  # type: ignore[arg-type]
+    decision = api.check(
+        candidate, baseline, rules, split=split, max_drop=max_drop, output=output, tasks=tasks, across=across,  # type: ignore[arg-type]
+    )  # fmt: skip
     report(decision, junit, summary, form)
     raise SystemExit(int(decision.outcome))
 
@@ -86,7 +99,11 @@ def _show(decision: Decision) -> None:
     from blurb.results.comparison import PAIRED
     from blurb.wording import grouped, plural, signed
 
-    click.echo(f"{decision.candidate} compared with {decision.baseline}, {decision.rules.split}")
+    click.echo(f"{decision.candidate} minus {decision.baseline}, {decision.rules.split}")
+    if decision.rules.across:
+        click.echo(f"Judged across {', '.join(decision.rules.across)}, as asked for.")
+    for remark in decision.remarks:
+        click.echo(f"The rows differ: {remark}.")
     rows = [table.cells(finding) for finding in decision.findings]
     show(table.COLUMNS[:-1], [row[:-1] for row in rows], "table", numbers=table.COLUMNS[1:6])
     for line in grouped((row[0], row[-1]) for row in rows):

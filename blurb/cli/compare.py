@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blurb.cli import _complete
-from blurb.cli._options import STORE
+from blurb.cli._options import POINTS, STORE
 from blurb.tasks import SCORED
 from blurb.terminal.output import FORMATS, show
 
@@ -25,9 +25,7 @@ TITLES = ("dataset", "first", "other", "change", "low", "high", "p", "detectable
 @STORE
 @click.option("--level", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Significance level.")
 @click.option("--runs-only", is_flag=True, help="Ignore the variance from the choice of test examples.")
-@click.option(
-    "--max-drop", type=click.FloatRange(min=0), help="Also report means that dropped by more points than this."
-)
+@click.option("--max-drop", type=POINTS, help="Also report means that dropped by more points than this.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Also write a forest plot: .png, .svg or .pdf (needs the extra 'plots').")  # fmt: skip
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
@@ -58,9 +56,13 @@ def command(
     found = [api.compare(first, other, split=split, runs_only=runs_only) for other in others]  # type: ignore[arg-type]
     if form == "table":
         for compared in found:
-            click.echo(f"{compared.other.name} minus {first.name}, {split}")
+            click.echo(f"{first.name} minus {compared.other.name}, {split}")
+            for remark in compared.remarks:
+                click.echo(f"The rows differ: {remark}.")
             _print([_cells(line, level, max_drop) for line in compared.lines])
             _print_reasons(compared.lines)
+            for text in comparison.sentences(compared.lines, first.name, compared.other.name, level):
+                click.echo(text)
             if comparison.has_paired(compared.lines):
                 click.echo(comparison.PAIRED)
     else:
@@ -109,7 +111,7 @@ def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple
     if within is not None:
         verdict += f"; drop within {max_drop:g}" if within else f"; dropped by more than {max_drop:g}"
     return (
-        line.name, number(line.before), number(line.after), number(line.difference, signed), number(low, signed),
+        line.name, number(line.first), number(line.other), number(line.difference, signed), number(low, signed),
         number(high, signed), probability(line.p), number(line.comparison.detectable), "/".join(map(str, line.runs)),
         verdict,
     )  # fmt: skip

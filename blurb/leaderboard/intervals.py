@@ -65,6 +65,9 @@ def of_row(
     types, score, twelve = averages({name: one for name, one in known.items() if name in DATASETS})
     if row.printed is not None:
         score = Value(row.printed)
+    kinds = row.type_means()
+    types = {kind: value for kind, value in types.items() if kind in kinds}
+    score, twelve = (score if row.score is not None else None), (twelve if row.blurb_12 is not None else None)
     values = {name: one.value for name, one in known.items()} | types
     return values | {name: value for name, value in ((SCORE, score), (TWELVE, twelve)) if value is not None}
 

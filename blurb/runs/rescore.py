@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import formulations, leases, metrics
-from blurb.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.errors import BlurbError, SettingsError, StoreError, Tell, tell_damage
 from blurb.files import read_json, write_json
 from blurb.formulations._base import Formulation
 from blurb.runs import index, provenance
@@ -32,6 +32,12 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> d
         gold, documents = ([columns[name][i] for i in rows] for name in ("gold", "doc_id"))
         for name, target in (("prediction", content), ("majority", content["majority"])):
             target[split] = formulation.score(gold, [columns[name][i] for i in rows], documents)
+            for metric, value in target[split].items():
+                if not math.isfinite(value):
+                    raise SettingsError(
+                        f"The metric gave {value!r} for {metric} on {split}; where a value is undefined, a metric "
+                        "must give 0.0."
+                    )
     content["metric"] = next(iter(content["test"]))
     return content
 

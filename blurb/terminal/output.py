@@ -26,8 +26,13 @@ def console(width: int = 200, stderr: bool = False) -> Console:
     """
     from rich.console import Console
 
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            """Nobody reads on: `blurb.cli._exit` ends with 141, where rich would end with 1, a regression."""
+            raise BrokenPipeError
+
     stream = sys.stderr if stderr else sys.stdout
-    return Console(width=None if stream.isatty() else width, stderr=stderr, markup=False, emoji=False, highlight=False)
+    return Ours(width=None if stream.isatty() else width, stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def show(

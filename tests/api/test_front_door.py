@@ -132,7 +132,7 @@ def test_results_show_themselves(played: tuple[Path, blurb.Results]) -> None:
 def test_rows_and_verdicts_show_themselves_in_a_line(played: tuple[Path, blurb.Results]) -> None:
     first, other = played[1].rows
     assert repr(other) == f"<Row scratch:tiny smoke: {len(other.means())} datasets>"
-    assert repr(blurb.compare(first, other)).startswith(
+    assert repr(blurb.compare(other, first)).startswith(
         "<Comparison of scratch:tiny smoke with baseline:majority smoke"
     )
     decision = blurb.check(other, first, max_drop=100)
@@ -166,7 +166,7 @@ def test_compare_and_check_say_what_the_commands_say(played: tuple[Path, blurb.R
     table = compared.to_pandas().set_index("name")
     assert {*told[0]} - {"within_max_drop"} == {"name", *table.columns}
     assert all(line["reason"] for line in told if line["verdict"] == "cannot judge")
-    assert table.loc["gad", "difference"] == pytest.approx(compared["gad"].after - compared["gad"].before)
+    assert table.loc["gad", "difference"] == pytest.approx(compared["gad"].first - compared["gad"].other)
     assert "<table" in compared._repr_html_()
 
     decision = blurb.check(tiny, "baseline:majority", max_drop=100, output=folder / "runs")

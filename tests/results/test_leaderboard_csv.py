@@ -78,7 +78,7 @@ def test_what_was_written_is_read_back_without_its_runs(path: Path) -> None:
     whole, part, other = of_file(path, alone=True)
     assert [row.origin for row in (whole, part, other)] == [Origin.LEADERBOARD] * 2 + [Origin.PUBLISHED]
     assert whole.means() == pytest.approx({name: statistics.fmean(values) for name, values in WHOLE.items()}, abs=0.005)
-    assert (whole.means("dev"), whole.run_counts, whole.spread) == ({}, [], None)
+    assert (whole.means("dev"), whole.run_counts, whole.spread) == ({}, [3], None)
     assert whole.identity == replace(invented.row("whole"), weights="w" * 64).identity
     assert part.means() == {"gad": 80.0, "ddi": 70.5}
     assert (other.model, other.source, other.version, other.score) == ("Theirs", "us2026", "v1", 77.0)
