@@ -21,6 +21,7 @@ from blurb import stopping
 from blurb.errors import BlurbError, DamageWarning
 from blurb.masking import masked
 from blurb.stopping import Terminated
+from blurb.wording import escaped
 
 PARTLY = 1
 UNKNOWN = 2
@@ -56,7 +57,7 @@ def damage() -> Iterator[list[str]]:
                 before(message, category, *place, **more)  # type: ignore[arg-type]
             elif str(message) not in told:
                 told.append(str(message))
-                click.secho(f"Damaged: {message}", fg="yellow", err=True)
+                click.secho(f"Damaged: {escaped(str(message))}", fg="yellow", err=True)
 
         warnings.showwarning = show
         yield told
@@ -103,7 +104,7 @@ def run(command: click.Group) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except (BlurbError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
-        click.secho(f"Error: {masked(str(error))}", fg="red", err=True)
+        click.secho(f"Error: {escaped(masked(str(error)))}", fg="red", err=True)
         return UNKNOWN
 
 
