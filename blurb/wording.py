@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 
 COMMANDS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
@@ -37,6 +38,15 @@ def signed(value: float, digits: int = 2) -> str:
     """
     text = f"{value:+.{digits}f}"
     return text if float(text) else text[1:]
+
+
+def option(name: str, place: object, default: object = None) -> str:
+    """An option of a command to paste, with a blank before it; nothing if it is the default.
+
+    >>> option("--output", "q'uote"), option("--output", "runs", "runs")
+    (' --output \'q"\'"\'uote\'', '')
+    """
+    return "" if str(place) == str(default) else f" {name} {shlex.quote(str(place))}"
 
 
 def escaped(text: str) -> str:

@@ -10,6 +10,7 @@ from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
+from blurb.wording import option
 
 
 def path_of(task: Task, folder: Path, split: Split) -> Path:
@@ -25,7 +26,7 @@ def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
     below = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     for other in (folder.resolve().parent, *below):
         if any(path_of(task, other, split).is_file() for task in relative for split in SPLITS):
-            return f" Did you mean --data {other}?"
+            return f" Did you mean{option('--data', other)}?"
     return ""
 
 
