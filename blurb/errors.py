@@ -22,16 +22,18 @@ class UnknownName(BlurbError, KeyError):
     """A task, head, protocol or setting that does not exist."""
 
     def __init__(
-        self, kind: str, name: str, available: Iterable[str], aliases: Mapping[str, str] | None = None
+        self, kind: str, name: str, available: Iterable[str], aliases: Mapping[str, str] | None = None, how: str = ""
     ) -> None:
         """
         :param aliases: names that people type -> the available name that they mean
+        :param how: a last sentence, with a blank before it
         """
         names = list(available)
         meant = (aliases or {}).get(name)
-        close = [meant] if meant else difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        alike = [each for each in names if each.lower() == name.lower()]  # of CRF, no letter is that of crf
+        close = [meant] if meant else alike or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f" Did you mean '{close[0]}'?" if close else ""
-        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {', '.join(names) or 'none'}.")
+        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {', '.join(names) or 'none'}.{how}")
 
     def __str__(self) -> str:  # KeyError would show the repr
         return str(self.args[0])
@@ -116,6 +118,10 @@ def said(error: Exception) -> str:
 
 class DamageWarning(UserWarning):
     """A damaged part of a store was left out. The command line then exits with 1 or 2."""
+
+
+class Notice(UserWarning):
+    """A sentence for people about what a process does; the exit code stays."""
 
 
 Tell = Callable[[str], None]

@@ -2,6 +2,10 @@
 
 Nothing is imported before it is needed, and there is no list to edit: the file name is the name (`bc5_chem.py` is
 `bc5-chem`; names starting with `_` and sub-packages are helpers). Two plug-ins with the same name are an error.
+
+**Data never names code.** A registry has two verbs. `get` takes a name from anywhere, as from the files of a store, and
+finds what is registered, nothing else. `load` takes what a person typed, which may also be `folder/file.py:Object` or
+`package.module:Object`; that runs the code, and registers the object. There is no third way to code.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
+import shlex
 import sys
 import traceback
 from collections.abc import Iterator
@@ -37,6 +42,7 @@ class Entry:
 def load_object(target: str, kind: str) -> Any:
     """Imports the object `package.module:Object`; SettingsError if that fails.
 
+    :param target: written in code (a task's reader, a type's formulation), or typed; never read from a file
     :param kind: kind of object, for the message
     """
     module_name, _, attribute = target.partition(":")
@@ -65,8 +71,8 @@ class Registry(Generic[T]):
         self.attribute = attribute
         self.group = group
         self.separator = separator
-        self.files: dict[str, Path] = {}
-        """Plug-ins loaded from files: `name.py:Object` -> path of the file."""
+        self.typed: dict[str, Path | None] = {}
+        """What a person typed: `name.py:Object` -> path of the file, `package.module:Object` -> None."""
 
     @cached_property
     def entries(self) -> dict[str, Entry]:
@@ -96,44 +102,49 @@ class Registry(Generic[T]):
         return sorted(self.entries)
 
     def get(self, name: str) -> T:
-        """The entry with that name, or the object `package.module:Object` or `folder/file.py:Object`.
+        """The entry with that name, or what was loaded by that name; a name in a file can do no more.
 
-        Raises UnknownName, with the closest name, if it does not exist.
+        Raises UnknownName, with the closest name, if there is none.
         """
-        if _is_file(name):
-            return self._load_file(name)
-        if ":" in name:
-            return self._load(name)
+        if name in self.typed:
+            path = self.typed[name]
+            return self._load(name) if path is None else self._load_file(path, name.rpartition(":")[2])
         if name not in self.entries:
-            raise UnknownName(self.kind, name, self.names())
+            raise UnknownName(self.kind, name, [*self.names(), *self.typed], how=_how(self.kind, name))
         return self._load(self.entries[name].target)
+
+    def load(self, reference: str) -> T:
+        """What a person typed: a name, `package.module:Object` or `folder/file.py:Object`, whose code then runs.
+
+        :raises UnknownName: with the closest name, if it does not exist
+        :raises SettingsError: if the code cannot be loaded, or another file has this name
+        """
+        short, path = self.short(reference), _path(reference)
+        if ":" not in reference or (reference in self.typed and path is not None and not path.exists()):
+            return self.get(reference)
+        if self.typed.get(short, path) != path:
+            raise SettingsError(
+                f"Two {self.kind}s have the name '{short}': {self.typed[short]} and {path}. Rename one of the files."
+            )
+        found = self._load(reference) if path is None else self._load_file(path, reference.rpartition(":")[2])
+        self.typed |= {short: path, reference: path}
+        return found
 
     def short(self, name: str) -> str:
         """The name of a plug-in in trials; without folders if it is from a file, as they are specific to a machine."""
-        if not _is_file(name):
-            return name
-        path, attribute = self._split(name)
-        short = f"{path.name}:{attribute}"
-        if self.files.setdefault(short, path) != path:
-            raise SettingsError(
-                f"Two {self.kind}s have the name '{short}': {self.files[short]} and {path}. Rename one of the files."
-            )
-        return short
+        file, _, attribute = name.rpartition(":")
+        return f"{Path(file).name}:{attribute}" if _is_file(name) else name
 
     def is_plugin(self, name: str) -> bool:
         """Whether an entry is not built in."""
         return ":" in name or self.entries[name].source != "blurb"
 
-    def _split(self, name: str) -> tuple[Path, str]:
-        file, _, attribute = name.rpartition(":")
-        return self.files.get(name) or Path(file).expanduser().resolve(), attribute
-
     def _load(self, target: str) -> T:
         return cast(T, load_object(target, self.kind))
 
-    def _load_file(self, name: str) -> T:
+    def _load_file(self, path: Path, attribute: str) -> T:
         """The object of a file, which runs once per process; its folder is not added to the path."""
-        path, attribute = self._split(name)
+        name = f"{path.name}:{attribute}"
         if not path.is_file():
             raise SettingsError(f"Cannot load the {self.kind} '{name}': the file {path} does not exist.")
         module_name = f"blurb_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
@@ -158,13 +169,27 @@ class Registry(Generic[T]):
         value: Any = self.get(name)
         if inspect.isclass(value) or inspect.isfunction(value):
             return f"{inspect.getsourcefile(value)}:{inspect.getsourcelines(value)[1]}"
-        target = name if ":" in name else self.entries[name].target
+        target = name if name in self.typed else self.entries[name].target
         module = importlib.import_module(target.partition(":")[0])
         return str(module.__file__)
 
 
 def _is_file(name: str) -> bool:
     return name.rpartition(":")[0].endswith(".py")
+
+
+def _path(reference: str) -> Path | None:
+    """The file of a reference; None for a module."""
+    return Path(reference.rpartition(":")[0]).expanduser().resolve() if _is_file(reference) else None
+
+
+def _how(kind: str, name: str) -> str:
+    """What to do about code that is named in data; "" for a plain name."""
+    if ":" not in name:
+        return ""
+    example = shlex.quote(f"./{name.rpartition('/')[2]}" if _is_file(name) else name)
+    typed = f"Give its code with --{kind} {example}, or install" if kind in ("head", "pooling") else "Install"
+    return f" Code that a file names is not run. {typed} it as a plug-in."
 
 
 def _place(error: Exception, path: Path) -> str:

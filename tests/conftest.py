@@ -15,7 +15,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from blurb import data, tasks
+from blurb import data, heads, tasks
 from blurb.data.schema import Example
 from blurb.tasks import Split
 
@@ -34,10 +34,12 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _no_task_files() -> Iterator[None]:
-    """Task files that a module asked for are not there for the next one of this process."""
+def _nothing_typed() -> Iterator[None]:
+    """Task files, heads and poolings that a module loaded are not there for the next one of this process."""
     yield
     tasks._files.clear()
+    for registry in (heads.heads, heads.poolings):
+        registry.typed.clear()
 
 
 @pytest.fixture(scope="session")

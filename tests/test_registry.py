@@ -55,20 +55,52 @@ def test_nothing_is_imported_before_it_is_asked_for(plugins: Path) -> None:
 
 
 def test_module_and_attribute_can_be_named_directly(plugins: Path) -> None:
-    assert _toys().get("toys.red_ball:TOY") == "red"
+    toys = _toys()
+    assert toys.load("toys.red_ball:TOY") == toys.get("toys.red_ball:TOY") == "red"
+    assert toys.origin("toys.red_ball:TOY") == str(plugins / "red_ball.py")
+
+
+@pytest.mark.parametrize("name", ["evil.py:X", "./evil.py:X", "{folder}/evil.py:X", "evil:X", "toys.kite:TOY", ":X"])
+def test_a_name_that_data_may_have_written_runs_nothing(
+    name: str, plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it looks like, and wherever the file lies; what a person types may run, and is found from then on."""
+    monkeypatch.chdir(plugins.parent)
+    marker, name = plugins.parent / "ran", name.format(folder=plugins.parent)
+    (plugins.parent / "evil.py").write_text(f"open({str(marker)!r}, 'w').close()\nX = 1\n", encoding="utf-8")
+    toys = _toys()
+    with pytest.raises(UnknownName, match=r"Code that a file names is not run. Install it as a plug-in."):
+        toys.get(name)
+    assert "toys.kite" not in sys.modules
+    assert not marker.exists()
+    if "evil" in name:
+        assert toys.load(name) == toys.get(name) == toys.get(toys.short(name)) == 1
+        assert marker.exists()
+
+
+def test_two_files_of_one_name_are_told_apart(plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(f"X = {folder!r}", encoding="utf-8")
+    toys = _toys()
+    monkeypatch.chdir(tmp_path / "a")
+    assert toys.load("./mine.py:X") == "a"
+    monkeypatch.chdir(tmp_path / "b")
+    with pytest.raises(SettingsError, match=r"Two toys have the name 'mine.py:X'"):
+        toys.load("./mine.py:X")
 
 
 @pytest.mark.parametrize("name", ["no_such_module:X", "toys.kite:NO_SUCH", "broken"])
 def test_what_cannot_be_imported_is_an_error_that_names_it(plugins: Path, name: str) -> None:
     with pytest.raises(SettingsError, match=r"Cannot import the toy '.*'"):
-        _toys().get(name)
+        _toys().load(name)
 
 
 def test_the_file_is_suggested_for_the_plugin_that_is_missing_and_not_for_what_it_imports(plugins: Path) -> None:
     (plugins / "needy.py").write_text("import toy", encoding="utf-8")
     for name, hint in (("toys.gone:X", True), ("no_such.module:X", True), ("toys.needy:X", False)):
         with pytest.raises(SettingsError) as caught:
-            _toys().get(name)
+            _toys().load(name)
         assert ("use its file" in str(caught.value)) == hint
 
 

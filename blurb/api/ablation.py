@@ -45,7 +45,7 @@ def ablate(options: AblateOptions) -> Ablation | None:
         ablation.check(Path(plot))
     check_writable(output=Path(options.output), out=out)
     grid = ablations.grid(options.axis)
-    chosen = tasks.select(grid.datasets if options.tasks is None else options.tasks)
+    chosen = tasks.load_selection(grid.datasets if options.tasks is None else options.tasks)
     _check_axis(grid, chosen)
     common = typed_settings(options.overrides, options.shorthands)
     for key in grid.cells[0].settings:

@@ -30,7 +30,7 @@ def load_dataset(
     from blurb import tasks
     from blurb.api.request import check_files, folders
 
-    chosen = tasks.select(task)
+    chosen = tasks.load_selection(task)
     if len(chosen) > 1:
         raise SettingsError(f"load_dataset needs one task (got {', '.join(one.name for one in chosen)}).")
     folder, _ = folders(suite, None if data is None else Path(data), None, chosen)

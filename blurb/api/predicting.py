@@ -88,24 +88,37 @@ class KeptModel:
         return self._learner.predict(Subset(units, "")) if units else ([], None)
 
 
-def load_model(trial: Path | str, device: str = "auto") -> KeptModel:
-    """The trained model of a trial that was run with `keep_model="best"`.
+def load_model(
+    trial: Path | str, device: str = "auto", *, head: str | None = None, pooling: str | None = None,
+    trust_remote_code: bool = False,
+) -> KeptModel:  # fmt: skip
+    """The trained model of a trial that was run with `keep_model="best"`. A model brings no code that you did not name.
 
     :param trial: folder of the trial (`Results.trial`), or its folder `model`, wherever it was moved
+    :param head: its head, if that is a file of your own: `./my_head.py:MyHead`
+    :param pooling: its pooling, likewise
+    :param trust_remote_code: allow the Python files of its checkpoint
     :raises ModelError: if there is none, or it is damaged
     """
     from blurb.models import kept
+    from blurb.runs import plugins
 
+    plugins.load_all([{"head": head, "pooling": pooling}])
     folder = Path(trial)
-    return KeptModel(*kept.load(folder if (folder / kept.ABOUT).is_file() else folder / kept.FOLDER, device))
+    folder = folder if (folder / kept.ABOUT).is_file() else folder / kept.FOLDER
+    return KeptModel(*kept.load(folder, device, trust_remote_code))
 
 
-def predict(trial: Path | str, inputs: Input | Sequence[Input], device: str = "auto") -> list[dict[str, Any]]:
+def predict(
+    trial: Path | str, inputs: Input | Sequence[Input], device: str = "auto", *, head: str | None = None,
+    pooling: str | None = None, trust_remote_code: bool = False,
+) -> list[dict[str, Any]]:  # fmt: skip
     """What the trained model of a trial says of inputs; for several calls, `load_model` once.
 
-    :param inputs: texts or mappings, see `KeptModel.predict`
+    :param inputs: texts or mappings, see `KeptModel.predict`; the others are those of `load_model`
     """
-    return load_model(trial, device).predict(inputs)
+    model = load_model(trial, device, head=head, pooling=pooling, trust_remote_code=trust_remote_code)
+    return model.predict(inputs)
 
 
 def _spans(given: Raw, tags: Sequence[str], scores: Sequence[float]) -> list[dict[str, Any]]:

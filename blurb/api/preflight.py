@@ -154,8 +154,8 @@ def _tasks(wanted: Any, found: Gathered) -> list[Task]:
     from blurb import tasks
 
     words = [word for word in (wanted.split(",") if isinstance(wanted, str) else wanted) if word.strip()]
-    known = [word for word in words if found.tried(tasks.select, [word])]
-    return (found.tried(tasks.select, known) or []) if known or not words else []
+    known = [word for word in words if found.tried(tasks.load_selection, [word])]
+    return (found.tried(tasks.load_selection, known) or []) if known or not words else []
 
 
 def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:

@@ -59,28 +59,34 @@ class Reproduction:
 
 def reproduce(
     record: Record, model: str, data: Path, raw: Path | None = None, *,
-    device: str = "auto", casing: str | None = None, trust_remote_code: bool = False,
+    device: str = "auto", casing: str | None = None, trust_remote_code: bool = False, head: str | None = None,
+    pooling: str | None = None,
 ) -> Reproduction:  # fmt: skip
     """Runs a finished trial again, in a temporary folder: the store is not changed.
 
     :param model: the same as then: a folder, a Hub id, a preset, a baseline
     :param data: folder of the datasets, or for `scratch:` and the demo suite of theirs
     :param raw: folder of the original releases, if the trial reads them
+    :param head: its head, if that is a file: a trial of a store brings no code
+    :param pooling: its pooling, likewise
     :raises SettingsError: if the model or the recipe is another one
     :raises DataError: if the data is not there
     :raises StoreError: if the trial fails
     """
+    from blurb import tasks
     from blurb.api.request import source
+    from blurb.runs import plugins
     from blurb.runs.data_sources import DataSource
     from blurb.runs.environment import environment
     from blurb.runs.store import PREDICTIONS, Store, read_predictions
     from blurb.runs.worker import Job, execute
 
+    plugins.load_all([{"head": head, "pooling": pooling}])
     trial, made = record.trial, record.provenance
     if made.configuration is None:
         raise StoreError(f"{record.path}: its provenance has no configuration, so it cannot be run again.")
     found = source(model, made.model, None, trust_remote_code, data, casing)
-    task = record.task
+    task = tasks.to_read(record.task)
     origin = DataSource(task.file or task.name, data)
     if _reads_originals(record):
         if raw is None:

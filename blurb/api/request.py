@@ -45,10 +45,15 @@ def folders(
 
 
 def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
-    """The named protocol, or by default that of the suite."""
+    """The protocol that a person named, or by default that of the suite; code that its file names is loaded."""
     from blurb.protocols.protocol import load
+    from blurb.runs import plugins
 
-    return load(str(protocol) if protocol else ("demo" if suite == "demo" else "standard"))
+    found = load(str(protocol) if protocol else ("demo" if suite == "demo" else "standard"))
+    if str(protocol).endswith(".toml"):
+        searched = [dict(zip(found.search, point, strict=False)) for point in zip(*found.search.values(), strict=False)]
+        plugins.load_all([found.everywhere, *found.per_task.values(), *found.per_baseline.values(), *searched])
+    return found
 
 
 def check_files(chosen: list[Task], folder: Path) -> None:
@@ -123,18 +128,19 @@ def source(
 
 
 def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Settings of their types, heads and poolings in canonical spelling.
+    """Settings that a person typed, of their types; heads and poolings are loaded, and in canonical spelling.
 
     :param given: setting -> value; text as after `--set`
     :param shorthands: setting -> option that it was given with, if not with `--set`
     """
-    from blurb import heads
     from blurb.heads._spec import canonical
     from blurb.protocols import settings
+    from blurb.runs import plugins
 
     found = settings.parse_overrides(given, shorthands)
-    for kind, registry in (("head", heads.heads), ("pooling", heads.poolings)):
+    for kind, registry in plugins.KINDS.items():
         if kind in found:
+            plugins.load(kind, found[kind])
             found[kind] = canonical(registry, found[kind])
     return found
 

@@ -37,7 +37,7 @@ def vocabulary(
     from blurb.analysis.vocabulary.terms import published, read
 
     listed = list(published()) if terms is None else read(terms)
-    chosen = tasks_.select(tasks)
+    chosen = tasks_.load_selection(tasks)
     if data is not None and not data.is_dir():
         raise DataError("the data folder does not exist; check --data.", data)
     loaded = [_load(reference, data, remote_code) for reference in models]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.errors import BlurbError, SettingsError, StoreError
+from blurb.errors import BlurbError, SettingsError, StoreError, tell_damage
 
 if TYPE_CHECKING:
     from blurb.runs.worker import Job, TrialOutcome
@@ -20,7 +20,8 @@ class TooManyFailures(BlurbError):
 
 def work(
     output: Path, sweep: Path | None = None, part: int | None = None, *, jobs: int = 1, device: str | None = None,
-    data: Path | None = None, leaderboard: Path | None = None, max_failures: int = 0, progress: bool = True,
+    data: Path | None = None, leaderboard: Path | None = None, max_failures: int = 0, allow: Collection[str] = (),
+    progress: bool = True,
 ) -> tuple[list[TrialOutcome], int]:  # fmt: skip
     """Runs the trials of sweeps that are not done, until none is left that nobody runs.
 
@@ -32,6 +33,7 @@ def work(
     :param data: data folder of this machine, over that of the sweep
     :param leaderboard: table to write at the end
     :param max_failures: number of failed trials after which it gives up; 0 never does
+    :param allow: hashes of sweeps that others planned, and that may run (`blurb.runs.allowed`)
     :returns: the outcomes, and the number of trials that were passed over, as they had failed before
     :raises StoreError: if there is nothing to join
     :raises TooManyFailures: with the last reason
@@ -50,7 +52,7 @@ def work(
     seen: set[Path] = set()
     outcomes: list[TrialOutcome] = []
     passed = 0
-    while found := [job for job in _jobs(output, sweep, part) if job.path not in seen]:
+    while found := [job for job in _jobs(output, sweep, part, allow) if job.path not in seen]:
         seen.update(job.path for job in found)
         here = [_on_this_machine(job, device, data) for job in found if not failure_of(job.path).exists()]
         passed += len(found) - len(here)
@@ -68,12 +70,13 @@ def work(
 
 def retry(
     output: Path, selection: str = "all", *, later: bool = False, jobs: int = 1, device: str | None = None,
-    data: Path | None = None, progress: bool = True,
+    data: Path | None = None, allow: Collection[str] = (), progress: bool = True,
 ) -> tuple[int, list[TrialOutcome]]:  # fmt: skip
     """Runs the failed trials of the sweeps of a store again.
 
     :param selection: tasks
     :param later: only forgets that they failed, so that workers run them
+    :param allow: as for `work`
     :returns: the number of trials that had failed, and the outcomes
     :raises StoreError: if none of the trials of the sweeps failed
     """
@@ -81,9 +84,9 @@ def retry(
     from blurb.runs import sweeps
     from blurb.runs.inventory import failure_of
 
-    chosen = None if selection == "all" else {task.name for task in tasks.select(selection)}
+    chosen = None if selection == "all" else {task.name for task in tasks.load_selection(selection)}
     failed = [
-        job for job in sweeps.jobs_of(output)
+        job for job in _jobs(output, None, None, None if later else allow)
         if failure_of(job.path).exists() and (chosen is None or job.trial.task in chosen)
     ]  # fmt: skip
     if not failed:
@@ -126,16 +129,22 @@ def _run(jobs: Sequence[Job], workers: int, max_failures: int, progress: bool) -
         return LocalEngine(workers).run(jobs, finished, on_progress)
 
 
-def _jobs(output: Path, sweep: Path | None, part: int | None) -> Sequence[Job]:
+def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[str] | None) -> Sequence[Job]:
+    """The jobs to run, or with None for `allow` to look at; of what may not run here, a message if others may."""
     from blurb.runs import sweeps
     from blurb.runs.engines import slurm
 
     if sweep is None:
-        return sweeps.jobs_of(output)
+        told: list[str] = []
+        if not (found := sweeps.jobs_of(output, told.append, allow)) and told:
+            raise StoreError("\n".join(told))
+        for text in told:
+            tell_damage(text)
+        return found
     # A sweep ends with its last trial, which someone else may have finished while this job was queued.
     if sweep.is_dir() and not (sweep / sweeps.JOBS).exists():
         return []
-    return sweeps.read(sweep) if part is None else slurm.part(sweep, part)
+    return sweeps.read(sweep, allow) if part is None else slurm.part(sweep, part, allow or ())
 
 
 def _check_places(jobs: Sequence[Job]) -> None:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 import click
 
 from blurb import stopping
-from blurb.errors import BlurbError, DamageWarning
+from blurb.errors import BlurbError, DamageWarning, Notice
 from blurb.masking import masked
 from blurb.stopping import Terminated
 
@@ -52,7 +52,9 @@ def damage() -> Iterator[list[str]]:
         before = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
-            if not issubclass(category, DamageWarning):
+            if issubclass(category, Notice):
+                click.secho(str(message), fg="yellow", err=True)
+            elif not issubclass(category, DamageWarning):
                 before(message, category, *place, **more)  # type: ignore[arg-type]
             elif str(message) not in told:
                 told.append(str(message))

@@ -27,6 +27,16 @@ def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     return found
 
 
+class Seeds(click.IntRange):
+    """The number of seeds."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if isinstance(value, str) and "," in value:
+            count = len(value.split(","))
+            self.fail(f"give a number: --seeds {count} runs seeds 1 to {count} (got '{value}').", parameter, context)
+        return super().convert(value, parameter, context)
+
+
 class Points(click.FloatRange):
     """A number of points from 0 on; neither NaN nor infinity, which would switch a limit off."""
 
@@ -45,6 +55,12 @@ STORE = click.option(
     default="runs",
     show_default=True,
     help="Store: the folder of the trials.",
+)
+ALLOW = click.option(
+    "--allow-code",
+    multiple=True,
+    metavar="HASH",
+    help="Run the sweep of this hash, which another user planned, with the code and files that it names; repeatable.",
 )
 RESULTS = click.option(
     "--results",
@@ -75,7 +91,7 @@ DATA = (
         shell_complete=_complete.protocols,
         help="Protocol name or TOML file.  [default: standard; with --suite demo: demo]",
     ),
-    click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1 to N instead of the protocol's."),
+    click.option("--seeds", type=Seeds(min=1), help="Run seeds 1 to N instead of the protocol's."),
     click.option(
         "--set",
         "settings",
@@ -96,6 +112,11 @@ DATA = (
     ),
     STORE,
 )
+HEAD = click.option(
+    "--head", metavar="FILE.py:NAME", help="The head, if it is a file of your own; a model or trial brings no code."
+)
+POOLING = click.option("--pooling", metavar="FILE.py:NAME", help="The pooling, if it is a file of your own.")
+TRUST = click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
 CASING = click.option(
     "--casing",
     type=click.Choice(["cased", "uncased"]),
@@ -107,7 +128,7 @@ TOKENIZER = click.option(
 MACHINE = (
     click.option("--revision", help="Revision of the model on the Hub."),
     TOKENIZER,
-    click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code."),
+    TRUST,
     CASING,
     click.option(
         "--device",

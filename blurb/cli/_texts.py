@@ -36,11 +36,11 @@ def of_trial(record: Record, folder: Path | None, raw: Path | None, split: str) 
 
     The hash in the trial shows whether it used BLURB's files or the originals.
     """
-    from blurb import data
+    from blurb import data, tasks
     from blurb.corpora.originals.loading import load_original
     from blurb.errors import SettingsError
 
-    task = record.task
+    task = tasks.to_read(record.task)
     content = data.load(task, folder) if folder else None
     if raw and task.original and (content is None or content.hash != record.trial.data):
         original = load_original(task, raw)

@@ -53,7 +53,9 @@ def command(
     tasks: str | None, across: tuple[str, ...], output: Path,
     junit: Path | None, summary: Path | None, form: str,
 ) -> None:  # fmt: skip
-    """Check whether CANDIDATE is worse than the baseline by more than the seeds explain.
+    """Fail if CANDIDATE is worse than a baseline (for CI).
+
+    Worse means: by more than the seeds explain.
 
     Both are rows: MODEL (or 'MODEL CONFIGURATION') in the store, FOLDER[:ROW] in another store, or FILE.csv[:ROW].
     Exit code 0: pass. 1: regression. 2: cannot judge (datasets or seeds missing, protocol, recipe, overrides, data or

@@ -34,7 +34,9 @@ def command(
     rows: tuple[str, ...], split: str, output: Path, level: float, runs_only: bool, max_drop: float | None,
     plot: Path | None, form: str,
 ) -> None:  # fmt: skip
-    """Compare the first row with each of the others: MODEL, FOLDER[:ROW], FILE.csv[:ROW] or published:MODEL.
+    """Compare the first row with each of the others.
+
+    A row is MODEL, FOLDER[:ROW], FILE.csv[:ROW] or published:MODEL.
 
     The null hypothesis is that both are the same encoder, fine-tuned with different seeds. p is two-sided and corrected
     over the datasets (Holm); low and high are the 95 % interval of the difference over runs and test examples;

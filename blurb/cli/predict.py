@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from blurb.cli import _complete
-from blurb.cli._options import STORE
+from blurb.cli._options import HEAD, POOLING, STORE, TRUST
 
 
 @click.command(name="predict")
@@ -30,18 +30,23 @@ from blurb.cli._options import STORE
     show_default=True,
     help="Device: auto, cpu, cuda, cuda:N or mps.",
 )
+@HEAD
+@POOLING
+@TRUST
 @click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: print]")
 def command(
     trial: str, file: Path | None, texts: tuple[str, ...], data: Path | None, task: str | None, seed: int | None,
-    output: Path, device: str, out: Path | None,
+    output: Path, device: str, head: str | None, pooling: str | None, trust_remote_code: bool, out: Path | None,
 ) -> None:  # fmt: skip
-    """Predict FILE or --text with the model of TRIAL, which was run with --keep-model best.
+    """Predict with a trained model that was kept.
+
+    Reads FILE or --text; TRIAL was run with --keep-model best.
 
     TRIAL is a trial folder, the folder of a kept model, or a row (MODEL, FOLDER[:ROW]) with --task. FILE has a text a
     line, two texts separated by a tab for pairs, or in .jsonl an object a line (docs/models.md). Prints a JSON object a
     line: spans with characters, or a prediction with its scores.
     """
-    from blurb import api
+    from blurb import api, tasks
     from blurb.data import raw
     from blurb.errors import SettingsError
     from blurb.files import write_whole
@@ -51,9 +56,14 @@ def command(
     if sum(map(bool, (file, texts, data))) != 1:
         raise SettingsError("Give either FILE, --text or --data.")
     alone = (Path(trial) / kept.ABOUT).is_file()
-    model = api.load_model(trial if alone else references.trial(trial, output, task, seed).path, device)
+    if task is not None and task.endswith(tasks.SUFFIX):
+        tasks.load(task)
+    model = api.load_model(
+        trial if alone else references.trial(trial, output, task, seed).path, device, head=head, pooling=pooling,
+        trust_remote_code=trust_remote_code,
+    )  # fmt: skip
     if data:
-        name = model.task.file or model.task.name
+        name = tasks.to_read(model.task).file or model.task.name
         found = model.of_examples(api.load_dataset(name, data, original=model.reads_originals)["test"].to_list())
     else:
         inputs = list(raw.lines(file)) if file else list(enumerate(texts, 1))

@@ -44,7 +44,9 @@ def command(context: click.Context, form: str) -> None:
 )
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def show_protocol(name: str, selection: str, form: str) -> None:
-    """Show the settings that the protocol NAME, or a TOML file, gives to each task, and where each value stands.
+    """Show the settings that a protocol gives to each task.
+
+    NAME is a protocol or a TOML file. Says where each value stands.
 
     In csv and json there is a line for each task and setting. Settings that do not concern a task are left out.
     """
@@ -53,7 +55,7 @@ def show_protocol(name: str, selection: str, form: str) -> None:
     from blurb.protocols.protocol import load
 
     protocol = load(name)
-    lines = protocols.values(protocol, tasks.select(selection))
+    lines = protocols.values(protocol, tasks.load_selection(selection))
     if form != "table":
         records = [asdict(line) for line in lines]
         show(tuple(records[0]), [tuple(record.values()) for record in records], form)

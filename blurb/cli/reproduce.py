@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from blurb.cli import _complete
-from blurb.cli._options import CASING, STORE
+from blurb.cli._options import CASING, HEAD, POOLING, STORE, TRUST
 from blurb.terminal.output import FORMATS, show
 
 
@@ -25,13 +25,17 @@ from blurb.terminal.output import FORMATS, show
     "--device", shell_complete=_complete.devices, default="auto", show_default=True,
     help="Device: auto, cpu, cuda, cuda:N or mps.",
 )  # fmt: skip
-@click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
+@HEAD
+@POOLING
+@TRUST
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def command(
     trial: str, model: str, task: str | None, seed: int | None, data: Path | None, raw: Path | None, output: Path,
-    casing: str | None, device: str, trust_remote_code: bool, form: str,
+    casing: str | None, device: str, head: str | None, pooling: str | None, trust_remote_code: bool, form: str,
 ) -> None:  # fmt: skip
-    """Run the finished TRIAL again with MODEL, and compare its predictions with the stored ones.
+    """Run a finished trial again and compare its predictions.
+
+    TRIAL is run with MODEL; its predictions are compared with the stored ones.
 
     TRIAL is a trial folder, or a row (MODEL, FOLDER[:ROW]) with --task. Model, data and recipe must be those of the
     trial. The store is not changed. Exit status 0: all predictions are the same; 1: some are not.
@@ -45,8 +49,8 @@ def command(
     made = record.provenance.configuration
     folder, original = folders(made.suite if made else "blurb", data, raw, [record.task], has_suite=False)
     found = reproduce(
-        record, model, folder, original, device=device, casing=casing,
-        trust_remote_code=trust_remote_code,
+        record, model, folder, original, device=device, casing=casing, trust_remote_code=trust_remote_code,
+        head=head, pooling=pooling,
     )  # fmt: skip
     columns = ("trial", "task", "seed", "split", "units", "differing", "stored", "now")
     lines = [

@@ -8,7 +8,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
-from blurb.cli._options import STORE
+from blurb.cli._options import ALLOW, STORE
 
 
 @click.command(name="retry")
@@ -21,8 +21,11 @@ from blurb.cli._options import STORE
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of trials to run in parallel."
 )
-def command(output: Path, tasks: str, later: bool, data: Path | None, device: str | None, jobs: int) -> None:
-    """Run the failed trials of a store again, without their command.
+@ALLOW
+def command(
+    output: Path, tasks: str, later: bool, data: Path | None, device: str | None, jobs: int, allow_code: tuple[str, ...]
+) -> None:
+    """Run the failed trials of a store again.
 
     Workers pass over a trial that failed, as it would fail for each of them; this lets them have it again. Exit code:
     0 all done, 1 some failed again.
@@ -31,7 +34,7 @@ def command(output: Path, tasks: str, later: bool, data: Path | None, device: st
     from blurb.wording import plural
 
     goes_on(unfinished=True)
-    forgotten, outcomes = retry(output, tasks, later=later, jobs=jobs, device=device, data=data)
+    forgotten, outcomes = retry(output, tasks, later=later, jobs=jobs, device=device, data=data, allow=allow_code)
     if later:
         store = "" if str(output) == "runs" else f" --output '{output}'"
         click.echo(f"{plural(forgotten, 'trial')} can run again: blurb worker{store}")

@@ -35,11 +35,14 @@ def command(context: click.Context, form: str) -> None:
 @click.argument("name", shell_complete=_complete.one_task)
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def show_task(name: str, form: str) -> None:
-    """Show the full declaration of a task, including its citation. NAME may be a task file."""
+    """Show the declaration of a task.
+
+    Including its citation. NAME may be a task file.
+    """
     from blurb import tasks
 
-    task = tasks.get(name)
-    fields = {**asdict(task), "declared_in": tasks.origin(name)}
+    task = tasks.load(name)
+    fields = {**asdict(task), "declared_in": tasks.origin(task.name)}
     if form == "json":
         click.echo(json_text(fields), nl=False)
     else:  # fields that are not set are left out
@@ -61,7 +64,9 @@ def show_task(name: str, form: str) -> None:
 @click.option("--format", "form", help="File format: conll, tsv or jsonl.  [default: by the suffix of the train file]")
 @click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: NAME.toml]")
 def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | None, out: Path | None) -> None:
-    """Create the task file of your own corpus in CoNLL, TSV or JSON Lines.
+    """Create the task file of your own corpus.
+
+    The corpus is in CoNLL, TSV or JSON Lines.
 
     The labels come from the train file if it can be read; the rest is a template with comments. Run it with: blurb run
     MODEL --tasks ./NAME.toml
@@ -88,7 +93,7 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     target.write_text(_template.text(name, kind, form, files, labels), encoding="utf-8")
     click.echo(f"Wrote {target}.")
     try:
-        task = tasks.get(str(target))
+        task = tasks.load(str(target))
         rows = {split: sum(1 for _ in task_file.read(Path(task.files[split]), task, split)) for split in tasks.SPLITS}
     except BlurbError as error:
         click.secho(f"Edit the file before you use it: {error}", fg="yellow", err=True)

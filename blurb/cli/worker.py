@@ -8,7 +8,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
-from blurb.cli._options import STORE
+from blurb.cli._options import ALLOW, STORE
 
 
 @click.command(name="worker")
@@ -24,11 +24,14 @@ from blurb.cli._options import STORE
 @click.option("--leaderboard", type=click.Path(path_type=Path), help="Table to write at the end.")
 @click.option("--max-failures", type=click.IntRange(min=0), default=0, metavar="N",
               help="Give up after N failed trials; 0: never.")  # fmt: skip
+@ALLOW
 def command(
     output: Path, sweep: Path | None, part: int | None, data: Path | None, device: str | None, jobs: int,
-    leaderboard: Path | None, max_failures: int,
+    leaderboard: Path | None, max_failures: int, allow_code: tuple[str, ...],
 ) -> None:  # fmt: skip
-    """Run trials of the sweeps of a store, beside whoever else does.
+    """Run trials of a store beside other workers.
+
+    It takes trials of the sweeps of running commands.
 
     A sweep begins with blurb run or blurb ablate, on any machine that sees the same store, and is there until its
     trials are done. Data and checkpoints are found at the paths that they have there. Trials that failed are passed
@@ -40,7 +43,15 @@ def command(
 
     goes_on(unfinished=True)
     outcomes, passed = work(
-        output, sweep, part, jobs=jobs, device=device, data=data, leaderboard=leaderboard, max_failures=max_failures
+        output,
+        sweep,
+        part,
+        jobs=jobs,
+        device=device,
+        data=data,
+        leaderboard=leaderboard,
+        max_failures=max_failures,
+        allow=allow_code,
     )
     done, failed = (sum(outcome.status == status for outcome in outcomes) for status in ("done", "failed"))
     before = len(outcomes) - done - failed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
+
+ORIGINALS = frozenset({".zip", ".gz", ".tgz", ".tar", ".rar", ".docx", ".iob2", ".xml", ".ann"})
+"""Endings of files of the original releases, which BLURB's files never have."""
 
 
 def path_of(task: Task, folder: Path, split: Split) -> Path:
@@ -20,12 +24,17 @@ def path_of(task: Task, folder: Path, split: Split) -> Path:
 
 
 def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
-    """A hint if the files are one folder up or down, as the folder of one dataset or the parent of all was given."""
+    """A hint if the files are one folder up or down, or if these are originals and not BLURB's files."""
     relative = [task for task in tasks if not task.file]
     below = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     for other in (folder.resolve().parent, *below):
         if any(path_of(task, other, split).is_file() for task in relative for split in SPLITS):
-            return f" Did you mean --data {other}?"
+            return f" Did you mean --data {shlex.quote(str(other))}?"
+    if any(path.suffix.lower() in ORIGINALS for depth in ("*", "*/*", "*/*/*") for path in folder.glob(depth)):
+        return (
+            " There are files of original releases here; BLURB's files are made from them by "
+            f"blurb data prepare --raw {shlex.quote(str(folder))} --out DATA"
+        )
     return ""
 
 

@@ -39,6 +39,10 @@ LEAST = {
 """Minimum if it is not 1: some encoders have no segments, experts or position table."""
 TYPES = ("float32", "float16", "bfloat16", "float64", "float", "half", "double", "auto")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention")
+IMPLEMENTATION = ("_implementation", "_implementation_internal")
+"""Endings of fields by which transformers chooses code, if need be from a repository on the Hub."""
+IMPLEMENTATIONS = (*ATTENTION, "batched_mm", "grouped_mm")
+"""Those of transformers itself, for attention and for experts."""
 MOST_BYTES = 256 * 2**20
 """Of a file but weights; those with the largest vocabularies have 40 MB."""
 
@@ -95,11 +99,30 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     return content
 
 
-def check_config(folder: Path) -> None:
-    """Raises a ModelError if config.json describes an impossible encoder, or one that blurb does not support."""
-    for name, value in config_fields(read_json(folder, "config.json")):
-        if fault := config_fault(name, value):
+def check_config(folder: Path, remote_code: bool = False) -> None:
+    """Raises a ModelError if config.json describes an impossible encoder, or one that blurb does not support.
+
+    :param remote_code: whether a person allowed the code of the checkpoint
+    """
+    config = read_json(folder, "config.json")
+    for fault in (*code_faults(config, remote_code), *(config_fault(*field) for field in config_fields(config))):
+        if fault:
             raise ModelError(f"{folder}: config.json: {fault}.")
+
+
+def code_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterator[str]:
+    """What asks for code, at any depth: versions of transformers have followed such fields into nested ones."""
+    waiting: list[Any] = [config]
+    while waiting:
+        value = waiting.pop()
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+        for name, content in value.items() if isinstance(value, dict) else ():
+            if name == "trust_remote_code" and content and not remote_code:
+                yield "it asks for trust_remote_code itself; that is for you to say: --trust-remote-code"
+            if name.endswith(IMPLEMENTATION) and content is not None and content not in IMPLEMENTATIONS:
+                yield (
+                    f"{name} must be one of {', '.join(ATTENTION)} (got {shortened(content)}); others are not supported"
+                )
 
 
 def config_fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -122,8 +145,6 @@ def config_fault(name: str, value: Any) -> str:
             return f"{name} must be from {least} to {MOST[name]:,} (got {shortened(value)})"
     if name in ("dtype", "torch_dtype") and (not isinstance(value, str) or value.removeprefix("torch.") not in TYPES):
         return f"{name} must be one of {', '.join(TYPES[:4])} (got {shortened(value)})"
-    if name in ("attn_implementation", "_attn_implementation") and value not in ATTENTION:
-        return f"{name} must be one of {', '.join(ATTENTION)} (got {shortened(value)}); others are not supported"
     if name == "quantization_config":
         return "the weights are quantised (quantization_config), but blurb trains float32; dequantise them"
     return ""

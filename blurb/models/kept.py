@@ -31,6 +31,12 @@ FOLDER = "model"
 """In the folder of a trial."""
 ABOUT, HEAD = "blurb.json", "head.safetensors"
 SCHEMA = 1
+FIELDS: Mapping[str, type] = {
+    "model": str, "casing": str, "remote_code": bool, "max_length": int, "use_pooler": bool, "task": dict,
+    "settings": dict, "precision": str,
+}  # fmt: skip
+"""Fields of `blurb.json` that are read."""
+LONGEST = 2**31
 PLAIN, TAGGER = "AutoModel", "AutoModelForTokenClassification"
 CLOSE = 1e-4
 """Maximum difference of logits that are the same."""
@@ -83,18 +89,19 @@ def copy_as(model: str, folder: Path, target: Path) -> None:
         seal(target)
 
 
-def load(folder: Path, device: str = "auto") -> tuple[EncoderLearner, dict[str, Any]]:
+def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple[EncoderLearner, dict[str, Any]]:
     """A kept model, ready to predict, and its `blurb.json`.
 
-    :raises ModelError: if it is missing or damaged, or needs code of its checkpoint
+    :param remote_code: whether a person allowed the Python files in it; what it says itself allows nothing
+    :raises ModelError: if it is missing or damaged, or needs code that was not allowed
     """
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    from blurb import formulations
+    from blurb import formulations, tasks
     from blurb.models.encoder import EncoderLearner
     from blurb.models.loading import load_encoder
     from blurb.models.source import of_folder
-    from blurb.tasks import Task
 
     if not folder.is_dir():
         raise ModelError(f"{folder}: no model here; run the trial again with --keep-model best.")
@@ -103,16 +110,39 @@ def load(folder: Path, device: str = "auto") -> tuple[EncoderLearner, dict[str, 
             f"{folder}: {', '.join(lost)} missing or damaged; remove the folder and run the trial again with "
             "--keep-model best."
         )
-    about = read_json(folder / ABOUT)
-    if about["schema"] != SCHEMA:
-        raise ModelError(f"{folder} has schema version {about['schema']}, but this version of blurb reads {SCHEMA}.")
-    task = Task(**{name: value for name, value in about["task"].items() if name in Task.__dataclass_fields__})
+    about = _about(folder)
+    if about["remote_code"] and not remote_code:
+        raise ModelError(
+            f"{folder}: this model needs the Python files of its checkpoint, which are in its folder. If you trust who "
+            "made it: --trust-remote-code"
+        )
+    task = tasks.of_declaration(about["task"], str(folder / ABOUT))
     source = of_folder(folder, about["model"], casing=about["casing"], remote_code=about["remote_code"])
     learner = EncoderLearner(source, formulations.bind(task, about["settings"]), device, about["precision"])
     encoder, _ = load_encoder(str(folder), about["remote_code"])
     state = {f"encoder.{name}": value for name, value in encoder.state_dict().items()}
-    learner.restore({**state, **load_file(folder / HEAD)}, about["max_length"], about["use_pooler"])
+    try:
+        learner.restore({**state, **load_file(folder / HEAD)}, about["max_length"], about["use_pooler"])
+    except (SafetensorError, RuntimeError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"{folder / HEAD} does not fit the task and settings in {ABOUT} ({str(error).splitlines()[0]})."
+        ) from error
     return learner, about
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    """The content of `blurb.json`; ModelError if it is not what `save` writes."""
+    about = read_json(folder / ABOUT)
+    if about.get("schema") != SCHEMA:
+        raise ModelError(
+            f"{folder} has schema version {about.get('schema')}, but this version of blurb reads {SCHEMA}."
+        )
+    for name, kind in FIELDS.items():
+        if type(about.get(name)) is not kind:
+            raise ModelError(f"{folder / ABOUT}: '{name}' must be of type {kind.__name__} (got {about.get(name)!r}).")
+    if not 0 < about["max_length"] < LONGEST:
+        raise ModelError(f"{folder / ABOUT}: 'max_length' must be at least 1 (got {about['max_length']}).")
+    return about
 
 
 def whole_embedding(encoder: Any) -> None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.models import unchanged
 from blurb.models.casing import settle
 from blurb.models.checkpoint import blamed
 from blurb.models.tokenizer_files import check_tokenizer
-from blurb.models.unsuitable import check_embeddings, check_length, check_text
+from blurb.models.unsuitable import check_embeddings, check_length, check_text, check_type
 from blurb.models.weights import weight_files
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def encoder_of(source: Source) -> tuple[Any, bool]:
     before = torch.get_rng_state()
     _kept.clear()  # first, or two of them would be there
     encoder, trained_pooler = load_encoder(source.location, source.remote_code)
+    unchanged.check(source)  # they may have been overwritten while they were read
     if torch.equal(before, torch.get_rng_state()) and not source.remote_code:
         _kept[source.weights] = encoder, trained_pooler
         encoder = copy.deepcopy(encoder)
@@ -222,6 +224,7 @@ def _skeleton(folder: Path | str, config: Any, remote_code: bool) -> Any:
 def _config(folder: Path | str, remote_code: bool) -> Any:
     from transformers import AutoConfig
 
+    check_type(folder)
     with blamed(folder, NO_ENCODER):
         return AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
 

@@ -123,7 +123,7 @@ def check_folder(folder: Path, with_tokenizer: bool = True, remote_code: bool = 
         raise ModelError(f"{folder}: no config.json; a checkpoint must be a folder written by save_pretrained.")
     if not weight_files(folder):
         raise ModelError(f"{folder}: no weights; expected model.safetensors or pytorch_model.bin.")
-    check_config(folder)
+    check_config(folder, remote_code)
     if with_tokenizer and not any((folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes")):
         from blurb.models.loading import outline
 

@@ -3,17 +3,55 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.models.checkpoint import read_json
 
 COMMON = ("the", "of", "and", "in", "with")
 """Words that every English text has."""
+TEXT_TASKS = (
+    "MASKED_LM", "CAUSAL_LM", "SEQ_TO_SEQ_CAUSAL_LM", "TOKEN_CLASSIFICATION", "SEQUENCE_CLASSIFICATION",
+    "QUESTION_ANSWERING", "TEXT_ENCODING",
+)  # fmt: skip
+"""Tasks of transformers that read text and nothing else."""
 PLACES = 9
 """Sub-tokens of the input by which an encoder shows whether it keeps the length."""
+
+
+def check_type(folder: Path | str) -> None:
+    """Raises a ModelError if transformers has no text model of the type in config.json.
+
+    Models of pictures and sound build others in ways that nobody needs here, and some have loaded code so. A type that
+    transformers does not know is left to it.
+    """
+    kind = read_json(Path(folder), "config.json").get("model_type")
+    if isinstance(kind, str) and kind in _known_types() - _text_types():
+        raise ModelError(
+            f"{folder}: config.json: '{kind}' is no model of text alone, so it does not read sub-tokens but pictures "
+            "or sound; choose an encoder of text with a vocabulary, such as BERT, RoBERTa or DeBERTa."
+        )
+
+
+@cache
+def _known_types() -> frozenset[str]:
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    return frozenset(CONFIG_MAPPING_NAMES)
+
+
+@cache
+def _text_types() -> frozenset[str]:
+    """Types with a class for a task of text in transformers, and the text parts of others."""
+    from transformers.models.auto import modeling_auto
+
+    of_tasks = {kind for task in TEXT_TASKS for kind in getattr(modeling_auto, f"MODEL_FOR_{task}_MAPPING_NAMES", {})}
+    parts = {kind for kind in _known_types() if kind.endswith(("_text", "_text_model"))}
+    return frozenset(of_tasks | parts | {"dpr", "t5gemma2_encoder"})
 
 
 def check_embeddings(folder: Path | str, model: Any) -> None:

@@ -96,6 +96,8 @@ def trial(reference: str, store: Path, task: str | None = None, seed: int | None
     :raises SettingsError: if it is unfinished or damaged; and what `resolve` and `trial_of` raise
     """
     folder = Path(reference)
+    if task is not None:
+        task = _typed(task)
     if (folder / "spec.json").is_file():
         found = Store(folder.resolve().parent.parent.parent)
         if not found.is_done(folder):
@@ -116,7 +118,7 @@ def trial_of(row: RowScores, task: str | None = None, seed: int | None = None) -
         raise SettingsError(f"{row.name} has no predictions; name a row of a store.")
     if task is None and len(trials) > 1:
         raise SettingsError(f"Choose a dataset: --task {' or '.join(trials)}.")
-    name = next(iter(trials)) if task is None else tasks.get(task).name if task.endswith(tasks.SUFFIX) else task
+    name = next(iter(trials)) if task is None else _typed(task)
     if name not in trials:
         raise UnknownName(f"dataset of {row.name}", name, trials)
     records = trials[name]
@@ -124,6 +126,11 @@ def trial_of(row: RowScores, task: str | None = None, seed: int | None = None) -
         finished = ", ".join(map(str, sorted(records)))
         raise SettingsError(f"{row.name} has no finished run of {name} with seed {seed}; finished seeds: {finished}.")
     return records[min(records) if seed is None else seed]
+
+
+def _typed(task: str) -> str:
+    """The name of a task that a person typed, whose file is loaded if it is one."""
+    return tasks.load(task).name if task.endswith(tasks.SUFFIX) else task
 
 
 def _listed(rows: Iterable[RowScores]) -> str:

@@ -201,6 +201,12 @@ class RowScores:
         """Whether all thirteen datasets have all planned seeds."""
         return not self.missing and all(one.finished >= one.planned for one in self.datasets.values())
 
+    @property
+    def unregistered(self) -> list[str]:
+        """Datasets with runs in the store whose task type is not registered here: they are in no mean."""
+        scores = self.datasets.items() if self.origin is Origin.STORE else ()
+        return [name for name, dataset in scores if dataset.runs and not dataset.type]
+
     def seeds(self, task: str) -> tuple[int, ...]:
         """Seeds of the finished runs of a dataset."""
         return tuple(sorted(self.datasets[task].runs)) if task in self.datasets else ()

@@ -57,9 +57,11 @@ def _kind(facts: Facts, task: str) -> Kind:
 
 
 def _declared(facts: Facts, task: str) -> Task | None:
-    """The task of a trial, also from a task file; None if its plug-in is not installed."""
+    """The task of a trial, also from a task file; None if its plug-in, or that of its type, is not registered here."""
     try:
-        return facts.task(task)
+        declared = facts.task(task)
+        _ = declared.task_type
+        return declared
     except BlurbError:
         return None
 

@@ -26,7 +26,8 @@ INDEX = "index.json"
 class DataSource:
     """The source of a task's examples: a folder in BLURB's layout, or of the original releases.
 
-    :param task: its name, or its task file, as worker processes do not know task files by name
+    :param task: its name, or its task file, as worker processes do not know task files by name; it was typed, or is of
+        a sweep that may run
     """
 
     task: str
@@ -48,7 +49,7 @@ def load_data(origin: DataSource) -> TaskData:
     stamp = _stamp(origin)
     if origin not in _kept or _kept[origin][0] != stamp:
         load = load_original if origin.original else data.load
-        content = _from_command(origin, stamp) or load(tasks.get(origin.task), origin.folder)
+        content = _from_command(origin, stamp) or load(tasks.load(origin.task), origin.folder)
         _kept[origin] = stamp, content
     _kept.move_to_end(origin)
     while len(_kept) > 1 and sum(_bytes(content) for _, content in _kept.values()) > MOST:
@@ -78,7 +79,7 @@ def _stamp(origin: DataSource) -> Stamp:
     """The stamp of the data; empty for original releases, which are read once per process."""
     if origin.original:
         return []
-    task = tasks.get(origin.task)
+    task = tasks.load(origin.task)
     found = []
     for split in tasks.SPLITS:
         with contextlib.suppress(OSError):  # the reader says what is missing, and where
@@ -138,7 +139,7 @@ def _from_command(origin: DataSource, stamp: Stamp) -> TaskData | None:
             for number, entry in enumerate(index):
                 if entry["origin"] == _name(origin) and entry["stamp"] == stamp:
                     splits = {split: Dataset.from_file(str(folder / f"{number}.{split}")) for split in tasks.SPLITS}
-                    return TaskData(tasks.get(origin.task), splits, entry["hash"], entry["verdict"])
+                    return TaskData(tasks.load(origin.task), splits, entry["hash"], entry["verdict"])
     return None
 
 

@@ -17,10 +17,11 @@ from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from blurb import leases, stopping
+from blurb import garbage, leases, stopping
 from blurb.errors import BlurbError
 from blurb.runs import data_sources
 from blurb.runs.events import News
+from blurb.runs.processes import safe_path
 from blurb.runs.store import Store
 from blurb.runs.turns import OnFinished, OnProgress, Turns
 from blurb.runs.worker import Job, TrialOutcome, execute, note_death
@@ -61,7 +62,7 @@ class LocalEngine(Engine):
         gpus = gpus_for(jobs)
         if self.workers == 1 and not gpus:
             return self._run_here(jobs, on_finished, on_progress)
-        with data_sources.handed_over(job.data for job in jobs) as folder:
+        with data_sources.handed_over(job.data for job in jobs) as folder, safe_path():
             return self._run_parallel(jobs, on_finished, on_progress, folder, gpus)
 
     def _run_here(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
@@ -226,6 +227,7 @@ def _start_worker(threads: int, parent: int, folder: Path | None, told: Connecti
             signal.signal(number, signal.SIG_IGN)
     import torch
 
+    garbage.own_process()
     torch.set_num_threads(threads)
     data_sources.receive(folder)
     _told[:] = [] if told is None else [told]

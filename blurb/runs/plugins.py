@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +44,32 @@ def of_formulation(task: Task) -> str:
     return _hash(formulations.of(task), {})
 
 
-def files() -> dict[str, dict[str, Path]]:
-    """The plug-ins loaded from files in this process, by setting; worker processes need to load them, too."""
-    return {setting: dict(registry.files) for setting, registry in KINDS.items()}
+Typed = Mapping[str, Mapping[str, Path | None]]
+"""Setting -> name of a plug-in -> its file, None for that of a module."""
 
 
-def remember(known: Mapping[str, Mapping[str, Path]]) -> None:
-    """Registers plug-ins from files in this process."""
+def typed() -> Typed:
+    """The plug-ins that were typed in this process; its workers need them, too."""
+    return {setting: dict(registry.typed) for setting, registry in KINDS.items()}
+
+
+def remember(known: Typed) -> None:
+    """Registers plug-ins that were typed in the process that started this one, or whose code a person allowed."""
     for setting, paths in known.items():
-        KINDS[setting].files.update(paths)
+        KINDS[setting].typed.update(paths)
+
+
+def load(setting: str, text: str) -> None:
+    """Loads the plug-in of a setting that a person typed, such as `./my_head.py:MyHead,hidden=128`."""
+    KINDS[setting].load(text.split(",")[0].strip())
+
+
+def load_all(tables: Iterable[Mapping[str, Any]]) -> None:
+    """Loads the plug-ins in tables of settings that a person typed, or of a file that a person named."""
+    for table in tables:
+        for setting in KINDS.keys() & table.keys():
+            if table[setting] is not None:
+                load(setting, str(table[setting]))
 
 
 def _hash(plugin: type, options: Mapping[str, Any]) -> str:

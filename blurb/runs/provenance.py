@@ -91,8 +91,7 @@ class Provenance:
         """The task of the trial; of a task file, as it was declared when the trial ran."""
         if not self.declaration:
             return tasks.get(name)
-        known = {name: value for name, value in self.declaration.items() if name in Task.__dataclass_fields__}
-        return Task(**known)  # older stores have names of fields that are gone
+        return tasks.of_declaration(self.declaration, f"The task {name} of a trial")
 
     def _number(self, fact: str) -> float | None:
         value = self.facts.get(fact)

@@ -112,6 +112,12 @@ def _same(stored: Any, computed: Any) -> bool:
     return bool(stored == computed)
 
 
+def _damaged_leases(store: Store) -> list[Path]:
+    """The leases that do not say whose they are."""
+    found = [store.lease(path) for path in store.trial_folders()]
+    return [lease for lease in found if lease.exists() and leases.read(lease) is None]
+
+
 def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
     """Recomputes the metrics of all finished trials; returns how many there are and how many changed.
 
@@ -120,6 +126,8 @@ def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
     :param tell: receives messages about other damage, which is left for `blurb run`
     """
     scored = changed = 0
+    # Leases that nobody may have any more are watched together, not two minutes for each.
+    leases.wait_for_stale(_damaged_leases(store))
     for path in store.trial_folders():
         try:
             with leases.held(store.lease(path), wait=False):

@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import blurb
+from blurb import leases
 from blurb.errors import StoreError, Tell, tell_damage
-from blurb.files import read_json, write_json, writing_whole
+from blurb.files import file_hash, read_json, write_json, writing_whole
 from blurb.models import Source, kept
-from blurb.runs import rescore
+from blurb.runs import allowed, rescore
+from blurb.runs.allowed import NotAllowed
 from blurb.runs.data_sources import DataSource
+from blurb.runs.plugins import Typed
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store
 from blurb.runs.worker import Job
@@ -39,11 +42,7 @@ def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = No
 
     :param about: more that tells sweeps apart
     """
-    lines, shared = _lines(jobs)
-    # Plug-ins are those of the process, the same for all jobs of a command.
-    plugins = {kind: {name: str(Path(path).absolute()) for name, path in files.items()}
-               for kind, files in (jobs[0].plugins if jobs else {}).items()}  # fmt: skip
-    about_all = {"schema": SCHEMA, "blurb": blurb.__version__, "plugins": plugins, **shared}
+    lines, about_all = _lines(jobs)
     digest = hashlib.sha256()
     for text in _json({**about_all, "about": about}, ({**line, "predicted": 0.0} for line in lines)):
         digest.update(text.encode())
@@ -51,11 +50,17 @@ def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = No
     if not _is_whole(folder / JOBS):
         with writing_whole(folder / JOBS) as aside, aside.open("w", encoding="utf-8") as file:
             file.writelines(_json(about_all, lines))
+    allowed.remember(allowed.hash_of(about_all))
     return folder
 
 
-def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, list[Any]]]:
-    """What each job has of its own, with places in the lists of what many have in common; and these."""
+def hash_of(jobs: Sequence[Job]) -> str:
+    """The hash by which their sweep is allowed; of what was planned, and not of what is in the file by now."""
+    return allowed.hash_of(_lines(jobs)[1])
+
+
+def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What each job has of its own, with places in the lists of what many have in common; and all else of the file."""
     shared: dict[str, dict[str, tuple[int, Any]]] = {name: {} for name in SHARED}
     places: dict[str, dict[Any, int]] = {name: {} for name in SHARED}
     lines = []
@@ -70,7 +75,15 @@ def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, list[An
                 )[0]
             line[name] = places[name][id(value)]
         lines.append(line)
-    return lines, {name: [content for _, content in values.values()] for name, values in shared.items()}
+    # Plug-ins are those of the process, the same for all jobs of a command.
+    plugins = {kind: {name: path and str(Path(path).absolute()) for name, path in files.items()}
+               for kind, files in (jobs[0].plugins if jobs else {}).items()}  # fmt: skip
+    paths = {path for named in plugins.values() for path in named.values() if path and Path(path).is_file()}
+    return lines, {
+        "schema": SCHEMA, "blurb": blurb.__version__, "plugins": plugins,
+        "code": {path: file_hash(Path(path)) for path in paths},
+        **{name: [content for _, content in values.values()] for name, values in shared.items()},
+    }  # fmt: skip
 
 
 def _json(whole: Mapping[str, Any], lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -104,15 +117,18 @@ def _content(value: Any) -> dict[str, Any]:
     return found
 
 
-def read(folder: Path) -> list[Job]:
+def read(folder: Path, allow: Collection[str] | None = None) -> list[Job]:
     """The jobs of a sweep.
 
+    :param allow: to run them: hashes that a person typed, beside those that are remembered. None: only to look at them,
+        they bring no code
     :raises StoreError: if it is gone, of another version of blurb, or damaged
+    :raises NotAllowed: if it may not run here
     """
-    return [job for job in numbered(folder) if job is not None]
+    return [job for job in numbered(folder, allow) if job is not None]
 
 
-def numbered(folder: Path) -> list[Job | None]:
+def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | None]:
     """The same by number; None for one that was dropped."""
     content = read_json(folder / JOBS)
     if content.get("schema") != SCHEMA:
@@ -121,10 +137,16 @@ def numbered(folder: Path) -> list[Job | None]:
             f"use the version that wrote it ({content.get('blurb')})."
         )
     try:
+        if allow is not None:
+            allowed.check(folder, content, allow)
+            _check_code(folder, content)
         content["data"] = [{**each, "folder": Path(each["folder"])} for each in content["data"]]
         shared = {name: [kind(**each) for each in content[name]] for name, kind in SHARED.items()}
-        plugins = {kind: {name: Path(path) for name, path in files.items()}
-                   for kind, files in content["plugins"].items()}  # fmt: skip
+        plugins: Typed = {kind: {name: path and Path(path) for name, path in files.items()}
+                          for kind, files in content["plugins"].items()}  # fmt: skip
+        if allow is None:
+            plugins = {}
+            shared["source"] = [dataclasses.replace(source, remote_code=False) for source in shared["source"]]
         return [
             None if line is None else Job(
                 Trial(**line["trial"]), store=folder.parent.parent, plugins=plugins,
@@ -138,6 +160,16 @@ def numbered(folder: Path) -> list[Job | None]:
         ) from error
 
 
+def _check_code(folder: Path, content: Mapping[str, Any]) -> None:
+    """Raises a StoreError if the file of a plug-in is another than that which was allowed."""
+    for path in {path for named in content["plugins"].values() for path in named.values() if path}:
+        if Path(path).is_file() and file_hash(Path(path)) != content.get("code", {}).get(path):
+            raise StoreError(
+                f"{folder}: the code of the plug-in {path} has changed since the trials were planned; run the command "
+                "that planned them again."
+            )
+
+
 def folders(store: Path) -> list[Path]:
     """The folders of all sweeps of a store that are not over, the oldest first."""
     found = []
@@ -147,16 +179,17 @@ def folders(store: Path) -> list[Path]:
     return [folder for *_, folder in sorted(found)]
 
 
-def jobs_of(store: Path, tell: Tell = tell_damage) -> list[Job]:
+def jobs_of(store: Path, tell: Tell = tell_damage, allow: Collection[str] | None = None) -> list[Job]:
     """The jobs of all sweeps of a store, each trial once, as the newest sweep has it.
 
-    :param tell: receives a message for each sweep that cannot be read; it is left out
+    :param tell: receives a message for each sweep that cannot be read, or may not run here; it is left out
+    :param allow: as for `read`
     """
     found: dict[Path, Job] = {}
     for folder in folders(store):
         try:
-            found |= {job.path: job for job in read(folder)}
-        except StoreError as error:
+            found |= {job.path: job for job in read(folder, allow)}
+        except (StoreError, NotAllowed) as error:
             if (folder / JOBS).exists():
                 tell(str(error))
     return list(found.values())
@@ -185,6 +218,12 @@ def is_done(job: Job) -> bool:
     """Whether nothing is left to do of a job; writes nothing."""
     there = rescore.is_current(Store(job.store), job.path)
     return there and (job.keep == "none" or kept.is_kept(job.path))
+
+
+def is_begun(job: Job) -> bool:
+    """Whether a trial is finished, or a living process has it."""
+    store = Store(job.store)
+    return store.is_done(job.path) or leases.seems_held(store.lease(job.path)) is not False
 
 
 def drop(store: Store, trials: Collection[Path]) -> None:

@@ -26,7 +26,7 @@ from blurb.formulations._base import Formulation
 from blurb.inputs import cache
 from blurb.leases import Lease
 from blurb.masking import masked
-from blurb.models import Source, Subset, kept
+from blurb.models import Source, Subset, kept, unchanged
 from blurb.protocols.settings import FROM_NOTHING, limits
 from blurb.runs import checkpoints, inventory, plugins, provenance, rescore
 from blurb.runs.data_sources import DataSource, load_data
@@ -50,7 +50,7 @@ ALIKE = ("python", "torch", "transformers", "tokenizers", "accelerate", "numpy",
 class Job:
     """A trial with everything needed to run it on this machine.
 
-    :param plugins: paths of plug-in files (`blurb.runs.plugins.files`)
+    :param plugins: what a person typed (`blurb.runs.plugins.typed`)
     :param predicted: predicted seconds (`blurb.runs.cost`), 0 without an estimate
     :param keep: whether to keep the trained model
     :param resume: whether to write checkpoints, and to go on from them (`blurb.runs.checkpoints`)
@@ -63,7 +63,7 @@ class Job:
     store: Path
     device: str
     track: str = ""
-    plugins: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
+    plugins: plugins.Typed = field(default_factory=dict)
     predicted: float = 0.0
     keep: Keep = "none"
     resume: bool = False
@@ -203,6 +203,7 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
         raise DataError("the data has changed since the trials were planned; run the command again.", job.data.folder)
     if plugins.identity(content.task, trial.settings) != trial.plugins:
         raise SettingsError("The code of a plug-in has changed since the trials were planned; run the command again.")
+    unchanged.check_trial(job.source, trial.weights, trial.tokenizer)
     formulation = formulations.bind(content.task, trial.settings)
     watch = _tracking(job, reporter)
     handler = _Log(aside / "log.txt", encoding="utf-8")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from blurb.errors import SettingsError, UnknownName
 from blurb.registry import Registry
 from blurb.tasks import types
+from blurb.tasks._declared import of_fields
 from blurb.tasks._task import SCORED, SPLITS, Download, Source, Split, Task, tsv_files
 from blurb.tasks.types import TYPES, TaskType
 
@@ -25,8 +28,12 @@ __all__ = [
     "TaskType",
     "all",
     "get",
+    "load",
+    "load_selection",
+    "of_declaration",
     "origin",
     "select",
+    "to_read",
     "tsv_files",
     "types",
 ]
@@ -45,13 +52,19 @@ _files: dict[str, Task] = {}
 """Tasks from task files that this process has loaded, by name."""
 
 
-def get(name: str) -> Task:
-    """Returns the task called `name`, or the task of the task file `name` if that ends in `.toml`.
+def load(reference: str) -> Task:
+    """The task that a person typed: its name, or its task file, which ends in `.toml`.
 
     :raises UnknownName: if there is no such task; suggests the closest name
     """
-    if name.endswith(SUFFIX):
-        return _from_file(Path(name))
+    return _from_file(Path(reference)) if reference.endswith(SUFFIX) else get(reference)
+
+
+def get(name: str) -> Task:
+    """The task of a name, wherever that was read: registered, or of a task file that was loaded; nothing is opened.
+
+    :raises UnknownName: if there is no such task; suggests the closest name
+    """
     if name in _files:
         return _files[name]
     task = _registry.get(name)
@@ -98,8 +111,28 @@ def origin(name: str) -> str:
 
 
 def known(name: str) -> Task | None:
-    """The task of a plain name, None if there is none: a name that others wrote is never loaded as a path or module."""
+    """The task of a name, None if there is none."""
     return get(name) if name in _files or name in _registry.entries else None
+
+
+def of_declaration(content: Mapping[str, Any], where: str) -> Task:
+    """The task that a stored trial or model declares. What runs code is of the registered task of its name, or none.
+
+    :param where: start of messages
+    :raises StoreError: if the content is no declaration
+    """
+    name = content.get("name")
+    return of_fields(content, get(name) if isinstance(name, str) and name in _registry.entries else None, where)
+
+
+def to_read(task: Task) -> Task:
+    """The task whose data is to be read: paths that a stored declaration names are not, its file must be typed."""
+    if task.file and task.name not in _files:
+        raise SettingsError(
+            f"The examples are those of the task file {task.file}. A file that a store or model names is not opened; "
+            f"type it: --task {shlex.quote(task.file)}"
+        )
+    return _files[task.name] if task.file else task
 
 
 def all() -> list[Task]:
@@ -109,16 +142,23 @@ def all() -> list[Task]:
     )
 
 
-def select(wanted: str | Iterable[str]) -> list[Task]:
-    """Selects tasks by name, type, path of a task file, `all` or `blurb-12`; returns each once, in the paper's order.
+def load_selection(wanted: str | Iterable[str]) -> list[Task]:
+    """What a person typed: as `select`, and task files by path."""
+    return select(load(word.strip()).name if word.strip().endswith(SUFFIX) else word for word in _words(wanted))
 
-    `all`, `blurb-12` (all but BioASQ) and the types select only from the thirteen of BLURB. Give plug-ins by name and
-    task files by path.
+
+def _words(wanted: str | Iterable[str]) -> list[str]:
+    return wanted.split(",") if isinstance(wanted, str) else list(wanted)
+
+
+def select(wanted: str | Iterable[str]) -> list[Task]:
+    """Selects tasks by name, type, `all` or `blurb-12`; returns each once, in the paper's order.
+
+    `all`, `blurb-12` (all but BioASQ) and the types select only from the thirteen of BLURB. Give plug-ins by name.
 
     :param wanted: comma-separated text, or several words
     """
-    words = wanted.split(",") if isinstance(wanted, str) else list(wanted)
-    words = [get(word.strip()).name if word.strip().endswith(SUFFIX) else word for word in words]
+    words = _words(wanted)
     every = all()
     chosen: set[str] = set()
     for word in (word.strip() for word in words):

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from blurb import toml
 from blurb.errors import BlurbError, SettingsError, UnknownName
 from blurb.tasks import types
+from blurb.tasks._declared import READER
 from blurb.tasks._task import SPLITS, Task
 from blurb.tasks.types import TaskType
 
@@ -51,7 +52,7 @@ def load(path: Path) -> Task:
         title=title,
         type=kind,
         files=_files(content["files"], path.resolve().parent, where),
-        reader="blurb.data.readers.task_file:read",
+        reader=READER,
         labels=labels,
         metric=metric,
         metric_options=options,

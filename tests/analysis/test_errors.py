@@ -206,7 +206,7 @@ def test_a_task_file_that_is_not_at_hand_any_more(tmp_path: Path, monkeypatch: p
     arguments = ["run", "baseline:majority", "--tasks", str(path), "--protocol", "smoke"]
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 0, done.output
-    name = tasks.get(str(path)).name
+    name = tasks.load(str(path)).name
     assert f"baseline:majority: {name}, seed 1, test" in run(tmp_path, "baseline:majority", "--task", str(path))[1]
     monkeypatch.setattr(tasks, "_files", {})  # as in another process, which did not read the file
     assert f"baseline:majority: {name}, seed 1, test" in run(tmp_path, "baseline:majority", "--task", name)[1]

@@ -31,6 +31,7 @@ def reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.parametrize("kind", ["single", "tokens"])
 def test_the_head_of_the_guide_learns(reference: str, kind: str) -> None:
+    heads.load(reference)
     head, options = parse(heads, f"{reference},hidden=32")
     assert options == {"hidden": 32}
     plain = tiny.network(kind)  # type: ignore[arg-type]

@@ -35,6 +35,7 @@ def test_the_room_itself_stays_light() -> None:
 
 def test_an_error_names_a_class_that_can_be_imported() -> None:
     source = Source("x", "encoder", "nowhere", "")
+    blurb.heads.heads.load("fractions:Fraction")
     with pytest.raises(SettingsError, match=r"fractions:Fraction is not a subclass of blurb.heads.Head.") as caught:
         check(source, bind(tasks.get("gad"), {"head": "fractions:Fraction"}))
     room, _, name = str(caught.value).rstrip(".").split()[-1].rpartition(".")

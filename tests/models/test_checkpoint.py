@@ -52,6 +52,16 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
     ({"torch_dtype": 3}, r"torch_dtype must be one of float32, .* .got 3."),
     ({"attn_implementation": "evil/kernel"}, r"attn_implementation must be one of eager, .* .got 'evil/kernel'."),
     ({"_attn_implementation": ["x"]}, r"_attn_implementation must be one of eager, .* .got \['x'\]."),
+    ({"_attn_implementation_internal": "evil/kernel"}, r"_attn_implementation_internal must be one of eager"),
+    ({"_experts_implementation_internal": "evil/kernel"}, r"_experts_implementation_internal must be one of eager"),
+    ({"experts_implementation": {"": "evil/kernel"}}, r"experts_implementation must be one of eager"),
+    ({"text_config": {"_attn_implementation": "evil/kernel"}}, r"_attn_implementation must be one of eager"),
+    ({"deep": [{"x": {"attn_implementation": "evil/kernel"}}]}, r"attn_implementation must be one of eager"),
+    ({"trust_remote_code": True}, "it asks for trust_remote_code itself; that is for you to say"),
+    ({"model_type": "lightglue", "trust_remote_code": True}, "it asks for trust_remote_code itself"),
+    ({"deep": {"trust_remote_code": "yes"}}, "it asks for trust_remote_code itself"),
+    ({"model_type": "lightglue"}, "'lightglue' is no model of text alone"),
+    ({"model_type": "vision-text-dual-encoder"}, "is no model of text alone"),
     ({"quantization_config": "x"}, "the weights are quantised .*dequantise them"),
     ({"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True}}, "the weights are quantised"),
     (
@@ -60,7 +70,7 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"transformers_weights": "x.bin"}, "transformers_weights must name a safetensors file"),
     ({"transformers_weights": "../x.safetensors"}, "config.json names '../x.safetensors', which is outside"),
-    ({"model_type": "encodec"}, "EncodecModel has no table of token embeddings"),
+    ({"model_type": "encodec"}, "'encodec' is no model of text alone"),
     ({"encoder": {"model_type": "bert", "num_hidden_layers": 10**9}}, "num_hidden_layers must be from 1 to 500"),
 ]
 

@@ -113,7 +113,7 @@ def test_the_main_metric_of_a_task_file_is_known_whenever_it_was_loaded(path: Pa
     head, *rest = path.read_text().replace(",gad,", ",mine,").splitlines(keepends=True)
     path.write_text("".join([head, *sorted(rest)]))  # as a spreadsheet would: another metric comes first
     assert results_csv.read(path)[0].datasets["mine"].metric == "accuracy_of_nothing"
-    tasks.get(str(declaration))
+    tasks.load(str(declaration))
     assert results_csv.read(path)[0].datasets["mine"].metric == "f1"
 
 

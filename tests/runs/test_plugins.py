@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from blurb import models, tasks
+from blurb.api.request import typed_settings
 from blurb.errors import DataError, SettingsError
 from blurb.heads import heads
 from blurb.protocols import protocol, settings
@@ -46,7 +47,8 @@ class MyHead(Linear):
 def trial(checkpoint: Callable[[str], Path], tmp_path: Path) -> Callable[..., Trial]:
     source = models.resolve(str(checkpoint("bert_uncased")))
 
-    def found(task: str = "gad", **overrides: object) -> Trial:
+    def found(task: str = "gad", **typed: object) -> Trial:
+        overrides = typed_settings(typed)
         request = plan.Request(
             sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("smoke"), data=DATA, store=tmp_path,
             precision="fp32", device="cpu", overrides=overrides,
@@ -59,7 +61,7 @@ def trial(checkpoint: Callable[[str], Path], tmp_path: Path) -> Callable[..., Tr
 @pytest.fixture(autouse=True)
 def _forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test sees its files as a new process would."""
-    monkeypatch.setattr(heads, "files", {})
+    monkeypatch.setattr(heads, "typed", {})
     for name in [name for name in sys.modules if name.startswith("blurb_plugin_")]:
         monkeypatch.delitem(sys.modules, name)
 
@@ -91,7 +93,7 @@ def test_the_same_file_elsewhere_is_the_same_trial(trial: Callable[..., Trial], 
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "my_head.py").write_text(HEAD)
-        heads.files.clear()
+        heads.typed.clear()
         found.add(trial(head=f"{tmp_path / folder / 'my_head.py'}:MyHead").hash)
     assert len(found) == 1
     with pytest.raises(SettingsError, match=r"Two heads have the name 'my_head.py:MyHead'"):

@@ -27,9 +27,11 @@ def planned(store: Path, **changes: object) -> list[Job]:
 def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     jobs = planned(tmp_path / "runs", keep_model="best", resume_trials=True, track="tensorboard")
     folder = sweeps.write(tmp_path / "runs", [replace(job, predicted=2.5) for job in jobs])
-    there = sweeps.read(folder)
+    there = sweeps.read(folder, allow=())
     assert [one.trial.hash for one in there] == [job.trial.hash for job in jobs]
-    files = {kind: {name: path.absolute() for name, path in some.items()} for kind, some in jobs[0].plugins.items()}
+    files = {
+        kind: {name: path and path.absolute() for name, path in some.items()} for kind, some in jobs[0].plugins.items()
+    }
     assert there == [
         replace(
             job, predicted=2.5, store=tmp_path / "runs", plugins=files, source=_absolute(job.source),
@@ -63,7 +65,7 @@ def test_paths_are_absolute_and_plug_ins_known(tmp_path: Path, monkeypatch: pyte
         job, plugins={"head": {"x": Path("heads/x.py")}}, data=DataSource("mine/task.toml", Path("mine")),
         store=Path("runs"),
     )  # fmt: skip
-    (read,) = sweeps.read(sweeps.write(Path("runs"), [job]).absolute())
+    (read,) = sweeps.read(sweeps.write(Path("runs"), [job]).absolute(), allow=())
     assert read.plugins == {"head": {"x": tmp_path / "heads" / "x.py"}}
     assert read.data == DataSource(str(tmp_path / "mine" / "task.toml"), tmp_path / "mine")
     assert read.store == tmp_path / "runs"

@@ -38,7 +38,7 @@ def write(folder: Path, text: str = NER, name: str = "my-genes.toml") -> str:
 
 
 def test_a_task_file_is_a_task_with_the_metric_of_its_type(tmp_path: Path) -> None:
-    task = tasks.get(write(tmp_path))
+    task = tasks.load(write(tmp_path))
     assert (task.name, task.type, task.metric, task.seeds, task.paper_order) == (
         "my-genes",
         "ner",
@@ -48,7 +48,7 @@ def test_a_task_file_is_a_task_with_the_metric_of_its_type(tmp_path: Path) -> No
     )
     assert task.files["dev"] == str(tmp_path / "dev.tsv")
     assert tasks.get("my-genes") is task
-    assert tasks.select(f"{task.file},gad")[-1] == task
+    assert tasks.load_selection(f"{task.file},gad")[-1] == task
     assert task not in tasks.select("all")
 
 
@@ -67,7 +67,7 @@ def test_a_task_file_is_a_task_with_the_metric_of_its_type(tmp_path: Path) -> No
 def test_metrics(tmp_path: Path, kind: str, extra: str, metric: str, options: dict[str, object]) -> None:
     labels = "" if kind == "similarity" else 'labels = ["yes", "no"]'
     text = NER.replace('"ner"', f'"{kind}"').replace('labels = ["Gene"]', f"{labels}\n{extra}")
-    task = tasks.get(write(tmp_path, text.replace("conll", "jsonl")))
+    task = tasks.load(write(tmp_path, text.replace("conll", "jsonl")))
     assert (task.metric, task.metric_options) == (metric, options)
 
 
@@ -93,16 +93,16 @@ def test_metrics(tmp_path: Path, kind: str, extra: str, metric: str, options: di
 )
 def test_what_is_wrong_is_named_with_the_file(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     with pytest.raises(BlurbError, match=message) as error:
-        tasks.get(write(tmp_path, NER.replace(*change)))
+        tasks.load(write(tmp_path, NER.replace(*change)))
     assert "my-genes.toml" in str(error.value)
 
 
 def test_two_files_of_one_name_and_no_file(tmp_path: Path) -> None:
-    tasks.get(write(tmp_path))
+    tasks.load(write(tmp_path))
     with pytest.raises(SettingsError, match="already declares a task"):
-        tasks.get(write(tmp_path, name="other.toml"))
+        tasks.load(write(tmp_path, name="other.toml"))
     with pytest.raises(SettingsError, match="the task file does not exist"):
-        tasks.get(str(tmp_path / "none.toml"))
+        tasks.load(str(tmp_path / "none.toml"))
 
 
 def test_run_and_score_again_when_the_file_is_gone(tmp_path: Path) -> None:
@@ -130,12 +130,12 @@ def test_other_labels_are_other_data(tmp_path: Path) -> None:
 
     for split in tasks.SPLITS:
         (tmp_path / f"{split}.tsv").write_text("kalo\tB-Gene\n\ntra\tO\n")
-    one = data.load(tasks.get(write(tmp_path)), tmp_path)
+    one = data.load(tasks.load(write(tmp_path)), tmp_path)
     tasks._files.clear()
-    other = data.load(tasks.get(write(tmp_path, NER.replace('["Gene"]', '["Gene", "Cell"]'))), tmp_path)
+    other = data.load(tasks.load(write(tmp_path, NER.replace('["Gene"]', '["Gene", "Cell"]'))), tmp_path)
     assert one.hash != other.hash
     tasks._files.clear()
-    task = tasks.get(write(tmp_path))
+    task = tasks.load(write(tmp_path))
     assert data.load(dataclasses.replace(task, metric_options={"strict": True}), tmp_path).hash != one.hash
     assert data.load(task, tmp_path).hash == one.hash
     assert (one.verdict, len(one.splits["train"])) == ("not known", 2)
@@ -154,7 +154,7 @@ def test_new_writes_a_file_that_works_and_never_replaces_one(tmp_path: Path) -> 
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert "Labels: no, yes. Examples: train 2, dev 2, test 2." in result.output
     tasks._files.clear()
-    assert tasks.get(str(target)).labels == ("no", "yes")
+    assert tasks.load(str(target)).labels == ("no", "yes")
     assert isinstance(CliRunner().invoke(cli, arguments).exception, SettingsError)
     wrong = [*arguments[:4], "nre", *arguments[5:-1], str(tmp_path / "x.toml")]
     assert "Did you mean 'ner'" in str(CliRunner().invoke(cli, wrong).exception)
@@ -179,16 +179,16 @@ def test_every_template_is_a_task_file(tmp_path: Path, kind: str, form: str) -> 
     from blurb.tasks import _template
 
     text = _template.text("mine", kind, form, dict.fromkeys(tasks.SPLITS, "a"))
-    assert tasks.get(write(tmp_path, text)).type == kind
+    assert tasks.load(write(tmp_path, text)).type == kind
     tasks._files.clear()
     uncommented = "\n".join(line.removeprefix("# ") if " = " in line else line for line in text.splitlines())
     if kind == "relation":
         uncommented = uncommented.replace('positive = "yes"', "")
     if kind != "similarity":
-        assert tasks.get(write(tmp_path, uncommented)).title == "My corpus"
+        assert tasks.load(write(tmp_path, uncommented)).title == "My corpus"
 
 
 def test_an_empty_separator_is_refused(tmp_path: Path) -> None:
     text = NER.replace('"ner"', '"document"').replace('{ kind = "conll" }', '{ kind = "tsv", separator = "" }')
     with pytest.raises(SettingsError, match="'separator', the text between two labels"):
-        tasks.get(write(tmp_path, text))
+        tasks.load(write(tmp_path, text))

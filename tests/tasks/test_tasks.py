@@ -118,9 +118,12 @@ def test_get_suggests_what_was_meant() -> None:
         tasks.get("ncbi-diseases")
 
 
-def test_what_is_no_task_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"not blurb.tasks.Task"):
-        tasks.get("blurb.tasks:SPLITS")
+@pytest.mark.parametrize("name", ["blurb.tasks:SPLITS", "mine.toml", "./mine.py:TASK"])
+def test_a_name_opens_nothing(name: str) -> None:
+    with pytest.raises(UnknownName):
+        tasks.get(name)
+    with pytest.raises(UnknownName):
+        tasks.select(name)
 
 
 @pytest.fixture

@@ -49,12 +49,13 @@ def _config(folder: Path) -> Iterator[Problem]:
     if not (folder / "config.json").is_file():
         return
     try:
-        fields = list(checkpoint.config_fields(checkpoint.read_json(folder, "config.json")))
+        config = checkpoint.read_json(folder, "config.json")
+        fields = list(checkpoint.config_fields(config))
     except ModelError as error:
         yield of_error(error, folder, SAVE)
         return
-    for name, value in fields:
-        if fault := checkpoint.config_fault(name, value):  # `check_config` stops at the first
+    for fault in (*checkpoint.code_faults(config), *(checkpoint.config_fault(*field) for field in fields)):
+        if fault:  # `check_config` stops at the first
             what, _, cure = fault.partition("; ")
             mend = f"{cure[:1].upper()}{cure[1:]}." if cure else "Correct it, or save the model again."
             yield Problem(str(folder / "config.json"), f"{what}.", mend)

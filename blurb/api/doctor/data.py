@@ -68,7 +68,7 @@ def examine_task_file(path: Path) -> Report:
     facts: dict[str, Fact] = {}
     problems += _missing(path)
     try:
-        task = tasks.get(str(path))
+        task = tasks.load(str(path))
     except BlurbError as error:
         if not problems:  # a name that is taken; anything else is told above
             problems.append(of_error(error, path, mend))

@@ -64,13 +64,13 @@ def _trial(store: Store, path: Path) -> Iterator[Problem]:
                 f"Delete the folder. {AGAIN}",
             )  # fmt: skip
         record.score("test")
-        _ = record.task
+        _ = record.task.task_type, metrics.get(record.task.metric)
         if record.metrics.get("metrics_version") != metrics.VERSION:
             yield Problem(str(path), "Its scores were computed by metrics of another version.", "blurb rescore")
         if rescore.outdated(path):
             yield Problem(str(path), "It cut its inputs otherwise than this version of blurb does.", AGAIN)
     except UnknownName as error:
-        yield of_error(error, path, "Install the plug-in that has the task, or delete the trial.")
+        yield of_error(error, path, "Install the plug-in that has it, or delete the trial.")
     except (BlurbError, OSError) as error:
         yield of_error(error, path, AGAIN)
     except (KeyError, TypeError, ValueError) as error:

@@ -9,6 +9,7 @@ from blurb.api.doctor._base import Problem, of_error
 from blurb.errors import BlurbError, ModelError, StoreError
 from blurb.models import Source
 from blurb.runs import sweeps
+from blurb.runs.allowed import NotAllowed
 from blurb.runs.data_sources import DataSource, data_hash
 from blurb.runs.worker import Job
 from blurb.wording import plural
@@ -24,7 +25,9 @@ def examine(store: Path) -> tuple[list[Problem], dict[str, int]]:
     folders = sweeps.folders(store)
     for folder in folders:
         try:
-            waiting |= {job.path: job for job in sweeps.read(folder) if not sweeps.is_done(job)}
+            waiting |= {job.path: job for job in sweeps.read(folder, allow=()) if not sweeps.is_done(job)}
+        except NotAllowed as error:  # what it names is not opened
+            problems.append(of_error(error, folder, "Give blurb worker this option if you trust who planned it."))
         except StoreError as error:
             problems.append(of_error(error, folder, AGAIN))
     jobs = list(waiting.values())
@@ -84,7 +87,7 @@ def _of_data(jobs: Sequence[Job]) -> Iterator[Problem]:
 
 
 def _of_plugins(jobs: Sequence[Job]) -> Iterator[Problem]:
-    files = {path for job in jobs for named in job.plugins.values() for path in named.values()}
+    files = {path for job in jobs for named in job.plugins.values() for path in named.values() if path}
     for path in sorted(path for path in files if not path.is_file()):
         yield Problem(str(path), "The file of a plug-in is not visible here.", f"{PLACE}.")
 

@@ -38,7 +38,9 @@ def audit(
     data: Path | None, selection: str, model: str | None, form: str, raw: Path | None, out: Path | None,
     casing: str | None,
 ) -> None:  # fmt: skip
-    """Look for leaks, duplicates, contradictory labels, odd characters, and text that no encoder can see.
+    """Look for leaks, duplicates and contradictory labels.
+
+    Also for odd characters, and text that no encoder can see.
 
     Reports inputs that occur twice in a split, in two splits or in two tasks; equal inputs with different labels;
     duplicate documents; tags that their scheme forbids; odd characters. With --model also entities without a
@@ -56,7 +58,7 @@ def audit(
 
     if out is not None and out.suffix not in (".csv", ".json"):
         raise SettingsError(f"--out must end in .csv or .json (got '{out.name}').")
-    chosen = tasks.select(selection)
+    chosen = tasks.load_selection(selection)
     folder, _ = folders("blurb", data, None, chosen, has_suite=False)
     corpora, unreadable, notes = gather(chosen, folder, raw, reader_of(model, folder, casing), load_original)
     if not corpora and not unreadable:

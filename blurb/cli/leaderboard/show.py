@@ -50,7 +50,9 @@ def command(
     suite: str | None, datasets: bool, no_published: bool, no_intervals: bool, without: str | None, data: Path | None,
     form: str,
 ) -> None:  # fmt: skip
-    """Show the rows of the store, best first, with 95 % intervals over runs and test examples.
+    """Show the rows of the store, best first.
+
+    With 95 % intervals over runs and test examples.
 
     Rows of a results.csv have no predictions: their intervals are over runs alone; published rows have neither, and
     no intervals. A rank such as 2-4 means that the intervals do not separate the row from its neighbours. blurb-12 is
@@ -76,6 +78,11 @@ def command(
     known = [*DATASETS, *own, *tasks.TYPES, SCORE, TWELVE]
     if column is not None and column not in known:
         raise UnknownName("column", column, known)
+    if lost := sorted({name for row in rows for name in row.unregistered}):
+        click.echo(
+            f"{', '.join(lost)}: the task type is not registered here; install its plug-in. Until then the figures of "
+            "the store are shown, and count in no mean.", err=True,
+        )  # fmt: skip
     if not rows and not results and not output.is_dir():
         raise SettingsError(f"{output}: no such folder; blurb run writes one, or give another with --output.")
     if not rows:
@@ -162,7 +169,9 @@ LEAKING: tuple[Split, ...] = ("train", "test")
 @click.command(name="published")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def published_rows(form: str) -> None:
-    """Show the published rows that come with blurb: the printed score, and the score recomputed from the datasets.
+    """Show the published rows that come with blurb.
+
+    The printed score, and the score recomputed from the datasets.
 
     The column 'numbers' is printed (read in that publication), quoted (read elsewhere) or recalled (from memory).
     """

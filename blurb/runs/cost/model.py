@@ -214,7 +214,7 @@ def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tupl
     from blurb.models.shape import of_source
     from blurb.training.hardware import choose_device
 
-    task = tasks.get(job.data.task)
+    task = tasks.load(job.data.task)
     encoder = rates.get((job.source.location, job.trial.precision))
     lengths = inputs.of(job, of_source(job.source)) if encoder else inputs.units(job)
     formulation = formulations.bind(task, job.trial.settings)

@@ -16,11 +16,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from blurb import stopping
+from blurb import garbage, stopping
 from blurb.errors import SettingsError, StoreError, said
 from blurb.runs import sweeps
 from blurb.runs.engine import SAVING, Engine, longest_first
 from blurb.runs.events import News
+from blurb.runs.processes import at_root, safe_path
 from blurb.runs.turns import OnFinished, OnProgress, is_free
 from blurb.runs.worker import Job, TrialOutcome, execute, note_death
 
@@ -65,7 +66,7 @@ class RayEngine(Engine):
     def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
         if not jobs:
             return []
-        folder = sweeps.write(jobs[0].store, jobs)
+        folder, code = sweeps.write(jobs[0].store, jobs), sweeps.hash_of(jobs)
         found: dict[int, TrialOutcome] = {}
         with _cluster(self.address) as ray:
             gpus = self.gpus
@@ -81,7 +82,7 @@ class RayEngine(Engine):
                     for _ in range(min(len(waiting), most - len(running))):
                         index = waiting.popleft()
                         if is_free(jobs[index]):
-                            running[task.remote(str(folder.absolute()), index, self.cpus)] = index
+                            running[task.remote(str(folder.absolute()), index, self.cpus, code)] = index
                         else:
                             waiting.append(index)
                     if not running:
@@ -109,13 +110,17 @@ class RayEngine(Engine):
         return [found[index] for index in range(len(jobs))]
 
 
-def run_one(folder: str, index: int, cpus: float) -> tuple[str, float, str]:
-    """In a process of Ray: runs a trial of a sweep; returns its status, seconds and message."""
+def run_one(folder: str, index: int, cpus: float, code: str) -> tuple[str, float, str]:
+    """In a process of Ray: runs a trial of a sweep; returns its status, seconds and message.
+
+    :param code: the hash by which the command allows its sweep
+    """
     import torch
 
+    garbage.own_process()
     torch.set_num_threads(max(1, int(cpus)))
     try:
-        job = _jobs(folder)[index]
+        job = _jobs(folder, code)[index]
     except StoreError:
         if (Path(folder) / sweeps.JOBS).exists():
             raise
@@ -127,9 +132,9 @@ def run_one(folder: str, index: int, cpus: float) -> tuple[str, float, str]:
 
 
 @lru_cache(maxsize=1)
-def _jobs(folder: str) -> list[Job | None]:
+def _jobs(folder: str, code: str) -> list[Job | None]:
     """Read once a process: a sweep does not change but for trials that are dropped."""
-    return sweeps.numbered(Path(folder))
+    return sweeps.numbered(Path(folder), [code])
 
 
 def _outcome(ray: Any, task: Any, job: Job) -> TrialOutcome:
@@ -161,7 +166,8 @@ def _cluster(address: str) -> Iterator[Any]:
     handlers = {number: signal.getsignal(number) for number in stopping.SIGNALS}
     try:
         if not there:
-            ray.init(address=given or "local", log_to_driver=False, include_dashboard=False)
+            with safe_path(), at_root():
+                ray.init(address=given or "local", log_to_driver=False, include_dashboard=False)
             if threading.current_thread() is threading.main_thread():
                 for number, handler in handlers.items():  # Ray has its own for some, which end the process at once
                     signal.signal(number, handler)

@@ -12,7 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -100,16 +100,17 @@ class Slurm:
         if not (folder / PARTS).exists():
             write_json(folder / PARTS, {"parts": parts, "submitted": [], "taken": 0})
         script = folder / SCRIPT
-        write_whole(script, self._script(folder, len(parts), longest, leaderboard).encode())
+        write_whole(script, self._script(folder, len(parts), longest, leaderboard, sweeps.hash_of(jobs)).encode())
         return script, arrays(len(parts), self.own["at_once"], _most_elements())
 
-    def _script(self, folder: Path, parts: int, longest: float, leaderboard: Path | None) -> str:
+    def _script(self, folder: Path, parts: int, longest: float, leaderboard: Path | None, code: str) -> str:
         asked = dict(self.sbatch)
         if "time" not in asked and longest:  # wrong is harmless: a job goes on from where its trial was saved
             asked["time"] = str(math.ceil(2 * longest / 60) + 10)
         blocks = arrays(parts, self.own["at_once"], _most_elements())
-        command = [sys.executable, "-m", "blurb", "worker", "--sweep", str(folder.absolute()),
-                   "--max-failures", str(self.own["failures"])]  # fmt: skip
+        # -P: a file torch.py in the folder where the job starts is not the torch that is meant.
+        command = [sys.executable, "-P", "-m", "blurb", "worker", "--sweep", str(folder.absolute()),
+                   "--max-failures", str(self.own["failures"]), "--allow-code", code]  # fmt: skip
         command += [] if leaderboard is None else ["--leaderboard", str(leaderboard.absolute())]
         by_hand = "\n".join(
             f"#     sbatch --array={block} {shlex.quote(str((folder / SCRIPT).absolute()))} {offset}"
@@ -209,14 +210,17 @@ def submit(script: Path, blocks: Sequence[str]) -> list[str]:
     return list(noted["submitted"])
 
 
-def part(folder: Path, number: int) -> list[Job]:
-    """The trials of a part of a sweep; StoreError if there is none of that number."""
-    return _parts(folder, [number])
+def part(folder: Path, number: int, allow: Collection[str]) -> list[Job]:
+    """The trials of a part of a sweep, to run them; StoreError if there is none of that number.
+
+    :param allow: hashes of sweeps that a person typed
+    """
+    return _parts(folder, [number], allow)
 
 
-def _parts(folder: Path, numbers: Iterable[int]) -> list[Job]:
+def _parts(folder: Path, numbers: Iterable[int], allow: Collection[str] | None = None) -> list[Job]:
     """The trials of some parts of a sweep; StoreError if one of them is not there."""
-    parts, jobs = read_json(folder / PARTS).get("parts", []), sweeps.numbered(folder)
+    parts, jobs = read_json(folder / PARTS).get("parts", []), sweeps.numbered(folder, allow)
     found: list[Job] = []
     number = 0
     try:

@@ -108,7 +108,7 @@ def test_devices_and_precisions_that_are_not_here(jobs: list[Job]) -> None:
 
 
 def test_files_of_plug_ins(jobs: list[Job], tmp_path: Path) -> None:
-    gone = {kind: {"mine": tmp_path / "head.py"} for kind in list(plugins.files())[:1] or ["heads"]}
+    gone = {kind: {"mine": tmp_path / "head.py"} for kind in list(plugins.typed())[:1] or ["heads"]}
     (found,) = problems([replace(job, plugins=gone) for job in jobs])
     assert (found.where, found.what) == (str(tmp_path / "head.py"), "The file of a plug-in is not visible here.")
 

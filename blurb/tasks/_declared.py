@@ -1,0 +1,50 @@
+"""Tasks as stored trials and models declare them: they come from anybody, so that none of their texts names code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from blurb.errors import StoreError
+from blurb.tasks._task import SPLITS, Task
+
+CODE = ("reader", "original", "builder", "source")
+"""Fields that run code or say where to get files: never taken from a declaration."""
+READER = "blurb.data.readers.task_file:read"
+"""The reader of every task file."""
+TEXTS = ("name", "title", "type", "metric", "unit", "licence", "homepage", "citation", "explanation", "file")
+TABLES = ("files", "metric_options", "sizes", "released", "layout", "hashes")
+NUMBERS = ("seeds", "max_length")
+
+
+def of_fields(content: Mapping[str, Any], registered: Task | None, where: str) -> Task:
+    """The task of the fields of a declaration; fields that this version does not know are left out.
+
+    :param registered: the task of this name that is registered, whose code is used
+    :param where: start of messages
+    :raises StoreError: if a field is missing or of the wrong type
+    """
+    known = {one.name: one for one in fields(Task)}
+    found = {name: value for name, value in content.items() if name in known and name not in CODE}
+    for name, one in known.items():
+        if name not in found and name not in CODE and one.default is one.default_factory is MISSING:
+            raise StoreError(f"{where}: the declaration of the task has no '{name}'.")
+    for names, kind in ((TEXTS, str), (TABLES, dict), (NUMBERS, int)):
+        for name in names:
+            if name in found and type(found[name]) is not kind:
+                raise _wrong(where, name, kind.__name__)
+    if not _are_texts(found["labels"]):
+        raise _wrong(where, "labels", "list of texts")
+    if not all(isinstance(found["files"].get(split), str) for split in SPLITS):
+        raise StoreError(f"{where}: the declaration of the task has no file of every split.")
+    code = {} if registered is None else {name: getattr(registered, name) for name in CODE}
+    return Task(**{**found, "reader": READER, **code})
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+
+
+def _wrong(where: str, name: str, kind: str) -> StoreError:
+    return StoreError(f"{where}: '{name}' in the declaration of the task must be of type {kind}.")

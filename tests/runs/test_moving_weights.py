@@ -1,0 +1,141 @@
+"""Weights that are overwritten while trials wait are never counted as the old ones. Oracle: trials of each alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace as other
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blurb
+from blurb import models
+from blurb.api.options import RunOptions
+from blurb.api.preflight import checked
+from blurb.errors import ModelError
+from blurb.models import loading, unchanged
+from blurb.models.unchanged import check
+from blurb.runs import plan, sweeps
+from blurb.runs.store import Store
+from blurb.runs.worker import Job, execute
+from tests.checkpoints import build
+
+SMOKE: dict[str, Any] = {"suite": "demo", "protocol": "smoke", "tasks": "biosses", "device": "cpu", "progress": False}
+
+
+@pytest.fixture
+def moving(tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkpoint to overwrite, and `other`, one of the same sizes."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    monkeypatch.setattr(unchanged, "_known", {})
+    loading._kept.clear()
+    folder = shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck")
+    other = load_file(folder / "model.safetensors")
+    torch.manual_seed(3)
+    save_file(
+        {name: value + 0.1 * torch.randn_like(value) if value.is_floating_point() else value
+         for name, value in other.items()}, tmp_path / "other.safetensors", {"format": "pt"},
+    )  # fmt: skip
+    return folder
+
+
+def replace(folder: Path, how: str = "rename") -> None:
+    """The other weights, in the place of those that are there."""
+    target, other = folder / "model.safetensors", folder.parent / "other.safetensors"
+    times = target.stat()
+    if how == "rename":
+        shutil.copy(other, folder / "new")
+        (folder / "new").replace(target)
+    else:
+        target.write_bytes(other.read_bytes())
+    if how == "same time":
+        os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def planned(folder: Path, store: Path, seeds: int) -> Sequence[Job]:
+    """The trials of a checkpoint, which nobody has run."""
+    request, _ = checked(RunOptions(model=str(folder), output=store, name="a", seeds=seeds, **SMOKE))
+    return plan.prepare(request).final
+
+
+@pytest.mark.parametrize("how", ["rename", "in place", "same time"])
+def test_other_weights_are_seen(how: str, moving: Path) -> None:
+    """The file has the same size each time."""
+    source = models.resolve(str(moving))
+    check(source)
+    check(source)
+    replace(moving, how)
+    with pytest.raises(ModelError, match="have changed since"):
+        check(source)
+
+
+def test_files_are_hashed_once_while_nothing_changes(moving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = models.resolve(str(moving))
+    monkeypatch.setattr(unchanged, "YOUNG", 0.0)
+    check(source)
+    monkeypatch.setattr(unchanged, "hash_weights", lambda *given: pytest.fail("hashed again"))
+    check(source)
+    replace(moving)
+    with pytest.raises(BaseException, match="hashed again"):
+        check(source)
+
+
+def test_trials_that_wait_stop_when_their_weights_are_overwritten(moving: Path, tmp_path: Path) -> None:
+    """The first trial is done with the old ones, the second is not run with the new ones; both models stand alone."""
+    asked = {**SMOKE, "seeds": 2, "leaderboard": None}
+    alone = blurb.run(str(moving), output=tmp_path / "alone", name="a", **asked).rows[0].values("biosses")
+    jobs = planned(moving, tmp_path / "runs", seeds=2)
+    folder = sweeps.write(tmp_path / "runs", jobs)
+    Store(tmp_path / "runs").claim("a")
+    assert execute(jobs[0]).status == "done"
+    replace(moving)
+    outcome = execute(jobs[1])
+    assert outcome.status == "failed"
+    assert "have changed since its trials were planned" in outcome.message
+    assert "Run the command again for the new ones, or put the old ones back." in outcome.message
+    for job in sweeps.read(folder, ()):  # a worker that comes hours later
+        assert execute(job).status in ("already done", "failed")
+    first = Store(tmp_path / "runs").read(jobs[0].path).score("test")
+    assert 100 * first == pytest.approx(alone[0], abs=1e-9)
+    assert not jobs[1].path.exists()
+
+
+def test_weights_that_change_while_they_are_loaded(moving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, load = models.resolve(str(moving)), loading.load_encoder
+
+    def slow(folder: str, remote_code: bool = False) -> object:
+        replace(moving)
+        return load(folder, remote_code)
+
+    monkeypatch.setattr(loading, "load_encoder", slow)
+    with pytest.raises(ModelError, match="have changed since"):
+        loading.encoder_of(source)
+    assert not loading._kept
+
+
+def test_a_sweep_under_another_hash_is_not_run(moving: Path, tmp_path: Path) -> None:
+    """What a worker took without a look: trials of weights `fff...`."""
+    (job,) = planned(moving, tmp_path / "runs", seeds=1)
+    Store(tmp_path / "runs").claim("a")
+    strange = other(job, trial=other(job.trial, weights="f" * 64))
+    assert "The trial is of the weights ffffffffffff" in execute(strange).message
+    both = other(strange, source=other(job.source, weights="f" * 64))
+    assert "have changed since its trials were planned" in execute(both).message
+    token = other(job, trial=other(job.trial, tokenizer="f" * 64), source=other(job.source, tokenizer="f" * 64))
+    assert "the tokenizer of a has changed" in execute(token).message
+
+
+def test_another_configuration_or_tokenizer_is_seen(tmp_path: Path) -> None:
+    folder = build("bert_uncased", tmp_path / "ck")
+    source = models.resolve(str(folder))
+    config = (folder / "config.json").read_text(encoding="utf-8")
+    (folder / "config.json").write_text(
+        config.replace('"hidden_act": "gelu"', '"hidden_act": "relu"'), encoding="utf-8"
+    )
+    with pytest.raises(ModelError, match="the weights or the configuration"):
+        check(source)

@@ -1,0 +1,193 @@
+"""A sweep of somebody else is asked for before anything that it names is opened (SECURITY.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blurb import cache
+from blurb.cli import cli
+from blurb.heads import heads
+from blurb.runs import allowed, sweeps
+from blurb.runs.allowed import NotAllowed
+from blurb.runs.engines.ray_tasks import run_one
+from blurb.runs.inventory import failure_of
+from tests.strangers.evil import Evil
+
+HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments))
+
+
+def plan(*more: str) -> Path:
+    """A sweep that nobody has run."""
+    asked = ["--suite", "demo", "--tasks", "gad", "--protocol", "smoke", "--precision", "fp32", "--device", "cpu"]
+    done = run("run", *more, *asked, "--engine", "slurm", "--print")
+    assert done.exit_code == 0, (done.output, done.exception)
+    (folder,) = sweeps.folders(Path("runs"))
+    return folder
+
+
+def stranger(monkeypatch: pytest.MonkeyPatch, home: str = "other-home") -> None:
+    """From here on this is another user: nothing is remembered or loaded."""
+    target = Path(home).absolute()
+    target.mkdir(exist_ok=True)
+    if not (target / "demo").exists():
+        (target / "demo").symlink_to(cache.home() / "demo")
+    monkeypatch.setenv("BLURB_HOME", str(target))
+    heads.typed.clear()
+
+
+def alter(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    content = json.loads((folder / sweeps.JOBS).read_text(encoding="utf-8"))
+    change(content)
+    (folder / sweeps.JOBS).write_text(json.dumps(content), encoding="utf-8")
+
+
+def _plugin(content: dict[str, Any]) -> None:
+    content["plugins"] = {"head": {"evil.py:T": str(Path("evil.py").absolute())}}
+    content["jobs"][0]["trial"]["settings"]["head"] = "evil.py:T"
+
+
+def _module(content: dict[str, Any]) -> None:
+    content["plugins"] = {"head": {"evil:T": None}}
+    content["jobs"][0]["trial"]["settings"]["head"] = "evil:T"
+
+
+def _head(content: dict[str, Any]) -> None:
+    content["jobs"][0]["trial"]["settings"]["head"] = "evil.py:T"
+
+
+def _task(content: dict[str, Any]) -> None:
+    content["data"][0]["task"] = "evil.py:T"
+
+
+def _file(content: dict[str, Any]) -> None:
+    content["data"][0]["task"] = str(Path("runs/own.toml").absolute())
+
+
+def _data(content: dict[str, Any]) -> None:
+    content["data"][0]["folder"] = "/proc/self"
+
+
+def _remote(content: dict[str, Any]) -> None:
+    content["source"][0]["remote_code"] = True
+
+
+@pytest.mark.parametrize("change", [_plugin, _module, _task, _file, _data, _remote], ids=lambda one: one.__name__)
+def test_a_sweep_of_a_stranger_runs_nothing(
+    change: Callable[[dict[str, Any]], None], evil: Evil, checkpoint: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """By worker, a part of it, retry, doctor, status and a task of Ray."""
+    folder = plan(str(checkpoint("bert_uncased")))
+    (job,) = sweeps.read(folder)
+    alter(folder, change)
+    for doors in ([], ["--sweep", str(folder)], ["--sweep", str(folder), "--part", "0"]):
+        found = run("worker", *doors)
+        assert "To run it, and not to be asked again: --allow-code " in str(found.exception), found.output
+    job.path.parent.mkdir(parents=True)
+    failure_of(job.path).write_text("{}", encoding="utf-8")
+    assert "--allow-code " in str(run("retry").exception)
+    assert "--allow-code " in run("doctor", "runs").output
+    assert run("status").exit_code in (0, 1)
+    with pytest.raises(NotAllowed):
+        run_one(str(folder.absolute()), 0, 1, "0" * 32)
+    assert not evil.has_run()
+    assert not list(Path("runs").rglob("DONE.json"))
+
+
+def test_trials_of_a_sweep_of_ones_own_name_no_code(evil: Evil, checkpoint: Callable[[str], Path]) -> None:
+    """Whoever writes to the store may alter the trials of a sweep that may run: names are all that they have."""
+    folder = plan(str(checkpoint("bert_uncased")))
+    alter(folder, _head)
+    found = run("worker")
+    assert "There is no head called 'evil.py:T'." in found.output
+    assert not evil.has_run()
+
+
+def test_who_planned_it_is_not_asked_and_others_once(
+    tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(HEAD, encoding="utf-8")
+    folder = plan(str(checkpoint("bert_uncased")), "--seeds", "3", "--head", "./mine.py:Mine")
+    heads.typed.clear()
+    assert "--allow-code" in (folder / "slurm.sh").read_text(encoding="utf-8")
+    digest = allowed.hash_of(json.loads((folder / sweeps.JOBS).read_text(encoding="utf-8")))
+    assert f"--allow-code {digest} " in (folder / "slurm.sh").read_text(encoding="utf-8")
+    stranger(monkeypatch)
+    asked = str(run("worker").exception)
+    for part in ("code of a head: ", "mine.py", "a checkpoint: ", "data: ", f"--allow-code {digest}"):
+        assert part in asked
+    assert "--allow-code" in str(run("worker", "--allow-code", "0" * 32).exception)
+    assert len(sweeps.read(folder, [digest])) == 3  # now it is remembered
+    found = run("worker")
+    assert found.exit_code == 0, (found.output, found.exception)
+    assert "3 trials done here" in found.output
+    assert run("leaderboard", "show").exit_code == 0
+
+
+def test_code_that_changed_since_it_was_allowed_does_not_run(evil: Evil, checkpoint: Callable[[str], Path]) -> None:
+    Path("mine.py").write_text(HEAD, encoding="utf-8")
+    plan(str(checkpoint("bert_uncased")), "--head", "./mine.py:Mine")
+    heads.typed.clear()
+    Path("mine.py").write_text(evil.text + "Mine = T\n", encoding="utf-8")
+    found = run("worker")
+    assert "mine.py has changed since the trials were planned" in str(found.exception)
+    assert not evil.has_run()
+
+
+def test_a_sweep_that_stays_in_its_store_asks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Baselines on data in the store: there is nothing to trust."""
+    monkeypatch.chdir(tmp_path)
+    folder = plan("baseline:majority")
+    data, demo = Path("runs/data").absolute(), sweeps.read(folder)[0].data.folder
+    data.symlink_to(demo, target_is_directory=True)
+    alter(folder, lambda content: content["data"][0].update(folder=str(data)))
+    stranger(monkeypatch)
+    assert "data: " in str(run("worker").exception)  # a link leads out
+    data.unlink()
+    shutil.copytree(demo, data)
+    found = run("worker")
+    assert found.exit_code == 0, (found.output, found.exception)
+    assert "1 trial done here" in found.output
+
+
+@pytest.mark.parametrize("what", ["another user", "nobody"])
+def test_a_note_of_somebody_else_allows_nothing(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkpoint: Callable[[str], Path]
+) -> None:
+    """In a cache that several users share, only files of this user count."""
+    monkeypatch.chdir(tmp_path)
+    folder = plan(str(checkpoint("bert_uncased")))
+    if what == "another user":
+        monkeypatch.setattr(os, "getuid", lambda: 12_345)
+    else:
+        for note in (cache.home() / allowed.FOLDER).iterdir():
+            note.unlink()
+    with pytest.raises(NotAllowed):
+        sweeps.read(folder, ())
+
+
+def test_workers_of_a_command_load_what_it_was_given(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+    """`--jobs 2`: processes of its own, and a table afterwards, in a home where nothing was allowed before."""
+    (tmp_path / "mine.py").write_text(HEAD, encoding="utf-8")
+    command = [sys.executable, "-P", "-m", "blurb", "run", str(checkpoint("bert_uncased")), "--suite", "demo",
+               "--tasks", "gad,biosses", "--protocol", "smoke", "--head", "./mine.py:Mine", "--jobs", "2",
+               "--device", "cpu"]  # fmt: skip
+    for _ in range(2):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert "mine.py:Mine" in (tmp_path / "leaderboard.csv").read_text(encoding="utf-8")
