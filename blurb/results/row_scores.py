@@ -266,7 +266,8 @@ def plain_name(row: RowScores) -> str:
     if row.published:
         return f"{row.model} ({row.source})"
     made = row.configuration
-    suite = made.suite if (made.suite == DEMO) != (made.protocol == DEMO) else ""
+    usual = DEMO if made.protocol == DEMO else "blurb"
+    suite = "" if made.suite == usual else made.suite
     return " ".join(filter(None, (row.model, made.text, suite)))
 
 
