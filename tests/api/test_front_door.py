@@ -136,7 +136,9 @@ def test_rows_and_verdicts_show_themselves_in_a_line(played: tuple[Path, blurb.R
         "<Comparison of scratch:tiny smoke demo with baseline:majority smoke demo"
     )
     decision = blurb.check(other, first, max_drop=100)
-    assert repr(decision).startswith("<Decision on scratch:tiny smoke demo compared with baseline:majority smoke demo, dev: ")
+    assert repr(decision).startswith(
+        "<Decision on scratch:tiny smoke demo compared with baseline:majority smoke demo, dev: "
+    )
     assert "<th>outcome</th>" in decision._repr_html_()
 
 

@@ -155,3 +155,12 @@ def test_one_sign_everywhere(folder: Path) -> None:
     assert blurb("check", "bad", "--baseline", "good", "--output", "my runs").output.startswith(
         "bad quick minus good quick, dev\n"
     )
+
+
+def test_every_form_says_what_was_passed_over(folder: Path) -> None:
+    typed = ("check", "good", "--baseline", "good", "--output", "my runs", "--across", "protocol", "--across", "recipe")
+    told = blurb(*typed, "--junit", "j.xml", "--summary", "s.md").output
+    for text in (told, Path("s.md").read_text()):
+        assert "Judged across protocol, recipe, as asked for." in text
+    assert '<property name="across" value="protocol, recipe"' in Path("j.xml").read_text()
+    assert json.loads(blurb(*typed, "--format", "json").output)["across"] == ["protocol", "recipe"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 import threading
 from dataclasses import replace
 from io import StringIO
