@@ -46,7 +46,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "int": ("an int", lambda value: isinstance(value, numbers.Integral) and not isinstance(value, bool)),
     "float": ("a number", lambda value: isinstance(value, numbers.Real) and not isinstance(value, bool)),
     "Split": (" or ".join(map(repr, SPLITS)), lambda value: isinstance(value, str) and value in SPLITS),
-    "Keep": (", ".join(map(repr, KEEP)), lambda value: isinstance(value, str) and value in KEEP),
+    "Keep": (" or ".join(map(repr, KEEP)), lambda value: isinstance(value, str) and value in KEEP),
     "Input": ("a str or a mapping", lambda value: isinstance(value, str | Mapping)),
     "Model": (
         "a str, a path or a loaded model",
@@ -104,8 +104,9 @@ def spoken(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*arguments, **more)
         except BlurbError as error:
-            if error.args and isinstance(error.args[0], str):
-                error.args = (in_python(error.args[0]), *error.args[1:])
+            for each in (error, *getattr(error, "errors", ())):
+                if each.args and isinstance(each.args[0], str):
+                    each.args = (in_python(each.args[0]), *each.args[1:])
             raise
 
     return called

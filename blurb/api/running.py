@@ -166,14 +166,17 @@ def _warn(planned: Sequence[Planned], expected: Estimate | None, options: TrainO
 
 def _plan(options: RunOptions, request: Request) -> tuple[Sequence[Planned], Estimate | None]:
     """The trials, announced with their cost; with `budget` of the protocol that fits."""
-    from blurb.api.preflight import rung_of
+    from blurb.api import preflight
     from blurb.runs import plan
     from blurb.runs.cost.budget import afford
     from blurb.terminal.estimate import show_budget
 
     if options.budget is None:
-        return announced([plan.prepare(request)], options)
-    rung = partial(rung_of, request, options)
+        planned = [plan.prepare(request)]
+        if not options.dry_run:  # a calibration takes seconds, and would be for nothing
+            preflight.check_engine_is_there(planned, options)
+        return announced(planned, options)
+    rung = partial(preflight.rung_of, request, options)
     chosen = afford(options.budget, list(request.tasks), options.jobs, rung)
     if options.progress:
         show_budget(options.budget, chosen, err=not options.dry_run)
