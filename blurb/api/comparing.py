@@ -86,7 +86,7 @@ class Comparison:
         return [self._cells(line, level) for line in self.lines]
 
     def _cells(self, line: ScoreComparison, level: float) -> tuple[Any, ...]:
-        low, high = line.comparison.interval or (None, None)
+        low, high = line.interval or (None, None)
         return (
             self.first.name, self.other.name, line.name, line.first, line.other, line.difference, low, high, line.p,
             line.comparison.detectable, *line.runs, line.comparison.paired, line.verdict(level).partition(":")[0],

@@ -68,12 +68,18 @@ def command(
     decision = api.check(
         candidate, baseline, rules, split=split, max_drop=max_drop, output=output, tasks=tasks, across=across,  # type: ignore[arg-type]
     )  # fmt: skip
-    report(decision, junit, summary, form)
+    report(decision, junit, summary, form, (candidate, baseline, output))
     raise SystemExit(int(decision.outcome))
 
 
-def report(decision: Decision, junit: Path | None = None, summary: Path | None = None, form: str = "table") -> None:
-    """Prints and writes a decision in the requested forms."""
+def report(
+    decision: Decision, junit: Path | None = None, summary: Path | None = None, form: str = "table",
+    given: tuple[str, str, Path] | None = None,
+) -> None:  # fmt: skip
+    """Prints and writes a decision in the requested forms.
+
+    :param given: candidate, baseline and store as they were typed, for the command that shows the examples
+    """
     from blurb.files import write_whole
     from blurb.regression import as_json, markdown, workflow_commands
 
@@ -87,13 +93,29 @@ def report(decision: Decision, junit: Path | None = None, summary: Path | None =
     if form == "json":
         click.echo(json_text(as_json.records(decision)), nl=False)
     else:
-        _show(decision)
+        _show(decision, given)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in workflow_commands.write(decision):
             click.echo(line, err=form == "json")  # stdout must stay valid JSON
 
 
-def _show(decision: Decision) -> None:
+def _explain(decision: Decision, candidate: str, baseline: str, output: Path) -> None:
+    """Names the command that shows the examples behind a regression, or why there is none."""
+    from shlex import quote
+
+    from blurb.regression import Outcome
+    from blurb.results.comparison import SCORE
+
+    fell = [one.name for one in decision.findings if one.outcome is Outcome.REGRESSION and one.name != SCORE]
+    if fell and decision.with_examples:
+        store = "" if str(output) == "runs" else f" --output {quote(str(output))}"
+        what = f"{quote(candidate)} {quote(baseline)} --task {fell[0]} --split {decision.rules.split}{store}"
+        click.echo(f"The examples: blurb diff {what}")
+    elif fell:
+        click.echo("A table alone has no examples; check the rows of two stores to see which changed.")
+
+
+def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
     """Prints the score first, then the datasets, then the examples with more mistakes."""
     from blurb.regression import Outcome, table
     from blurb.results.comparison import PAIRED
@@ -108,8 +130,13 @@ def _show(decision: Decision) -> None:
     show(table.COLUMNS[:-1], [row[:-1] for row in rows], "table", numbers=table.COLUMNS[1:6])
     for line in grouped((row[0], row[-1]) for row in rows):
         click.echo(line)
+    for line in grouped((finding.name, finding.hint) for finding in decision.findings):
+        click.echo(line)
     if decision.paired:
         click.echo(PAIRED)
+    fell = [finding.name for finding in decision.findings if finding.outcome is Outcome.REGRESSION]
+    if fell:
+        click.echo(f"{decision.candidate} is worse than {decision.baseline} on {', '.join(fell)}.")
     for finding in decision.findings:
         if not finding.worse and not finding.better:
             continue
@@ -117,6 +144,8 @@ def _show(decision: Decision) -> None:
         click.echo(f"{finding.name}: {worse} with more mistakes, {len(finding.better):,} with fewer.")
         for unit, change in finding.worse[: table.SHOWN]:
             click.echo(f"  {unit}  {signed(change, 1)}")
+    if given is not None:
+        _explain(decision, *given)
     colour = {Outcome.PASS: "green", Outcome.REGRESSION: "red"}.get(decision.outcome, "yellow")
     text = decision.outcome.words if decision.findings else f"{decision.outcome.words}: nothing to compare"
     click.secho(text, fg=colour, bold=True)

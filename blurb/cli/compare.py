@@ -16,6 +16,7 @@ from blurb.terminal.output import FORMATS, show
 if TYPE_CHECKING:
     from blurb.results.comparison import ScoreComparison
 
+NOT_CORRECTED = "Each interval (95 %) is of its line alone; p is corrected over the datasets (Holm)."
 TITLES = ("dataset", "first", "other", "change", "low", "high", "p", "detectable", "runs", "verdict")
 
 
@@ -47,6 +48,7 @@ def command(
     from blurb.errors import SettingsError
     from blurb.plots import forest
     from blurb.results import comparison
+    from blurb.wording import grouped
 
     if len(rows) < 2:
         raise SettingsError("Name at least two rows to compare.")
@@ -61,6 +63,10 @@ def command(
                 click.echo(f"The rows differ: {remark}.")
             _print([_cells(line, level, max_drop) for line in compared.lines])
             _print_reasons(compared.lines)
+            for text in grouped((line.name, line.unseen(level)) for line in compared.lines):
+                click.echo(text)
+            if any(line.interval for line in compared.lines):
+                click.echo(NOT_CORRECTED)
             for text in comparison.sentences(compared.lines, first.name, compared.other.name, level):
                 click.echo(text)
             if comparison.has_paired(compared.lines):
@@ -105,7 +111,7 @@ def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple
     def number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:
         return "" if value is None else write(value)
 
-    low, high = line.comparison.interval or (None, None)
+    low, high = line.interval or (None, None)
     verdict = line.verdict(level).partition(":")[0] + (" (paired)" if line.comparison.paired else "")
     within = _within(line, max_drop)
     if within is not None:

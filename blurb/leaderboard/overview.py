@@ -25,6 +25,7 @@ from blurb.tasks import TWELVE, TYPES
 
 MEANS = (SCORE, TWELVE, *TYPES)
 PAPERS = "protocols of papers"
+NOTHING = "without a figure in the column that is ranked"
 ROOM = 15
 """Columns of a row in the table of datasets."""
 
@@ -47,12 +48,13 @@ def overview(
     table.add_column("row", overflow="fold", min_width=12)
     for name in shown:
         table.add_column(heading(name), justify="right", no_wrap=True)
-    part = ranks[0].part if ranks and len({one.part for one in ranks}) == 1 else ""
-    for one in ranks:
-        if one.part != part:
+    parts = [one.part if sorted_by in one.entry.values else NOTHING for one in ranks]
+    part = parts[0] if len(set(parts)) == 1 else ""
+    for one, its in zip(ranks, parts, strict=True):
+        if its != part:
             table.add_section()
-            table.add_row("", Text(f"{one.part or PAPERS}:", style="italic"))
-            part = one.part
+            table.add_row("", Text(f"{its or PAPERS}:", style="italic"))
+            part = its
         row = one.entry
         cells = [_with_interval(row, name) if name == sorted_by else _number(row, name) for name in shown]
         style = "bold" if any(row is one for one in bold) else "dim" if row.published else ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from html import escape
 
+from blurb.regression import hints
 from blurb.regression.rules import Limit, Rules
 from blurb.results import meeting
 from blurb.results.comparison import SCORE, ScoreComparison, compare_rows, flips, has_paired
@@ -44,6 +45,7 @@ class DatasetDecision:
     :param reasons: why it is not a pass
     :param worse: examples with more mistakes than before and the change per run, for regressions with predictions
     :param better: the same for examples with fewer mistakes
+    :param hint: what to know of a pass
     """
 
     line: ScoreComparison
@@ -52,6 +54,7 @@ class DatasetDecision:
     reasons: tuple[str, ...] = ()
     worse: Sequence[tuple[str, float]] = ()
     better: Sequence[tuple[str, float]] = ()
+    hint: str = ""
 
     @property
     def name(self) -> str:
@@ -64,6 +67,7 @@ class Decision:
     """The result of the check: all findings, the score first.
 
     :param remarks: what differs between the two rows
+    :param with_examples: whether both rows have predictions; a table alone has none
     """
 
     candidate: str
@@ -71,6 +75,7 @@ class Decision:
     rules: Rules
     findings: tuple[DatasetDecision, ...]
     remarks: tuple[str, ...] = ()
+    with_examples: bool = True
 
     @property
     def paired(self) -> bool:
@@ -147,7 +152,8 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules) -> Decision:
         why = "the score needs all thirteen datasets in both rows"
         findings.insert(0, DatasetDecision(_nothing(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,)))
     remarks = tuple(meeting.remarks(candidate, baseline)) if findings else ()
-    return Decision(candidate.name, baseline.name, rules, tuple(findings), remarks)
+    with_examples = bool(candidate.records and baseline.records)
+    return Decision(candidate.name, baseline.name, rules, tuple(findings), remarks, with_examples)
 
 
 def _planned(baseline: RowScores, split: Split) -> list[str]:
@@ -212,7 +218,7 @@ def _finding(
     if drop is not None and limit.max_drop is None and (p_drop is None or not rules.level) and not _same(line):
         why = line.reason if p_drop is None else "the significance test is off (level 0)"
         return DatasetDecision(line, Outcome.CANNOT_JUDGE, p_drop, (f"{why}, and no max_drop is set",))
-    return DatasetDecision(line, Outcome.PASS, p_drop)
+    return DatasetDecision(line, Outcome.PASS, p_drop, hint=hints.of_pass(line, limit, candidate, rules.split))
 
 
 def _same(line: ScoreComparison) -> bool:

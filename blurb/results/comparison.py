@@ -14,12 +14,13 @@ from blurb.results import meeting, predictions
 from blurb.results.meeting import Reason, Use
 from blurb.results.row_scores import RowScores
 from blurb.results.score import dataset_weights, type_weights
+from blurb.runs.figures import bounds
 from blurb.statistics import bootstrap, permutation
 from blurb.statistics.clusters import Clusters
 from blurb.statistics.holm import holm
 from blurb.statistics.welch import Comparison, combined, compare
 from blurb.tasks import Split
-from blurb.wording import probability
+from blurb.wording import probability, signed
 
 SCORE = "score"
 PAIRED = (
@@ -27,6 +28,8 @@ PAIRED = (
     "bootstrap. Both are about these two checkpoints and do not tell which will be better after fine-tuning."
 )
 """Note below every comparison of two probes."""
+LARGE = 2.0
+"""Points from which on a difference is spoken of, even if the test does not show it."""
 FLIP = 0.5
 """Least change in mistakes per run of an example that counts as changed."""
 
@@ -59,6 +62,26 @@ class ScoreComparison:
         """First minus other, in points; None if unknown."""
         return self.comparison.difference
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % interval of the difference, of this line alone, within what two scores can differ by."""
+        found = self.comparison.interval
+        if found is None:
+            return None
+        shares = {**type_weights(), SCORE: dataset_weights()}.get(self.name, {self.name: 1.0})
+        widest = sum(share * (bounds(name)[1] - bounds(name)[0]) for name, share in shares.items())
+        return max(found[0], -widest), min(found[1], widest)
+
+    def unseen(self, level: float) -> str:
+        """What to say of a large difference that the test does not show; "" of others."""
+        detectable = self.comparison.detectable
+        if self.p is None or self.p < level or detectable is None or abs(self.difference or 0.0) < LARGE:
+            return ""
+        return (
+            f"{signed(self.difference or 0.0)} points are not shown to be more than chance; with "
+            f"{self.runs[0]} / {self.runs[1]} runs {seen_alone(detectable)}"
+        )
+
     def verdict(self, level: float) -> str:
         """The verdict on the first row as text."""
         if self.p is None:
@@ -66,6 +89,11 @@ class ScoreComparison:
         if self.p < level:
             return "higher" if (self.difference or 0) > 0 else "lower"
         return "no difference shown"
+
+
+def seen_alone(detectable: float) -> str:
+    """What a comparison could have seen (`Comparison.detectable`)."""
+    return f"{detectable:.2f} points are seen in four of five cases, before the correction over the datasets"
 
 
 def compare_rows(

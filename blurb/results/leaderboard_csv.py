@@ -12,7 +12,7 @@ from blurb.results import plans, schema
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS, Origin, RowScores, in_order, labelled
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
-from blurb.statistics.student import NORMAL
+from blurb.statistics.student import t_critical
 from blurb.tasks import TWELVE, TYPES
 
 COLUMNS = (
@@ -24,6 +24,10 @@ COLUMNS = (
 LATER = ("max_eval", "metrics_version")
 """The columns that came with schema 7, in this table alone; `results.csv` had them before."""
 NUMBERS = (*DATASETS, *TYPES, TWELVE, "score", "score_sd", "score_low", "score_high")
+
+
+LOWEST, HIGHEST = -100 / 6, 100.0
+"""The range of the score: of its six means, that of the correlations may be negative."""
 
 
 def read_lines(path: Path) -> list[Numbered]:
@@ -121,9 +125,10 @@ def line_of(row: RowScores) -> Line:
         "note": row.note,
     }
     if row.score is not None and (spread := row.spread) is not None:
-        deviation, error = spread
-        low, high = (f"{row.score + sign * NORMAL * error:.2f}" for sign in (-1, 1))
-        line |= {"score_sd": f"{deviation:.2f}", "score_low": low, "score_high": high}
+        freedom = spread.degrees_of_freedom
+        half = 0.0 if freedom is None else t_critical(freedom) * spread.error
+        low, high = (f"{min(HIGHEST, max(LOWEST, end)):.2f}" for end in (row.score - half, row.score + half))
+        line |= {"score_sd": f"{spread.deviation:.2f}", "score_low": low, "score_high": high}
     return line
 
 

@@ -16,7 +16,7 @@ from blurb import tasks
 from blurb.results import meeting, notes
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.meeting import Reason, Use
-from blurb.results.score import blurb_12, blurb_score, spread, type_means, type_weights
+from blurb.results.score import Spread, blurb_12, blurb_score, spread, type_means, type_weights
 from blurb.runs.spec import PROBE, Configuration, short_weights
 from blurb.runs.store import Record
 from blurb.tasks import TYPES, Split
@@ -174,8 +174,8 @@ class RowScores:
         return sorted(name for name in self.datasets if name not in DATASETS)
 
     @property
-    def spread(self) -> tuple[float, float] | None:
-        """Standard deviation of the score over seeds and standard error of its mean."""
+    def spread(self) -> Spread | None:
+        """How far the score varies over seeds; None if that is not known."""
         deviations = {}
         for name in self.blurb_means():
             values = self.values(name)
@@ -259,10 +259,16 @@ def in_order(datasets: Mapping[str, DatasetScores]) -> list[tuple[str, DatasetSc
 
 
 def plain_name(row: RowScores) -> str:
-    """Model and configuration, or model and source."""
-    return (
-        f"{row.model} ({row.source})" if row.published else " ".join(filter(None, (row.model, row.configuration.text)))
-    )
+    """Model and configuration, or model and source.
+
+    The suite is named where the protocol does not say it, whatever else a store holds: a script has the name.
+    """
+    if row.published:
+        return f"{row.model} ({row.source})"
+    made = row.configuration
+    usual = DEMO if made.protocol == DEMO else "blurb"
+    suite = "" if made.suite == usual else made.suite
+    return " ".join(filter(None, (row.model, made.text, suite)))
 
 
 def names(rows: Sequence[RowScores]) -> list[str]:
@@ -279,7 +285,6 @@ def distinguishing(row: RowScores) -> tuple[str, ...]:
     """Properties that may distinguish rows of one model and configuration, the simplest first."""
     made = row.configuration
     return (
-        made.precision, made.suite if not row.published else row.version, short_weights(row.weights),
-        made.protocol_hash[:8],
+        made.precision, row.version, row.learner, short_weights(row.weights), made.protocol_hash[:8],
         f"tokenizer {row.tokenizer[:8]}" if row.tokenizer else "", f"recipe {row.recipe}" if row.recipe else "",
     )  # fmt: skip

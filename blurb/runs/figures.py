@@ -34,6 +34,16 @@ def admits_in_tables(task: str, name: str, value: float) -> bool:
     return any(one.admits(name, value if name in one.tallies else value / 100) for one in every)
 
 
+def bounds(task: str) -> tuple[float, float]:
+    """The least and the greatest score of a task, times 100.
+
+    >>> bounds("gad"), bounds("biosses")
+    ((0.0, 100.0), (-100.0, 100.0))
+    """
+    known = _metric(task)
+    return (-100.0 if known is None else 100 * known.low), 100.0
+
+
 @lru_cache(maxsize=256)
 def _metric(task: str) -> Metric | None:
     """The metric of a task that is known here; None for a task or a metric that is not installed."""

@@ -346,6 +346,10 @@ CHECK = of(INVENTED, [
         "check 'golden-encoder sketch max_eval=4' --baseline old --output today",
         "check once --baseline once --output today --format json",
     ], models=[*INVENTED, "golden-encoder"]),
+    Case("check/across", [
+        "check m --baseline old --output today --tasks hoc --max-drop 50 --across overrides",
+        "check m --baseline old --output today --tasks hoc --max-drop 50",
+    ], models=["m", "old"]),
     Case("check/partly", ["check m --baseline old --output today"], models=["m", "old"]),
     Case("check/incomplete", ["check fell --baseline old --output today --format json"], changes=["today"],
          prepare=lose_a_seed),

@@ -68,7 +68,8 @@ def test_json_has_everything() -> None:
     score, gad, hoc = found["findings"]
     assert [one["outcome"] for one in (score, gad, hoc)] == ["pass", "regression", "cannot judge"]
     assert gad == {
-        "name": "gad", "outcome": "regression", "reasons": ["fell by 1.03 points", "below 80"], "baseline_score": 80.2,
+        "name": "gad", "outcome": "regression", "reasons": ["fell by 1.03 points", "below 80"], "hint": "",
+        "baseline_score": 80.2,
         "candidate_score": 79.166, "difference": pytest.approx(-1.0333, abs=1e-4), "p_drop": 0.004,
         "baseline_runs": 3, "candidate_runs": 3,
         "worse": [{"id": unit, "mistakes": change} for unit, change in units(12)],

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 from blurb import tasks
 from blurb.errors import DataError
@@ -64,7 +65,8 @@ def test_a_line_has_the_means_the_score_and_its_spread(path: Path) -> None:
     score = statistics.fmean(kinds.values())
     parts = [(statistics.stdev(WHOLE[name]) / 6 / len(group)) ** 2 for group in groups.values() for name in group]
     assert (line["score"], line["score_sd"]) == (f"{score:.2f}", f"{math.sqrt(sum(parts)):.2f}")
-    half = 1.96 * math.sqrt(sum(parts) / 3)
+    freedom = sum(parts) ** 2 / sum(part**2 / 2 for part in parts)  # Satterthwaite; the tail by SciPy
+    half = stats.t.ppf(0.975, freedom) * math.sqrt(sum(parts) / 3)
     assert float(line["score_low"]) == pytest.approx(score - half, abs=0.01)
     assert float(line["score_high"]) == pytest.approx(score + half, abs=0.01)
     assert (line["seeds"], line["complete"], line["weights"]) == ("3", "yes", "w" * 12)
