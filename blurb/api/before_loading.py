@@ -58,7 +58,7 @@ def look(
 
 
 def _check_concerns(name: str, value: Any, chosen: list[Task], shorthands: Mapping[str, str]) -> None:
-    """Raises a SettingsError if a setting is nothing to any of the tasks, as its row would have the trials of another."""
+    """Raises a SettingsError if a setting concerns no task: its row would have the trials of another row."""
     from blurb import formulations
     from blurb.protocols.settings import SET
 
