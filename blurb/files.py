@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.errors import BlurbError, DataError, StoreError
+from blurb.wording import COMMANDS, escaped
 
 SEAL = "SEAL.json"
 FORGOTTEN = 3600
@@ -60,14 +61,25 @@ def write_json(path: Path, content: object) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Reads a JSON object; StoreError if that fails."""
+    """Reads a JSON object; StoreError if that fails. Characters that would command a terminal come as escapes."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text)
+        if "\\u" in text or COMMANDS.search(text):
+            content = _escaped(content)
     except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end
         raise StoreError(f"{path} cannot be read: {error}.") from error
     if not isinstance(content, dict):
         raise StoreError(f"{path} does not contain a JSON object.")
     return content
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {escaped(name): _escaped(content) for name, content in value.items()}
+    if isinstance(value, list):
+        return [_escaped(content) for content in value]
+    return escaped(value) if isinstance(value, str) else value
 
 
 def beside(path: Path, kind: str = "tmp") -> Path:

@@ -6,7 +6,8 @@ import os
 import re
 
 HIDDEN = "***"
-LOGIN = re.compile(r"(?<=://)[^/\s@'\"]+(?=@)")
+LOGIN = re.compile(r"(?<=://)(?:[^/\s'\"]+|[^/\s@:'\"]*:[^\s'\"]*)(?=@)")
+"""Up to the last `@`; a password may have a slash in it, although it ought to be written as %2F there."""
 QUERY = re.compile(
     r"([?&][\w-]*(?:token|secret|password|passwd|signature|credential|api_?key|access_?key|sig)=)[^&\s'\"]+",
     re.IGNORECASE,

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable, Sequence
+
+COMMANDS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
+"""Control characters but tabulator and line feed, separators of lines, and marks of direction; halves of characters."""
 
 
 def distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str]:
@@ -33,6 +38,24 @@ def signed(value: float, digits: int = 2) -> str:
     """
     text = f"{value:+.{digits}f}"
     return text if float(text) else text[1:]
+
+
+def option(name: str, place: object, default: object = None) -> str:
+    """An option of a command to paste, with a blank before it; nothing if it is the default.
+
+    >>> option("--output", "q'uote"), option("--output", "runs", "runs")
+    (' --output \'q"\'"\'uote\'', '')
+    """
+    return "" if str(place) == str(default) else f" {name} {shlex.quote(str(place))}"
+
+
+def escaped(text: str) -> str:
+    """Text of strangers without characters that command a terminal or turn a line around; they are shown as escapes.
+
+    >>> escaped("a\\x1b[31mb\\n")
+    'a\\\\x1b[31mb\\n'
+    """
+    return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def probability(p: float | None) -> str:

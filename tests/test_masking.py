@@ -12,6 +12,10 @@ from blurb.masking import masked
     ("text", "shown"),
     [
         ("https://me:word@example.org/x: gone", "https://***@example.org/x: gone"),
+        ("https://me:pa/ss@example.org/x", "https://***@example.org/x"),
+        ("https://me:p@ss@example.org/x", "https://***@example.org/x"),
+        ("https://example.org:8080/x", "https://example.org:8080/x"),
+        ("https://example.org/a@b", "https://example.org/a@b"),
         ("https://hf_token@example.org", "https://***@example.org"),
         ("GET /x?access_token=abc&page=2", "GET /x?access_token=abc&page=2"),  # no address: nothing tells it from data
         ("http://x.org/y?access_token=abc&page=2'", "http://x.org/y?access_token=***&page=2'"),

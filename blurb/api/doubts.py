@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.wording import plural
+from blurb.wording import option, plural
 
 HIGHEST_RATE = 0.01
 """Learning rate above which no fine-tuning of a pretrained encoder is known to succeed."""
@@ -51,7 +51,7 @@ def _data(planned: Sequence[Planned]) -> Iterator[str]:
         number, folder = sum(map(len, doubtful.values())), jobs[0].data.folder
         yield (
             f"Not verified as BLURB's, as the rows will say: {number} of {plural(len(verdicts), 'dataset')} "
-            f"({listed}). To see where: blurb data verify --data '{folder}'"
+            f"({listed}). To see where: blurb data verify{option('--data', folder)}"
         )
 
 

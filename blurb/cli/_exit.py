@@ -21,6 +21,7 @@ from blurb import stopping
 from blurb.errors import BlurbError, DamageWarning, Notice
 from blurb.masking import masked
 from blurb.stopping import Terminated
+from blurb.wording import escaped
 
 PARTLY = 1
 UNKNOWN = 2
@@ -58,7 +59,7 @@ def damage() -> Iterator[list[str]]:
                 before(message, category, *place, **more)  # type: ignore[arg-type]
             elif str(message) not in told:
                 told.append(str(message))
-                click.secho(f"Damaged: {message}", fg="yellow", err=True)
+                click.secho(f"Damaged: {escaped(str(message))}", fg="yellow", err=True)
 
         warnings.showwarning = show
         yield told
@@ -105,7 +106,7 @@ def run(command: click.Group) -> int:
     except Terminated as error:
         return 128 + error.number
     except (BlurbError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
-        click.secho(f"Error: {masked(str(error))}", fg="red", err=True)
+        click.secho(f"Error: {escaped(masked(str(error)))}", fg="red", err=True)
         return UNKNOWN
 
 

@@ -31,12 +31,12 @@ def command(
     0 all done, 1 some failed again.
     """
     from blurb.api.working import retry
-    from blurb.wording import plural
+    from blurb.wording import option, plural
 
     goes_on(unfinished=True)
     forgotten, outcomes = retry(output, tasks, later=later, jobs=jobs, device=device, data=data, allow=allow_code)
     if later:
-        store = "" if str(output) == "runs" else f" --output '{output}'"
+        store = option("--output", output, "runs")
         click.echo(f"{plural(forgotten, 'trial')} can run again: blurb worker{store}")
         return
     failed = sum(outcome.status == "failed" for outcome in outcomes)

@@ -107,13 +107,13 @@ def command(**given: Any) -> None:
     goes_on(unfinished=options.resume_trials)
     if options.check:
         gate()
-    from blurb.wording import plural
+    from blurb.wording import option, plural
 
     results = running.execute(options)
     if options.dry_run:
         return
     if results.submitted:
-        store = "" if str(options.output) == "runs" else f" --output '{options.output}'"
+        store = option("--output", options.output, "runs")
         click.echo(f"{plural(results.submitted, 'trial')} to come: blurb status{store}", err=True)
     if results.rows and not options.print_script:
         _show_rows(options, results)
@@ -133,6 +133,7 @@ def _show_rows(options: RunOptions, results: Results) -> None:
     from blurb.leaderboard.terminal import render
     from blurb.results.tables import results_beside
     from blurb.terminal.output import console
+    from blurb.wording import option
 
     out = console(width=120)
     for row in results.rows:
@@ -140,5 +141,5 @@ def _show_rows(options: RunOptions, results: Results) -> None:
     out.print(standing(results.rows, results.others, out.width))
     leaderboard = Path(options.leaderboard)  # type: ignore[arg-type]
     out.print(f"Rows: {leaderboard}   scores by seed: {results_beside(leaderboard)}   trials: {options.output}")
-    store = f" --output '{options.output}'" if str(options.output) != "runs" else ""
+    store = option("--output", options.output, "runs")
     out.print(f"All rows, ranked with intervals: blurb leaderboard show{store}")

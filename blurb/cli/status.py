@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blurb.cli._options import STORE
+from blurb.wording import option
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -105,7 +106,7 @@ def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
     from blurb.runs import standing
     from blurb.runs.cost.budget import duration
 
-    where = "" if str(output) == "runs" else f" --output '{output}'"
+    where = option("--output", output, "runs")
     count = standing.counts(trials)
     parts: list[Any] = []
     if open_ := [one for one in trials if one.state != "done"]:

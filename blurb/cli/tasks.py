@@ -10,6 +10,7 @@ import click
 from blurb.cli import _complete
 from blurb.cli._group import Group
 from blurb.terminal.output import FORMATS, json_text, show
+from blurb.wording import option
 
 
 @click.group(name="tasks", cls=Group, invoke_without_command=True)
@@ -103,7 +104,7 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     click.echo(
         f"Labels: {', '.join(task.labels) or 'none'}. Examples: {', '.join(f'{s} {n:,}' for s, n in rows.items())}."
     )
-    click.echo(f"Next: blurb run MODEL --tasks {target if target.is_absolute() else f'./{target}'}")
+    click.echo(f"Next: blurb run MODEL{option('--tasks', target if target.is_absolute() else f'./{target}')}")
 
 
 def _from(target: Path, path: Path) -> str:

@@ -116,6 +116,9 @@ def _without_login(address: str) -> tuple[str, str]:
     if not separator:
         raise DataError("BLURB_MIRROR must start with https:// or http://.")
     host, slash, path = rest.partition("/")
+    _, colon, port = host.partition(":")
+    if colon and "@" in path and "@" not in host and not port.isdecimal():
+        raise DataError("BLURB_MIRROR has a slash in its password; write it as %2F.")
     login, _, host = host.rpartition("@")
     secret = base64.b64encode(urllib.parse.unquote(login).encode()).decode()
     return f"{scheme}://{host}{slash}{path}", secret

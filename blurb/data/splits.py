@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from blurb.data.schema import Example
 from blurb.errors import DataError
 from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
+from blurb.wording import option
 
 ORIGINALS = frozenset({".zip", ".gz", ".tgz", ".tar", ".rar", ".docx", ".iob2", ".xml", ".ann"})
 """Endings of files of the original releases, which BLURB's files never have."""
@@ -29,11 +29,11 @@ def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
     below = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     for other in (folder.resolve().parent, *below):
         if any(path_of(task, other, split).is_file() for task in relative for split in SPLITS):
-            return f" Did you mean --data {shlex.quote(str(other))}?"
+            return f" Did you mean{option('--data', other)}?"
     if any(path.suffix.lower() in ORIGINALS for depth in ("*", "*/*", "*/*/*") for path in folder.glob(depth)):
         return (
             " There are files of original releases here; BLURB's files are made from them by "
-            f"blurb data prepare --raw {shlex.quote(str(folder))} --out DATA"
+            f"blurb data prepare{option('--raw', folder)} --out DATA"
         )
     return ""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.errors import DataError
+from blurb.wording import escaped
 
 Lines = list[tuple[int, dict[Any, Any]]]
 """Numbers of lines in their file, which may have empty ones, and their cells as `csv.DictReader` gives them."""
@@ -88,8 +89,9 @@ def neutral(cell: str) -> str:
 
 
 def original(cell: str) -> str:
-    """Undoes `neutral`."""
-    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA) else cell
+    """Undoes `neutral`; characters that would command a terminal become escapes for good."""
+    cell = cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA) else cell
+    return escaped(cell).replace("\n", "\\n")
 
 
 def _is_number(cell: str) -> bool:

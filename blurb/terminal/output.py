@@ -6,10 +6,12 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
+
+from blurb.wording import escaped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,11 +24,18 @@ FORMATS = click.Choice(["table", "csv", "json"])
 def console(width: int = 200, stderr: bool = False) -> Console:
     """The console of every command. Rich markup is off: brackets and colons in names are printed as they are.
 
+    Text that commands a terminal is printed as escapes, whoever wrote it.
+
     :param width: characters per line if the output is no terminal
     """
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
     class Ours(Console):
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else escaped(text), style, control)
+
         def on_broken_pipe(self) -> None:
             """Nobody reads on: `blurb.cli._exit` ends with 141, where rich would end with 1, a regression."""
             raise BrokenPipeError
@@ -56,7 +65,7 @@ def show(
     from rich.text import Text
 
     out = console(stderr=stderr)
-    cells = [["" if cell is None else f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row]
+    cells = [["" if cell is None else f"{cell:,}" if isinstance(cell, int) else escaped(str(cell)) for cell in row]
              for row in rows]  # fmt: skip
     widths = [max(len(line) for row in (columns, *cells) for line in row[at].split("\n")) for at in range(len(columns))]
     narrow = sum(widths) + 2 * len(widths) > out.width

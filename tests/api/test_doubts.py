@@ -131,7 +131,7 @@ def test_data_that_is_not_blurbs_is_named_once(monkeypatch: pytest.MonkeyPatch) 
     (told,) = doubts([plan.prepare(asked)], None, RunOptions(model="m"))
     assert told == (
         "Not verified as BLURB's, as the rows will say: 2 of 2 datasets (differs: gad, hoc). "
-        f"To see where: blurb data verify --data '{asked.data}'"
+        f"To see where: blurb data verify --data {asked.data}"
     )
     assert doubts([plan.prepare(replace(asked, suite="demo"))], None, RunOptions(model="m")) == []
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import os
 import struct
 import tarfile
+import time
 import tracemalloc
 import zipfile
 import zlib
@@ -80,6 +82,32 @@ def test_links_that_lead_back_are_followed_once(tmp_path: Path) -> None:
     put(tmp_path, "a/x.txt", b"x")
     (tmp_path / "a" / "loop").symlink_to(tmp_path)
     assert Release(tmp_path).file("x.txt").content == b"x"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "file", "archive", "dangling"])
+def test_pipes_devices_and_links_out_of_the_folder_are_refused(kind: str, tmp_path: Path) -> None:
+    """At once: a pipe waits for ever, /dev/zero has no end, and a link to / is the whole disk."""
+    raw, elsewhere = tmp_path / "raw", tmp_path / "elsewhere"
+    raw.mkdir()
+    put(elsewhere, "x.txt", b"theirs")
+    put(elsewhere, "set.zip", zipped({"x.txt": b"theirs"}))
+    if kind == "pipe":
+        os.mkfifo(raw / "x.txt")
+    else:
+        target = {"device": Path("/dev/zero"), "folder": Path("/"), "archive": elsewhere / "set.zip"}
+        name = {"folder": "more", "archive": "set.zip"}.get(kind, "x.txt")
+        (raw / name).symlink_to(target.get(kind, elsewhere / ("x.txt" if kind == "file" else "gone.txt")))
+    begun = time.monotonic()
+    with pytest.raises(DataError) as caught:
+        Release(raw).file("x.txt", archives=["set"])
+    assert time.monotonic() - begun < 5
+    message = str(caught.value)
+    if kind == "pipe":
+        assert f"{raw / 'x.txt'}: this is no ordinary file (but a pipe" in message
+    elif kind == "folder":
+        assert "Links out of this folder are not followed: more." in message
+    else:
+        assert "this is a link out of the folder of the originals" in message
 
 
 def test_a_file_larger_than_any_corpus_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

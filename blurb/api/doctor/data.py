@@ -11,6 +11,7 @@ from blurb.data import verify
 from blurb.data.splits import elsewhere
 from blurb.errors import BlurbError, DataError
 from blurb.tasks import SPLITS, Task
+from blurb.wording import option
 
 PREPARE = "Make it with blurb data prepare from the original release"
 
@@ -23,7 +24,7 @@ def examine(folder: Path) -> Report:
         "datasets": len(findings),
         "whole": sum(not one.missing for one in findings),
         "identical_to_blurb": sum(one.verdict == "identical" for one in findings),
-        "leaks_and_copies": f"blurb data audit --data {folder}",
+        "leaks_and_copies": f"blurb data audit{option('--data', folder)}",
     }
     if all(len(one.missing) == len(SPLITS) for one in findings):
         hint = elsewhere(chosen, folder).strip().removeprefix("Did you mean ").removesuffix("?")
@@ -112,5 +113,5 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
             f"{task.file}: {finding.where}",
             f"{finding.check.capitalize()}{kind}: {finding.count:,}, such as {', '.join(finding.ids[:3])}; "
             f"{finding.effect}.",
-            f"blurb data audit --tasks {task.file} has all ids.",
+            f"blurb data audit{option('--tasks', task.file)} has all ids.",
         )  # fmt: skip

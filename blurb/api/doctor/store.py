@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,7 +99,7 @@ def _leftovers(store: Store) -> Iterator[Problem]:
         if path.is_dir() and not inventory.is_running(store, trial):
             size = inventory.size_of(path) / 1e6
             # What was about to be replaced may be whole, and is then put back by the next run.
-            mend = AGAIN if path.suffix == f".{OLD}" and not trial.exists() else f"rm -r '{path}'"
+            mend = AGAIN if path.suffix == f".{OLD}" and not trial.exists() else f"rm -r {shlex.quote(str(path))}"
             yield Problem(str(path), f"A process that was killed left it ({size:,.1f} MB).", mend)
 
 

@@ -12,6 +12,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.terminal.output import console, show
+from blurb.wording import option
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -89,7 +90,7 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
             err=True,
         )
     if got:
-        click.echo(f"Next: blurb data prepare --raw {out} --out DATA")
+        click.echo(f"Next: blurb data prepare{option('--raw', out)} --out DATA")
     if errors or others or wrong:
         raise SystemExit(2 if errors else 1)
 

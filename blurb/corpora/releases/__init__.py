@@ -67,11 +67,14 @@ class Release:
                 "the folder of the original releases does not exist; check the path given with --raw.", folder
             )
         self.folder = folder
+        self._root = folder.resolve()
         self.nltk_data = nltk_data
         self.read: dict[str, str] = {}
         """SHA-256 of every file read (an archive as a whole), by its path under the folder."""
         self.tools: dict[str, str] = {}
         """Versions of libraries that influence the result."""
+        self.outside: list[str] = []
+        """Links to folders elsewhere, which are not followed: one to `/` would be the whole disk."""
         self.notes: list[str] = []
         """Messages of a builder for the user."""
 
@@ -100,6 +103,10 @@ class Release:
         by_name: dict[str, list[str]] = {}
         seen: set[tuple[int, int]] = set()
         for top, folders, names in os.walk(self.folder, followlinks=True):
+            if not Path(top).resolve().is_relative_to(self._root):
+                self.outside.append(Path(top).relative_to(self.folder).as_posix())
+                folders.clear()
+                continue
             status = os.stat(top)
             if (status.st_dev, status.st_ino) in seen:  # a link to a folder already visited
                 folders.clear()
@@ -121,6 +128,7 @@ class Release:
 
     def _load(self, path: str) -> SourceFile:
         place = self.folder / path
+        self._check(place)
         try:
             if place.stat().st_size > MAX_FILE:
                 raise DataError(f"the file is larger than any file of a corpus (limit: {MAX_FILE:,} bytes).", place)
@@ -129,6 +137,13 @@ class Release:
             raise DataError(f"the file cannot be read: {error.strerror}.", place) from error
         self.read[path] = hashlib.sha256(content).hexdigest()
         return SourceFile(place, content)
+
+    def _check(self, place: Path) -> None:
+        """Raises a DataError for what is no file of this folder: a pipe waits for ever, a device has no end."""
+        if not place.resolve().is_relative_to(self._root):
+            raise DataError("this is a link out of the folder of the originals; put the file itself here.", place)
+        if not place.is_file():
+            raise DataError("this is no ordinary file (but a pipe, a device or a broken link); remove it.", place)
 
     def _in_archives(self, names: Iterable[str], archives: Sequence[str]) -> dict[str, SourceFile]:
         left: dict[str, list[str]] = {}
@@ -141,6 +156,7 @@ class Release:
         found: dict[str, SourceFile] = {}
         for path in self._named(archives, SUFFIXES):
             archive = self.folder / path
+            self._check(archive)
             before = len(found)
             for member, content in members(
                 archive, lambda name: bool(fitting(name)), lambda name: _fits(name, archives)
@@ -162,6 +178,8 @@ class Release:
         message = f"not found under this folder: {what}."
         if packed := self._named(archives, (".rar", ".7z")):
             message += f" Unpack {packed[0]} first; archives of this type cannot be read."
+        if self.outside:
+            message += f" Links out of this folder are not followed: {', '.join(self.outside)}."
         return MissingRelease(message, self.folder)
 
 

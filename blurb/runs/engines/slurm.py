@@ -39,6 +39,8 @@ OWN: Mapping[str, Any] = {"minutes": 60, "trials": 0, "at_once": 0, "start_withi
 """Options that are not sbatch's: predicted minutes of a part, its largest number of trials (0: any), parts that run at
 a time (0: any), seconds over which their starts are spread, failed trials after which a part gives up, a shell file to
 read first."""
+UNFIT = re.compile(r"\\|[^ -~\w]")
+"""What no path in a script may have: backslashes, and what is neither a letter nor printable ASCII."""
 TAKEN = ("array", "output", "error", "requeue", "signal", "open-mode", "wrap", "parsable", "job-name", "chdir")
 """Options of sbatch that the script sets itself."""
 
@@ -92,6 +94,7 @@ class Slurm:
         """
         for folder in sweeps.folders(store):
             _check_over(folder, {job.path.absolute() for job in jobs})
+        check_path(store.absolute() / sweeps.FOLDER)
         parts = pack([job.predicted for job in jobs], 60.0 * self.own["minutes"], self.own["trials"])
         # A job ends when its time is over, whatever its trial is doing, and the next one goes on. Parts are of the
         # name: another packing of the same trials is another sweep, and jobs that are queued keep theirs.
@@ -116,7 +119,8 @@ class Slurm:
             f"#     sbatch --array={block} {shlex.quote(str((folder / SCRIPT).absolute()))} {offset}"
             for block, offset in offsets(blocks)
         )
-        log = str(folder.absolute() / "%A_%a.log").replace(" ", "\\ ")
+        # Slurm itself reads this line: it replaces %A, and a blank or # ends it.
+        log = re.sub(r"([ #'\"])", r"\\\1", str(folder.absolute()).replace("%", "%%")) + "/%A_%a.log"
         return SCRIPT_TEXT.format(
             by_hand=by_hand, parts=parts, name=folder.name, log=log, saving=SAVING, starts=STARTS,
             asked="".join(f"\n#SBATCH --{name}={value}" for name, value in sorted(asked.items())),
@@ -158,6 +162,16 @@ if [ -n "${{near:-}}" ] && [ "$code" -gt 128 ]; then
 fi
 exit "$code"
 """
+
+
+def check_path(folder: Path) -> None:
+    """Raises a SlurmError for a path that cannot stand in a comment of the script, which Slurm and the shell read."""
+    bad = sorted(set(UNFIT.findall(str(folder))))
+    if bad:
+        raise SlurmError(
+            f"The path of the store has {', '.join(map(repr, bad))} in it, which Slurm or the shell would read as "
+            f"something else ({str(folder)!r}); choose another --output folder."
+        )
 
 
 def arrays(parts: int, at_once: int, most: int) -> list[str]:

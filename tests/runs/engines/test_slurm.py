@@ -9,6 +9,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from blurb.cli import cli
 from blurb.errors import BlurbError, StoreError
 from blurb.runs import sweeps
 from blurb.runs.engines import slurm
+from blurb.runs.engines.slurm import SlurmError
 from blurb.runs.inventory import failure_of
 
 SBATCH = """#!{python}
@@ -157,10 +159,10 @@ def test_without_slurm_nothing_is_submitted(site: Path, monkeypatch: pytest.Monk
 def test_a_part_that_is_not_there(site: Path) -> None:
     assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
     (folder,) = sweeps.folders(Path("runs"))
-    assert len(slurm.part(folder, 1)) == 2
+    assert len(slurm.part(folder, 1, ())) == 2
     for number in (2, -1):
         with pytest.raises(StoreError, match=f"has no part {number}: it has 2 parts"):
-            slurm.part(folder, number)
+            slurm.part(folder, number, ())
 
 
 @pytest.mark.slow
@@ -241,3 +243,35 @@ def test_logs_stay_until_gc_and_while_jobs_are_queued(site: Path) -> None:
     (site / "alive").write_text("")
     assert "1 leftover removed" in blurb("gc").stdout
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("name", ["new\ntouch ran\n#", "back\\slash", "tab\there", "line\u2028end", "bell\x07"])
+def test_a_path_that_a_script_cannot_have_is_refused(name: str) -> None:
+    with pytest.raises(SlurmError, match="choose another --output folder"):
+        slurm.check_path(Path(name))
+
+
+def test_slurm_reads_the_path_of_the_logs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ends a word for Slurm is escaped, and a % is none of its patterns."""
+    monkeypatch.chdir(tmp_path)
+    store = Path("a %A_%j 'b' \"c\" #d $(touch ran) `touch ran` ;e größe")
+    command = ["run", "baseline:majority", "--suite", "demo", "--tasks", "gad", "--precision", "fp32"]
+    done = CliRunner().invoke(cli, [*command, "--output", str(store), "--engine", "slurm", "--print"])
+    assert done.exit_code == 0, done.exception
+    (line,) = re.findall(r"^#SBATCH --output=(.*)$", done.output, re.MULTILINE)
+    words = shlex.split(line, comments=True)
+    (folder,) = sweeps.folders(store)
+    assert [word.replace("%%", "%") for word in words] == [f"{folder.absolute()}/%A_%a.log"]
+    assert "%" not in words[0].removesuffix("/%A_%a.log").replace("%%", "")
+    assert not Path("ran").exists()
+
+
+@pytest.mark.parametrize("name", ["new\ntouch ran\n#", "back\\slash"])
+def test_the_command_refuses_it_before_anything_is_written(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ["run", "baseline:majority", "--suite", "demo", "--tasks", "gad", "--precision", "fp32"]
+    done = CliRunner().invoke(cli, [*command, "--output", name, "--engine", "slurm", "--print"])
+    assert isinstance(done.exception, SlurmError)
+    assert not list(tmp_path.rglob("slurm.sh"))

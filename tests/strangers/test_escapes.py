@@ -1,0 +1,89 @@
+"""Tables, rows and messages of strangers show no terminal their control characters (SECURITY.md)."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.cli import _exit, cli
+from blurb.errors import SettingsError
+from blurb.terminal import output
+
+NAME = "\x1b]0;OWNED\x07\x1b[31mred\x9b\u202e"
+SHOWN = r"\x1b]0;OWNED\x07\x1b[31mred\x9b\u202e"
+BAD = "\x1b\x07\x9b\u202e"
+
+
+@pytest.fixture
+def table(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A results.csv in which a stranger's model has such a name."""
+    monkeypatch.chdir(tmp_path)
+    text = (made / "results.csv").read_text(encoding="utf-8")
+    Path("results.csv").write_text(text.replace("baseline:majority", NAME), encoding="utf-8")
+    Path("ours.csv").write_text(text, encoding="utf-8")
+    assert NAME in Path("results.csv").read_text(encoding="utf-8")
+    return Path("results.csv")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["leaderboard", "show", "--results", "results.csv"],
+        ["leaderboard", "show", "--results", "results.csv", "--format", "csv"],
+        ["leaderboard", "show", "--results", "results.csv", "--format", "json"],
+        ["leaderboard", "html", "--results", "results.csv", "--out", "page.html"],
+        ["leaderboard", "validate", "results.csv"],
+        ["compare", "results.csv:no-such-row", "results.csv"],
+        ["compare", "results.csv", "ours.csv"],
+        ["check", "results.csv:no-such-row", "--baseline", "ours.csv"],
+        ["doctor", "results.csv"],
+        ["leaderboard", "merge", "results.csv", "ours.csv", "--out", "merged"],
+        ["leaderboard", "merge", "results.csv", "--leaderboard", "merged.csv"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_no_command_prints_or_writes_them(command: list[str], table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = CliRunner().invoke(cli, command)
+    told = found.output + str(found.exception)
+    assert not set(BAD) & set(told), told
+    for path in Path().glob("*"):
+        if path.name != "results.csv" and path.is_file():
+            assert not set(BAD) & set(path.read_text(encoding="utf-8")), path
+
+
+def test_an_error_and_a_table_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def main(**given: object) -> None:
+        raise SettingsError(f"There is no model {NAME}.")
+
+    monkeypatch.setattr(cli, "main", main)
+    assert _exit.run(cli) == 2
+    assert SHOWN in capsys.readouterr().err
+    stream = io.StringIO()
+    stream.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr("sys.stdout", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    output.show(("name", "note"), [(NAME, NAME)], "table")
+    output.console().print(NAME)
+    assert SHOWN in stream.getvalue()
+    assert not {"\x1b]", "\x1b[31m", "\x07", "\x9b", "\u202e"} & set(re.findall(r"\x1b.(?:31m)?|\W", stream.getvalue()))
+
+
+def test_a_reason_of_a_failure_is_shown_so(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store says why a trial failed, and who runs another."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(made / "runs", "runs")
+    (trial,) = Path("runs").glob("baseline-majority/gad/*/")
+    shutil.rmtree(trial)
+    Path(f"{trial}.failed.json").write_text(json.dumps({"message": f"because {NAME}"}), encoding="utf-8")
+    for command in (["status"], ["doctor", "runs"], ["runs", "show", "baseline:majority"], ["retry"]):
+        found = CliRunner().invoke(cli, command)
+        assert not set(BAD) & set(found.output), (command, found.output)
