@@ -49,10 +49,26 @@ def look(
     except BlurbError as error:
         found.add(error)
         return
+    for name in settings:
+        found.tried(_check_concerns, name, settings[name], chosen, options.shorthands)
     trained = any(not str(model).startswith("baseline:") for model in options.models)
     if protocol is not None and options.budget is None and trained:
         for task in chosen:
             found.tried(_check_task, task, protocol, settings, options.shorthands)
+
+
+def _check_concerns(name: str, value: Any, chosen: list[Task], shorthands: Mapping[str, str]) -> None:
+    """Raises a SettingsError if a setting concerns no task: its row would have the trials of another row."""
+    from blurb import formulations
+    from blurb.protocols.settings import SET
+
+    if name not in formulations.specific_settings() or not chosen:
+        return
+    if not any(name in formulations.of(task).own_settings for task in chosen):
+        names = ", ".join(task.name for task in chosen)
+        raise SettingsError(
+            f"{name}={value} ({shorthands.get(name, SET)}) concerns none of the tasks ({names}); leave it out."
+        )
 
 
 def _check_task(task: Task, protocol: Protocol, settings: Mapping[str, Any], shorthands: Mapping[str, str]) -> None:
