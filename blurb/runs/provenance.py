@@ -16,7 +16,7 @@ from blurb.tasks import Split, Task
 
 FILE = "provenance.json"
 TYPES: Mapping[str, type] = {
-    "data_verdict": str, "model": str, "revision": str, "parameters": int, "configuration": dict, "started": str,
+    "data_verdict": str, "model": str, "revision": str, "parameters": int, "configuration": dict,
     "facts": dict, "environment": dict, "declaration": dict,
 }  # fmt: skip
 ASKED: Mapping[str, type] = {
@@ -113,6 +113,8 @@ def read(path: Path) -> Provenance:
     try:
         known = {name: content[name] for name in Provenance.__dataclass_fields__ if content.get(name) is not None}
         check_types(known, TYPES, file)
+        if "started" in known:
+            known["started"] = str(known["started"])  # an ornament
         if "configuration" in known:
             check_types(known["configuration"], ASKED, file)
             known["configuration"] = Configuration(**known["configuration"])

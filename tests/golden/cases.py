@@ -463,6 +463,8 @@ LEFT_OUT: Sequence[str] = (
     "models check --casing",
     # The weights are not seen in what is printed; tests/api has them.
     "run --tokenizer", "ablate --tokenizer", "run --keep-model", "run --resume-trials", "predict", "predict --data",
+    "predict --head", "predict --pooling", "predict --trust-remote-code", "reproduce --head", "reproduce --pooling",
+    "retry --allow-code", "worker --allow-code",
     "predict --device", "predict --out", "predict --output", "predict --seed", "predict --task", "predict --text",
     # Of models on the Hub, and of what decides how a trial is run; tests/api has the rest.
     "reproduce --trust-remote-code", "reproduce --casing", "reproduce --device",
