@@ -43,8 +43,8 @@ def signed(value: float, digits: int = 2) -> str:
 def option(name: str, place: object, default: object = None) -> str:
     """An option of a command to paste, with a blank before it; nothing if it is the default.
 
-    >>> option("--output", "q'uote"), option("--output", "runs", "runs")
-    (' --output \'q"\'"\'uote\'', '')
+    >>> option("--output", "my runs"), option("--output", "runs", "runs")
+    (" --output 'my runs'", '')
     """
     return "" if str(place) == str(default) else f" {name} {shlex.quote(str(place))}"
 
