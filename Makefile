@@ -5,12 +5,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo docs test test-all chaos bench lint clean
+.PHONY: help install demo docs test test-all wheel chaos bench lint clean
 
 help:
 	@echo "make demo      set up, then fine-tune a tiny encoder on the synthetic suite and print its score"
 	@echo "make test      set up, then linters, type checks and tests (under 10 minutes on two cores)"
 	@echo "make test-all  the same with the slow tests"
+	@echo "make wheel     build the wheel and try README and the guides with it, in a fresh environment and an empty folder"
 	@echo "make chaos     kill commands hundreds of times, fill disks, damage files (docs/reliability.md; an hour or two)"
 	@echo "make docs      set up, then write the documentation as a site to build/docs"
 	@echo "make bench MODEL=FOLDER DATA=FOLDER  measure what docs/performance.md says, and write it (a quarter of an hour)"
@@ -41,6 +42,9 @@ test: lint
 
 test-all: lint
 	$(BIN)/python -m pytest $(PARALLEL)
+
+wheel:
+	PYTHON=$(PYTHON) .ci/wheel
 
 # KILLS are shared out among the ways to kill; another SEED disturbs at other places.
 KILLS ?= 500

@@ -34,7 +34,11 @@ def __getattr__(name: str) -> Any:
     """Imports the front door when somebody comes in: `import blurb` takes no time."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module("blurb.api"), name)
+    value = getattr(importlib.import_module("blurb.api"), name)
+    if not isinstance(value, type):
+        value = importlib.import_module("blurb.api.front").spoken(value)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

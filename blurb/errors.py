@@ -30,7 +30,8 @@ class UnknownName(BlurbError, KeyError):
         """
         names = list(available)
         meant = (aliases or {}).get(name)
-        close = [meant] if meant else difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        alike = [each for each in names if each.lower() == name.lower()]  # of CRF, no letter is that of crf
+        close = [meant] if meant else alike or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f" Did you mean '{close[0]}'?" if close else ""
         super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {', '.join(names) or 'none'}.{how}")
 
@@ -117,6 +118,10 @@ def said(error: Exception) -> str:
 
 class DamageWarning(UserWarning):
     """A damaged part of a store was left out. The command line then exits with 1 or 2."""
+
+
+class Notice(UserWarning):
+    """A sentence for people about what a process does; the exit code stays."""
 
 
 Tell = Callable[[str], None]

@@ -6,6 +6,7 @@ import contextlib
 import glob
 import hashlib
 import json
+import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,8 @@ from blurb.wording import COMMANDS, escaped
 SEAL = "SEAL.json"
 FORGOTTEN = 3600
 """Age in seconds from which a temporary file is assumed to be left from a killed process."""
+OURS = re.compile(r"\.[0-9a-f]{16}\.tmp$")
+"""The end of the names that `beside` makes; hidden files of other names are somebody else's."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -46,11 +49,10 @@ def remove_forgotten(path: Path, now: float) -> None:
 
     :param now: by the clock of the disk, as their times are
     """
-    for end in ("*.tmp", "[0-9]*"):  # the latter of earlier versions
-        for left in path.parent.glob(f".{glob.escape(path.name.removeprefix('.'))}.{end}"):
-            with contextlib.suppress(OSError):
-                if now - left.stat().st_mtime > FORGOTTEN:
-                    left.unlink()
+    for left in path.parent.glob(f".{glob.escape(path.name.removeprefix('.'))}.*.tmp"):
+        with contextlib.suppress(OSError):
+            if OURS.search(left.name) and now - left.stat().st_mtime > FORGOTTEN:
+                left.unlink()
 
 
 def write_json(path: Path, content: object) -> None:

@@ -19,12 +19,19 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
+def own_process() -> None:
+    """Says that this process is a command or a worker of blurb's: what it holds is blurb's to leave to the end."""
+    _own.append(True)
+
+
 def settle() -> None:
     """Leaves what is there now out of later collections, once a process: libraries are a million objects, and of these
-    a collection finds nothing in a fifth of a second. To be called when what is held stays to the end."""
-    if not _settled:  # not gc.get_freeze_count(): it counts them one by one
+    a collection finds nothing in a fifth of a second. To be called when what is held stays to the end. Does nothing in
+    a process of somebody else, whose objects in cycles would stay for ever."""
+    if _own and not _settled:  # not gc.get_freeze_count(): it counts them one by one
         gc.freeze()
         _settled.append(True)
 
 
+_own: list[bool] = []
 _settled: list[bool] = []

@@ -15,11 +15,11 @@ import random
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from blurb.errors import StoreError
+from blurb.errors import Notice, StoreError
 from blurb.files import beside, remove_forgotten
 from blurb.holders import Holder
 
@@ -158,7 +158,7 @@ def held(path: Path, wait: bool = True) -> Iterator[Lease]:
         if not wait and there is not None and (there.is_here or (first is not None and there != first)):
             raise Busy(f"{path}: {there} has it; wait until that is done, or stop it.")
         if time.monotonic() - start > SILENCE and not told:
-            warnings.warn(f"waiting for {who(path)}, which holds {path}", stacklevel=3)
+            warnings.warn(Notice(f"Waiting for {who(path)}, which holds {path}."), stacklevel=3)
             told = True
         time.sleep(random.uniform(pause / 2, pause))
         pause = min(PAUSES[1], pause * 1.5)
@@ -178,6 +178,19 @@ def is_free(path: Path) -> bool:
         _seen.pop(path, None)
         return True
     return _is_stale(path, content, now) and _end(path, content)
+
+
+def wait_for_stale(paths: Iterable[Path]) -> list[Path]:
+    """Looks at leases together until nobody can have renewed the rest, some two minutes; returns those that are held.
+
+    One look tells only of processes of this machine.
+    """
+    left = [path for path in paths if not is_free(path)]
+    limit = time.monotonic() + LIMIT + BEAT
+    while left and time.monotonic() < limit:
+        time.sleep(min(1.0, LIMIT / 20))
+        left = [path for path in left if not is_free(path)]
+    return left
 
 
 def seems_held(path: Path) -> bool | None:

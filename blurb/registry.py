@@ -10,6 +10,7 @@ finds what is registered, nothing else. `load` takes what a person typed, which 
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import importlib.util
@@ -139,6 +140,10 @@ class Registry(Generic[T]):
         """Whether an entry is not built in."""
         return ":" in name or self.entries[name].source != "blurb"
 
+    def is_builtin(self, text: str) -> bool:
+        """Whether a text is the name of a built-in entry, and nothing more."""
+        return text in self.entries and text not in self.typed and self.entries[text].source == "blurb"
+
     def _load(self, target: str) -> T:
         return cast(T, load_object(target, self.kind))
 
@@ -164,6 +169,24 @@ class Registry(Generic[T]):
             raise SettingsError(f"Cannot load the {self.kind} '{name}': {path} does not define {attribute}.")
         return cast(T, getattr(module, attribute))
 
+    def declared(self, name: str, attribute: str) -> Any:
+        """A class attribute of a built-in entry, read from its source, as an import may take seconds.
+
+        None for plug-ins, and where the class does not write it as a literal.
+        """
+        if not self.is_builtin(name):
+            return None
+        module = importlib.util.find_spec(self.entries[name].target.partition(":")[0])
+        if module is None or module.origin is None:
+            return None
+        body = ast.parse(Path(module.origin).read_text(encoding="utf-8")).body
+        wanted = _assigned(body).get(self.attribute)
+        for each in body:
+            if isinstance(each, ast.ClassDef) and isinstance(wanted, ast.Name) and each.name == wanted.id:
+                value = _assigned(each.body).get(attribute)
+                return None if value is None else ast.literal_eval(value)
+        return None
+
     def origin(self, name: str) -> str:
         """The file (and line, for a class or function) that defines an entry."""
         value: Any = self.get(name)
@@ -172,6 +195,12 @@ class Registry(Generic[T]):
         target = name if name in self.typed else self.entries[name].target
         module = importlib.import_module(target.partition(":")[0])
         return str(module.__file__)
+
+
+def _assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:
+    """Names that are assigned in a body, and to what."""
+    assignments = [each for each in body if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)]
+    return {each.targets[0].id: each.value for each in assignments if isinstance(each.targets[0], ast.Name)}
 
 
 def _is_file(name: str) -> bool:

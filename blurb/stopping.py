@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2") if hasattr(signal, name))
-"""Ctrl-C, what `kill` and schedulers send, and the two that Slurm sends where `--signal` asks for them."""
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+SIGNALS = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
+"""Ctrl-C, `kill` and schedulers, a closed terminal, and the two that Slurm sends if `--signal` asks for them."""
 STEP_LIMIT = 10.0
 """Seconds after which a step is cut, where the platform has timers."""
 

@@ -41,10 +41,10 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def option(name: str, place: object, default: object = None) -> str:
-    """An option of a command to paste, with a blank before it; nothing if it is the default.
+    r"""An option of a command to paste, with a blank before it; nothing if it is the default.
 
-    >>> option("--output", "my runs"), option("--output", "runs", "runs")
-    (" --output 'my runs'", '')
+    >>> print(option("--output", "q'uote"), option("--output", "runs", "runs") == "")
+     --output 'q'"'"'uote' True
     """
     return "" if str(place) == str(default) else f" {name} {shlex.quote(str(place))}"
 

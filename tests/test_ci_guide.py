@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,10 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.corpora import demo
+from blurb.results import from_store, results_csv
+from blurb.runs.store import Store
 from tests.conftest import ROOT
+from tests.results.played import CONFIGURATION, play
 
 yaml = pytest.importorskip("yaml")
 BLOCKS = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"), re.DOTALL)
@@ -50,3 +55,71 @@ def test_the_steps_run(tmp_path: Path, script: str, baseline: str, code: int, mo
     )
     assert done.returncode == code, done.stdout + done.stderr
     assert (tmp_path / "blurb-junit.xml").exists()
+
+
+TYPED = re.findall(r"^    (blurb check .*)$", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.fixture
+def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A candidate that fell on GAD, its baseline, also as a table, and rows that do not meet them."""
+    monkeypatch.chdir(tmp_path)
+    store = Store(tmp_path / "runs")
+    shares = {"gad": 0.9, "hoc": 0.9}
+    play(store, "BASELINE", shares)
+    play(store, "CANDIDATE", {**shares, "gad": 0.4})
+    play(store, "candidate", shares)
+    play(store, "data", shares, data="e")
+    play(store, "frozen", shares, (1,), configuration=replace(CONFIGURATION, protocol="probe"), learner="probe")
+    play(store, "standard", shares, configuration=replace(CONFIGURATION, protocol="standard", protocol_hash="1" * 64))
+    play(store, "faster", shares, configuration=replace(CONFIGURATION, overrides={"lr": 0.1}))
+    play(store, "bf16", shares, configuration=replace(CONFIGURATION, precision="bf16"))
+    play(store, "seed", shares, (1,))
+    play(store, "part", {"hoc": 0.9})
+    (tmp_path / "baseline").mkdir()
+    quick = next(row for row in from_store.read(store) if row.model == "BASELINE")
+    results_csv.write(tmp_path / "baseline" / "results.csv", [replace(quick, configuration=replace(
+        quick.configuration, protocol="standard", protocol_hash="1" * 64))])  # fmt: skip
+    return tmp_path
+
+
+def test_every_command_of_the_guide_exits_as_it_says(rows: Path) -> None:
+    codes = {line: CliRunner().invoke(cli, shlex.split(line)[1:]).exit_code for line in TYPED}
+    assert codes == {
+        "blurb check CANDIDATE --baseline BASELINE": 1,
+        "blurb check candidate --baseline baseline/results.csv --across protocol": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [
+        ("candidate --baseline BASELINE", 0),
+        ("bf16 --baseline BASELINE", 0),  # a remark
+        ("CANDIDATE --baseline BASELINE", 1),
+        ("CANDIDATE --baseline BASELINE --tasks hoc", 0),
+        ("seed --baseline BASELINE", 0),  # as many seeds as it planned, with the variance of the other side
+        ("seed --baseline seed", 2),
+        ("seed --baseline seed --max-drop 5", 0),
+        ("part --baseline BASELINE", 2),
+        ("part --baseline BASELINE --tasks hoc", 0),
+        ("data --baseline BASELINE --max-drop 50", 2),
+        ("data --baseline BASELINE --max-drop 50 --across unknown --across protocol", 2),
+        ("frozen --baseline BASELINE --max-drop 50 --across protocol", 2),
+        ("standard --baseline BASELINE --max-drop 50", 2),
+        ("standard --baseline BASELINE --across protocol", 0),
+        ("standard --baseline BASELINE --across overrides", 2),
+        ("faster --baseline BASELINE --max-drop 50", 2),
+        ("faster --baseline BASELINE --across overrides", 0),
+        ("candidate --baseline baseline/results.csv --max-drop 50", 2),
+        ("candidate --baseline published:PubMedBERT-fulltext --split test --max-drop 50 --tasks gad", 2),
+        (
+            "candidate --baseline published:PubMedBERT-fulltext --split test --max-drop 50 --tasks gad "
+            "--across unknown",
+            0,
+        ),
+    ],
+)
+def test_a_check_exits_as_the_guide_says(rows: Path, typed: str, code: int) -> None:
+    result = CliRunner().invoke(cli, ["check", *shlex.split(typed)])
+    assert result.exit_code == code, result.output

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from blurb.files import new_folder, replacing
+from blurb.files import FORGOTTEN, beside, new_folder, remove_forgotten, replacing
 
 
 def test_a_replaced_file_keeps_its_content_if_writing_fails(tmp_path: Path) -> None:
@@ -43,3 +44,15 @@ def test_a_new_folder_that_cannot_be_put_in_place_is_an_error_and_leaves_nothing
     with pytest.raises(OSError, match="checkpoint"), new_folder(path) as aside:
         aside.mkdir()
     assert [inside.name for inside in tmp_path.iterdir()] == ["checkpoint"]
+
+
+def test_only_our_own_temporary_files_are_removed(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    mine = [tmp_path / name for name in (".results.csv.2026-11-01", ".results.csv.77", ".results.csv.mine.tmp")]
+    ours = [beside(path), beside(path)]
+    for file in (*mine, *ours):
+        file.write_text("x")
+        os.utime(file, (1, 1))
+    os.utime(ours[1], (FORGOTTEN, FORGOTTEN))
+    remove_forgotten(path, FORGOTTEN + 2)
+    assert sorted(tmp_path.iterdir()) == sorted([*mine, ours[1]])

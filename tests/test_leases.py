@@ -328,7 +328,7 @@ def test_writes_that_are_seen_late_make_no_lease_stale(
 
 def test_whoever_waits_long_is_told_for_whom(path: Path, clock: Clock) -> None:
     Elsewhere(path).beat()
-    with pytest.warns(UserWarning, match=r"waiting for process \d+ on elsewhere"), leases.held(path):
+    with pytest.warns(UserWarning, match=r"Waiting for process \d+ on elsewhere"), leases.held(path):
         assert clock.now > leases.LIMIT - leases.BEAT
 
 
@@ -349,7 +349,7 @@ def test_who_does_not_wait_asks_only_whether_the_holder_lives(path: Path, clock:
             pytest.fail("it has two holders")
         assert clock.now < 2 * leases.BEAT
     else:
-        with pytest.warns(UserWarning, match="waiting"), leases.held(path, wait=False):
+        with pytest.warns(UserWarning, match="Waiting"), leases.held(path, wait=False):
             pass
     with leases.held(path.with_name(".mine.lease")):
         before = clock.now

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import torch
 from scipy import stats
 
-from benchmarks.study import records
+from benchmarks.study import RESULTS, records, report
 from benchmarks.study.agreement import agreement, run_sd, separated, split_tau
 from benchmarks.study.derive import ENCODERS, last_anew, lowest, make, noise
 from blurb import models
@@ -109,6 +110,37 @@ def test_pairs_that_the_reference_separates() -> None:
 def test_runs_without_spread_are_told_apart_by_their_values() -> None:
     assert separated({"a": [1.0, 1.0], "b": [2.0, 2.0], "c": [2.0, 2.0]}) == [("b", "a"), ("c", "a")]
     assert separated({"a": [1.0], "b": [2.0]}) == []
+
+
+def test_the_readme_has_the_counts_of_the_committed_scores() -> None:
+    """Oracle: Welch's test by scipy and Holm's steps by hand, over all pairs of a dataset."""
+    found = report.scores(RESULTS)
+    plain: dict[str, int] = dict.fromkeys(report.CHEAP, 0)
+    strict = dict(plain)
+    pairs, after_holm = 0, 0
+    for task in ("gad", "ncbi-disease"):
+        reference = found[report.REFERENCE, task]
+        tested = []
+        for one, other in itertools.combinations(reference, 2):
+            p = stats.ttest_ind(reference[one], reference[other], equal_var=False).pvalue
+            better, worse = sorted((one, other), key=lambda name: -sum(reference[name]))
+            tested.append((p, better, worse))
+        tested.sort()
+        kept = 0
+        while kept < len(tested) and tested[kept][0] * (len(tested) - kept) < 0.05:
+            kept += 1
+        significant = [each for each in tested if each[0] < 0.05]
+        pairs, after_holm = pairs + len(significant), after_holm + kept
+        for name in report.CHEAP:
+            means = {model: sum(runs) / len(runs) for model, runs in report.cheap(found, name, task).items()}
+            plain[name] += sum(means[better] > means[worse] for _, better, worse in significant)
+            strict[name] += sum(means[better] > means[worse] for _, better, worse in tested[:kept])
+    text = (RESULTS / "README.md").read_text(encoding="utf-8")
+    order = ["quick with 3 seeds", "quick", "sketch", "probe"]
+    for count, what, right in ((pairs, "each by itself", plain), (after_holm, "after Holm", strict)):
+        (line,) = [each for each in text.splitlines() if each.startswith(f"| of the {count} ") and what in each]
+        cells = [cell.strip() for cell in line.split("|")[2:6]]
+        assert cells == [f"{right[name]} ({round(100 * right[name] / count)} %)" for name in order]
 
 
 def test_the_reference_beside_itself_and_its_runs() -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from blurb.statistics.holm import holm
+
 Scores = Mapping[str, Sequence[float]]
 """Encoder -> the score of every seed."""
 LEVEL = 0.05
@@ -21,35 +23,44 @@ DRAWS = 2_000
 class Agreement:
     """How a protocol stands to the reference on one dataset, or on several together.
 
-    :param separated: pairs of encoders that the reference separates (Welch's test, two-sided, at 5 %)
+    :param separated: pairs of encoders that the reference separates (Welch's test, two-sided, at 5 %, each by itself)
     :param right: of these, those whose order the protocol's means repeat; equal means are wrong
+    :param holm: pairs that it separates with p corrected over all pairs (Holm), as `blurb compare` corrects
+    :param holm_right: of these, those whose order the protocol's means repeat
     :param tau: Kendall's tau-b between the two lists of means
     :param low: with `high` the 95 % bootstrap interval of tau: encoders are drawn, and the seeds of each
     """
 
     separated: int
     right: int
+    holm: int
+    holm_right: int
     tau: float
     low: float
     high: float
 
 
-def separated(reference: Scores) -> list[tuple[str, str]]:
-    """Pairs (better, worse) that the runs of the reference tell apart."""
-    found = []
+def separated(reference: Scores, corrected: bool = False) -> list[tuple[str, str]]:
+    """Pairs (better, worse) that the runs of the reference tell apart.
+
+    :param corrected: p over all pairs of the dataset, by Holm
+    """
+    pairs = []
     for one, other in itertools.combinations(sorted(reference), 2):
         better, worse = sorted((one, other), key=lambda name: -statistics.fmean(reference[name]))
-        if _different(reference[better], reference[worse]):
-            found.append((better, worse))
-    return found
+        pairs.append((better, worse))
+    p: Sequence[float | None] = [_p(reference[better], reference[worse]) for better, worse in pairs]
+    if corrected:
+        p = holm(p)
+    return [pair for pair, value in zip(pairs, p, strict=True) if value is not None and value < LEVEL]
 
 
-def _different(one: Sequence[float], other: Sequence[float]) -> bool:
+def _p(one: Sequence[float], other: Sequence[float]) -> float:
     if len(one) < 2 or len(other) < 2:
-        return False
+        return 1.0
     if len({*one}) == len({*other}) == 1:  # no spread at all: Welch's test divides by it
-        return one[0] != other[0]
-    return bool(stats.ttest_ind(one, other, equal_var=False).pvalue < LEVEL)
+        return float(one[0] == other[0])
+    return float(stats.ttest_ind(one, other, equal_var=False).pvalue)
 
 
 def agreement(reference: Scores, cheap: Scores, seed: int = 0) -> Agreement:
@@ -59,9 +70,15 @@ def agreement(reference: Scores, cheap: Scores, seed: int = 0) -> Agreement:
         raise ValueError(f"three encoders are needed, and both have {len(names)}.")
     reference, cheap = ({name: scores[name] for name in names} for scores in (reference, cheap))
     pairs = separated(reference)
-    right = sum(statistics.fmean(cheap[better]) > statistics.fmean(cheap[worse]) for better, worse in pairs)
+    strict = separated(reference, corrected=True)
     low, high = _interval(reference, cheap, seed)
-    return Agreement(len(pairs), right, tau(reference, cheap), low, high)
+    return Agreement(
+        len(pairs), _right(pairs, cheap), len(strict), _right(strict, cheap), tau(reference, cheap), low, high
+    )
+
+
+def _right(pairs: Sequence[tuple[str, str]], cheap: Scores) -> int:
+    return sum(statistics.fmean(cheap[better]) > statistics.fmean(cheap[worse]) for better, worse in pairs)
 
 
 def tau(one: Scores, other: Scores) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.errors import SettingsError, Tell, tell_damage
+from blurb.errors import SettingsError, Tell, UnknownName, tell_damage
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "first", "other", "name", "first_score", "other_score", "difference", "low", "high", "p", "detectable",
-    "first_runs", "other_runs", "paired", "verdict", "reason",
+    "first_runs", "other_runs", "paired", "verdict", "reason", "remarks",
 )  # fmt: skip
 """Of a comparison, here and in `blurb compare --format json` (docs/json.md)."""
 
@@ -38,13 +40,13 @@ def compare(
     """
     from blurb.results.comparison import compare_rows
 
-    before, after = (row_of(row, output) for row in (first, other))
-    return Comparison(before, after, split, tuple(compare_rows(before, after, split, with_units=not runs_only)))
+    one, two = (row_of(row, output) for row in (first, other))
+    return Comparison(one, two, split, tuple(compare_rows(one, two, split, with_units=not runs_only)))
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Comparison:
-    """The differences of two rows.
+    """The differences of two rows, the first minus the other.
 
     :param lines: each dataset, then task types and score
     """
@@ -53,6 +55,13 @@ class Comparison:
     other: RowScores
     split: Split
     lines: tuple[ScoreComparison, ...]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """All that differs between the rows, and what is not known of both."""
+        from blurb.results import meeting
+
+        return tuple(meeting.remarks(self.first, self.other))
 
     def __getitem__(self, name: str) -> ScoreComparison:
         """The line of a dataset, a task type or `score`."""
@@ -67,7 +76,7 @@ class Comparison:
     def __repr__(self) -> str:
         verdicts = Counter(line.verdict(0.05).partition(":")[0] for line in self.lines)
         found = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "nothing to compare"
-        return f"<Comparison of {self.other.name} with {self.first.name}, {self.split}: {found}>"
+        return f"<Comparison of {self.first.name} with {self.other.name}, {self.split}: {found}>"
 
     def _repr_html_(self) -> str:
         return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
@@ -77,17 +86,18 @@ class Comparison:
         return [self._cells(line, level) for line in self.lines]
 
     def _cells(self, line: ScoreComparison, level: float) -> tuple[Any, ...]:
-        low, high = line.comparison.interval or (None, None)
+        low, high = line.interval or (None, None)
         return (
-            self.first.name, self.other.name, line.name, line.before, line.after, line.difference, low, high, line.p,
+            self.first.name, self.other.name, line.name, line.first, line.other, line.difference, low, high, line.p,
             line.comparison.detectable, *line.runs, line.comparison.paired, line.verdict(level).partition(":")[0],
-            line.reason,
+            line.reason, list(self.remarks),
         )  # fmt: skip
 
 
 def check(
     candidate: Row, baseline: Row, rules: Rules | Path | str | None = None, *, split: Split | None = None,
-    max_drop: float | None = None, output: Path | str = "runs",
+    max_drop: float | None = None, output: Path | str = "runs", tasks: str | Sequence[str] | None = None,
+    across: Sequence[str] = (),
 ) -> Decision:  # fmt: skip
     """Checks whether a row is worse than another by more than the seeds explain, as `blurb check` does.
 
@@ -96,25 +106,38 @@ def check(
     :param split: over that of the rules
     :param max_drop: points that a dataset may drop, over the rules
     :param output: the store of references without a folder
+    :param tasks: datasets to judge (names or types), over the rules; by default those that the baseline planned
+    :param across: what may differ between the rows all the same: protocol, recipe, overrides, unknown
+    :raises SettingsError: for a rule or a row that cannot be read
     """
     from blurb import regression
 
-    chosen = read_rules(rules, split, max_drop)
+    chosen = read_rules(rules, split, max_drop, tasks, across)
     return regression.decide(row_of(candidate, output), row_of(baseline, output), chosen)
 
 
-def read_rules(rules: Rules | Path | str | None, split: Split | None = None, max_drop: float | None = None) -> Rules:
+def read_rules(
+    rules: Rules | Path | str | None, split: Split | None = None, max_drop: float | None = None,
+    tasks: str | Sequence[str] | None = None, across: Sequence[str] = (),
+) -> Rules:  # fmt: skip
     """Reads the rules (by default blurb-check.toml of the working folder, if it exists) and applies the options."""
     from blurb import regression
+    from blurb import tasks as known
+    from blurb.results.meeting import ACROSS
 
-    if rules is None and Path(regression.rules.NAME).is_file():
+    if rules is None and os.path.lexists(regression.rules.NAME):  # a link to nowhere or a folder cannot be read
         rules = regression.rules.NAME
     found = regression.load(Path(rules)) if isinstance(rules, str | Path) else rules or regression.Rules()
     if split:
         found = dataclasses.replace(found, split=split)
     if max_drop is not None:
         found = dataclasses.replace(found, default=regression.rules.Limit(max_drop=max_drop))
-    return found
+    if tasks is not None:
+        found = dataclasses.replace(found, required=tuple(task.name for task in known.select(tasks)))
+    for one in across:
+        if one not in ACROSS:
+            raise UnknownName("value of across", str(one), ACROSS)
+    return dataclasses.replace(found, across=tuple(across))
 
 
 def row_of(row: Row, output: Path | str, tell: Tell = tell_damage) -> RowScores:

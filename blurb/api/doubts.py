@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 from blurb.wording import option, plural
 
+HIGHEST_RATE = 0.01
+"""Learning rate above which no fine-tuning of a pretrained encoder is known to succeed."""
+
 if TYPE_CHECKING:
     from blurb.api.options import TrainOptions
     from blurb.runs.cost.model import Estimate
@@ -22,7 +25,15 @@ def doubts(planned: Sequence[Planned], expected: Estimate | None, options: Train
     """
     if expected is not None and not expected.waiting:
         return []
-    return [*_data(planned), *(_room(expected, options) if expected is not None else ())]
+    return [*_rates(planned), *_data(planned), *(_room(expected, options) if expected is not None else ())]
+
+
+def _rates(planned: Sequence[Planned]) -> Iterator[str]:
+    """Learning rates at which no pretrained encoder learns."""
+    jobs = [job for one in planned for job in one.jobs if job.source.kind == "encoder"]
+    rates = {float(job.trial.settings["lr"]) for job in jobs if "lr" in job.trial.settings}
+    if high := max((rate for rate in rates if rate > HIGHEST_RATE), default=None):
+        yield f"lr={high:g} is above {HIGHEST_RATE:g}; pretrained encoders are fine-tuned with rates such as 3e-5."
 
 
 def _data(planned: Sequence[Planned]) -> Iterator[str]:

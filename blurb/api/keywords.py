@@ -52,13 +52,15 @@ def run(
     rules: Rules | Path | str | None = None,
     keep_model: Keep = "none",
     resume_trials: bool = False,
+    keep_sweep: bool = False,
     dry_run: bool = False,
     progress: bool = True,
     **settings: Any,
 ) -> Results:
     """Fine-tunes a model on BLURB, or several, and returns their rows; finished trials are not repeated.
 
-    Trials that fail do not raise: `Results.failed` has them, with the reason.
+    Trials that fail do not raise: `Results.failed` has them, with the reason. Calls from several threads of one process
+    run one after another; `jobs` runs trials in parallel.
 
     :param model: a checkpoint folder, a Hub id, a preset, `scratch:tiny`, `baseline:majority`; a loaded
         `PreTrainedModel` (with `tokenizer`), of which a copy is saved to the cache; or a list of these
@@ -83,6 +85,7 @@ def run(
     :param keep_model: "best" keeps the trained models for `blurb.load_model`; "replace" also replaces a finished trial
         whose model cannot be made again as it was
     :param resume_trials: save a checkpoint of each trial after every epoch, from which the same call goes on
+    :param keep_sweep: leave the trials to `blurb worker` also if the call is ended before any of them is finished
     :param dry_run: print the trials and their cost, and run nothing
     :param progress: print estimates and progress to stderr
     :param settings: of the protocol, over its own, such as `warmup=0` (the help of `blurb run` lists them)

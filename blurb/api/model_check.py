@@ -146,6 +146,11 @@ def _of_encoder(source: Source, tokenizer: Tokenizer, encoder: Any) -> Iterator[
             'pretraining had them (ALBERT, XLNet, Funnel), add "token_type_ids" to "model_input_names" in '
             "tokenizer_config.json."
         )
+    if (folder / "modules.json").is_file():
+        yield (
+            "It is a sentence-transformers folder: its own pooling, normalisation and prompts are not used; blurb "
+            "fine-tunes the encoder with the pooling of the protocol."
+        )
     attention = getattr(encoder.config, "_attn_implementation", None)
     if attention != "sdpa":
         yield f"Its attention is '{attention}', not torch's own (sdpa): slower, and with more memory."

@@ -103,6 +103,7 @@ class RunOptions(TrainOptions):
     :param engine: `local`, or another with its options: `ray,gpus=0.5`, `slurm,partition=gpu` (docs/cluster.md)
     :param print_script: whether Slurm's script is printed and not submitted
     :param resume_trials: unfinished trials go on from checkpoints (docs/long-runs.md)
+    :param keep_sweep: workers may join also after the command was ended before any trial finished (docs/cluster.md)
     """
 
     budget: str | None = None
@@ -119,6 +120,7 @@ class RunOptions(TrainOptions):
     rules: Rules | Path | str | None = None
     keep_model: Keep = "none"
     resume_trials: bool = False
+    keep_sweep: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

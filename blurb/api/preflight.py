@@ -34,6 +34,7 @@ def checked(options: RunOptions) -> tuple[Request, Rules | None]:
     :raises BlurbError: the only thing that is wrong; `Several` if there are more
     """
     from blurb import names
+    from blurb.api import before_loading
     from blurb.api.request import load_protocol
     from blurb.runs import engines
 
@@ -50,6 +51,7 @@ def checked(options: RunOptions) -> tuple[Request, Rules | None]:
         found.tried(names.check, options.name, "The model name")
     _check_places(options, found)
     chosen = _tasks(options.tasks or "all", found)
+    before_loading.look(options, chosen, protocol, settings, found)
     rules = found.tried(_rules, options, chosen)
     data = found.tried(_data, options, chosen) if chosen or options.data else None
     if found.errors or protocol is None or data is None:

@@ -139,7 +139,7 @@ def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | Non
 
     found = settings.parse_overrides(given, shorthands)
     for kind, registry in plugins.KINDS.items():
-        if kind in found:
+        if kind in found and not registry.is_builtin(found[kind]):  # whose import takes seconds, and is not needed yet
             plugins.load(kind, found[kind])
             found[kind] = canonical(registry, found[kind])
     return found
@@ -148,9 +148,9 @@ def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | Non
 def precision_of(options: TrainOptions) -> str:
     """The resolved precision, which is part of a trial; SettingsError if the device does not have it."""
     from blurb.runs import engines
-    from blurb.training import hardware
+    from blurb.training import devices, hardware
 
     if engines.elsewhere(getattr(options, "engine", "local")):
-        hardware.check_name(options.device)
+        devices.check_name(options.device)
         return options.precision
     return hardware.choose_precision(options.precision, hardware.choose_device(options.device))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,11 +24,37 @@ if TYPE_CHECKING:
     from blurb.runs.worker import Job, TrialOutcome
 
 
+_one_at_a_time = threading.RLock()
+
+
+@contextmanager
+def alone(progress: bool) -> Iterator[None]:
+    """Trials of one thread at a time: torch has one random generator a process, and so has the log of a trial.
+
+    :param progress: whether to say that a thread waits
+    """
+    if not _one_at_a_time.acquire(blocking=False):
+        if progress:
+            click.secho("Another thread of this process runs trials; this one waits for it.", fg="yellow", err=True)
+        _one_at_a_time.acquire()
+    try:
+        yield
+    finally:
+        _one_at_a_time.release()
+
+
 def execute(options: RunOptions) -> Results:
     """Runs what is not done, writes the tables, and returns the requested rows; with `check` also its decisions.
 
+    Threads of one process take turns.
+
     :raises BlurbError: before anything is trained; `Several` if several things are wrong
     """
+    with alone(options.progress):
+        return _executed(options)
+
+
+def _executed(options: RunOptions) -> Results:
     from blurb.api import preflight
     from blurb.api.comparing import check
     from blurb.api.results import Results
@@ -90,7 +117,8 @@ def run_trials(
                     write()
 
         on_progress = display.on_progress if display is not None else lambda job, news: None
-        outcomes = plan.run(planned, engine or LocalEngine(options.jobs), finished, on_progress)
+        keep_sweep = getattr(options, "keep_sweep", False)
+        outcomes = plan.run(planned, engine or LocalEngine(options.jobs), finished, on_progress, keep_sweep)
     for outcome in outcomes if options.progress else ():
         if outcome.status == "failed":
             which = f"{name(outcome.job) or outcome.job.source.name} on {outcome.job.trial.task}"
@@ -138,14 +166,17 @@ def _warn(planned: Sequence[Planned], expected: Estimate | None, options: TrainO
 
 def _plan(options: RunOptions, request: Request) -> tuple[Sequence[Planned], Estimate | None]:
     """The trials, announced with their cost; with `budget` of the protocol that fits."""
-    from blurb.api.preflight import rung_of
+    from blurb.api import preflight
     from blurb.runs import plan
     from blurb.runs.cost.budget import afford
     from blurb.terminal.estimate import show_budget
 
     if options.budget is None:
-        return announced([plan.prepare(request)], options)
-    rung = partial(rung_of, request, options)
+        planned = [plan.prepare(request)]
+        if not options.dry_run:  # a calibration takes seconds, and would be for nothing
+            preflight.check_engine_is_there(planned, options)
+        return announced(planned, options)
+    rung = partial(preflight.rung_of, request, options)
     chosen = afford(options.budget, list(request.tasks), options.jobs, rung)
     if options.progress:
         show_budget(options.budget, chosen, err=not options.dry_run)

@@ -117,6 +117,34 @@ def rename(row: StoredRow, name: str, leaderboard: Path) -> str:
     return _tables(row.store, leaderboard)
 
 
+def finish(store: Store, reference: str, leaderboard: Path, name: str | None = None) -> str | None:
+    """Ends a `remove` or `rename` that was killed after the row was gone: rebuilds the tables that still have it.
+
+    :param name: the new name of a row that was renamed
+    :returns: what is said of the tables; None if nothing of that kind was begun
+    """
+    from blurb.results import tables
+    from blurb.results.references import of_file
+
+    if not leaderboard.exists():
+        return None
+    try:
+        tables.check(store, leaderboard)
+        there = stored_rows(store, lambda text: None)
+        known = {(row.planned.model, row.planned.configuration.text) for row in there}
+        rows = [
+            row for row in of_file(leaderboard)
+            if not row.published and reference in (row.name, row.model)
+            and (row.model, row.configuration.text) not in known
+        ]  # fmt: skip
+    except BlurbError:
+        return None
+    if len(rows) != 1 or (name is not None and not any(row.planned.model == name for row in there)):
+        return None
+    housekeeping.disown(store, rows[0].model)
+    return _tables(store, leaderboard)
+
+
 def _tables(store: Store, leaderboard: Path) -> str:
     """Rebuilds the tables if they are those of the store, and says what became of them."""
     from blurb.results import tables

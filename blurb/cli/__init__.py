@@ -9,13 +9,28 @@ from pathlib import Path
 
 import click
 
-from blurb import __version__
+from blurb import __version__, garbage
 from blurb.cli import _complete, _exit
 from blurb.cli._group import Group
+
+SECTIONS = {
+    "Run": ("run", "ablate", "predict", "reproduce", "retry", "worker"),
+    "Look at results": ("status", "leaderboard", "compare", "check", "diff", "errors", "export", "runs"),
+    "Data, models and settings": ("data", "tasks", "models", "vocab", "protocols", "heads"),
+    "Housekeeping": ("doctor", "cache", "gc", "rescore"),
+}
+"""The commands as the help lists them."""
 
 
 class Commands(Group):
     """Finds the commands among the modules of this folder; heavy imports wait until a command runs."""
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        width = formatter.width - 6 - max(map(len, self.list_commands(context)))
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                found = ((name, self.get_command(context, name)) for name in names)
+                formatter.write_dl([(name, each.get_short_help_str(width)) for name, each in found if each is not None])
 
     def list_commands(self, context: click.Context) -> list[str]:
         names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
@@ -32,12 +47,13 @@ class Commands(Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="blurb")
+@click.version_option(__version__, "-V", "--version", prog_name="blurb")
 def cli() -> None:
     """Fine-tune any encoder on the thirteen BLURB datasets and write its leaderboard row."""
 
 
 def main() -> None:
     """Entry point; see `blurb.cli._exit` for the exit codes."""
+    garbage.own_process()
     _complete.enable()
     sys.exit(_exit.run(cli))

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 import click
 
 from blurb import stopping
-from blurb.errors import BlurbError, DamageWarning
+from blurb.errors import BlurbError, DamageWarning, Notice
 from blurb.masking import masked
 from blurb.stopping import Terminated
 from blurb.wording import escaped
@@ -53,7 +53,9 @@ def damage() -> Iterator[list[str]]:
         before = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
-            if not issubclass(category, DamageWarning):
+            if issubclass(category, Notice):
+                click.secho(str(message), fg="yellow", err=True)
+            elif not issubclass(category, DamageWarning):
                 before(message, category, *place, **more)  # type: ignore[arg-type]
             elif str(message) not in told:
                 told.append(str(message))
@@ -74,6 +76,9 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
         except (KeyboardInterrupt, Terminated):
             click.secho("Interrupted." + context.meta.get(GOES_ON, ""), fg="yellow", err=True)
             raise
+        except BrokenPipeError:  # `blurb ... | head`; click would end with 1, which of a gate is a regression
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise Terminated(signal.SIGPIPE) from None
         except (BlurbError, OSError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception:  # noqa: BLE001 - Python would exit with 1, which of a gate says that there is a regression
@@ -100,9 +105,6 @@ def run(command: click.Group) -> int:
         return 128 + signal.SIGINT
     except Terminated as error:
         return 128 + error.number
-    except BrokenPipeError:  # `blurb ... | head`: nobody reads on
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
     except (BlurbError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
         click.secho(f"Error: {escaped(masked(str(error)))}", fg="red", err=True)
         return UNKNOWN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +27,28 @@ def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     return found
 
 
+class Seeds(click.IntRange):
+    """The number of seeds."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if isinstance(value, str) and "," in value:
+            count = len(value.split(","))
+            self.fail(f"give a number: --seeds {count} runs seeds 1 to {count} (got '{value}').", parameter, context)
+        return super().convert(value, parameter, context)
+
+
+class Points(click.FloatRange):
+    """A number of points from 0 on; neither NaN nor infinity, which would switch a limit off."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:
+        """The number."""
+        points = float(super().convert(value, parameter, context))
+        if not math.isfinite(points):
+            self.fail(f"{value} is not a number of points.", parameter, context)
+        return points
+
+
+POINTS = Points(min=0)
 STORE = click.option(
     "--output",
     type=click.Path(path_type=Path),
@@ -68,7 +91,7 @@ DATA = (
         shell_complete=_complete.protocols,
         help="Protocol name or TOML file.  [default: standard; with --suite demo: demo]",
     ),
-    click.option("--seeds", type=click.IntRange(min=1), help="Run seeds 1 to N instead of the protocol's."),
+    click.option("--seeds", type=Seeds(min=1), help="Run seeds 1 to N instead of the protocol's."),
     click.option(
         "--set",
         "settings",

@@ -44,7 +44,9 @@ from blurb.cli._options import WithSettings, data_options, machine_options
 @machine_options
 @click.option("--dry-run", is_flag=True, help="List the trials of all cells and stop.")
 def command(**given: Any) -> None:
-    """Run Table 12, 13 or 14 of Gu et al. with MODEL and compare the result with the published table.
+    """Run Table 12, 13 or 14 of the paper with your encoder.
+
+    The result is compared with the published table.
 
     Writes AXIS.csv and AXIS.md into --out: mean and sd over seeds for each cell and task, and whether the difference
     from the first cell is significant. Finished trials are not repeated: run the same command again to resume, or with

@@ -11,7 +11,9 @@ from blurb.terminal.output import FORMATS, show
 
 @click.group(name="cache", cls=Group)
 def command() -> None:
-    """Show or clear the cache: tokenised data, vectors, demo suite, scratch encoders, downloads."""
+    """Show or clear the cache.
+
+    It has tokenised data, vectors, the demo suite, scratch encoders and downloads."""
 
 
 @command.command()
@@ -36,7 +38,9 @@ def info(form: str) -> None:
 @click.argument("kinds", shell_complete=_complete.caches, nargs=-1)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def clear(kinds: tuple[str, ...], yes: bool) -> None:
-    """Delete the cache, or only the given KINDS (see info). blurb recreates what it needs.
+    """Delete the cache, or only the given KINDS (see info).
+
+    blurb recreates what it needs.
 
     Do not use this during a run on the demo suite or with a scratch encoder: it reads them from the cache.
     """

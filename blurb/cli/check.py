@@ -10,7 +10,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._exit import gate
-from blurb.cli._options import STORE
+from blurb.cli._options import POINTS, STORE
 from blurb.tasks import SCORED
 from blurb.terminal.output import json_text, show
 
@@ -32,7 +32,16 @@ if TYPE_CHECKING:
     help="TOML file of the rules.  [default: blurb-check.toml, if it exists]",
 )
 @click.option("--split", type=click.Choice(SCORED), help="Split to compare, overrides the rules.  [default: dev]")
-@click.option("--max-drop", type=click.FloatRange(min=0), help="Points that a dataset may drop, overrides the rules.")
+@click.option("--max-drop", type=POINTS, help="Points that a dataset may drop, overrides the rules.")
+@click.option(
+    "--tasks",
+    shell_complete=_complete.tasks,
+    help="Datasets to judge (names or types).  [default: all of the baseline]",
+)
+@click.option(
+    "--across", type=click.Choice(["protocol", "recipe", "overrides", "unknown"]), multiple=True,
+    help="Judge rows that differ in this, or do not say (unknown); repeatable.",
+)  # fmt: skip
 @STORE
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the result as JUnit XML.")
 @click.option(
@@ -40,25 +49,37 @@ if TYPE_CHECKING:
 )
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output format.")
 def command(
-    candidate: str, baseline: str, rules: Path | None, split: str | None, max_drop: float | None, output: Path,
+    candidate: str, baseline: str, rules: Path | None, split: str | None, max_drop: float | None,
+    tasks: str | None, across: tuple[str, ...], output: Path,
     junit: Path | None, summary: Path | None, form: str,
 ) -> None:  # fmt: skip
-    """Check whether CANDIDATE is worse than the baseline by more than the seeds explain.
+    """Fail if CANDIDATE is worse than a baseline (for CI).
+
+    Worse means: by more than the seeds explain.
 
     Both are rows: MODEL (or 'MODEL CONFIGURATION') in the store, FOLDER[:ROW] in another store, or FILE.csv[:ROW].
-    Exit code 0: pass. 1: regression. 2: cannot judge (scores or seeds missing, data or metrics differ, no variance
-    between runs and no max_drop, nothing to compare), so a check never passes because nothing ran. See docs/ci.md.
+    Exit code 0: pass. 1: regression. 2: cannot judge (datasets or seeds missing, protocol, recipe, overrides, data or
+    metrics differ or are unknown, no variance between runs and no max_drop, nothing to compare), so a check never
+    passes because nothing ran. See docs/ci.md.
     """
     from blurb import api
 
     gate()
-    decision = api.check(candidate, baseline, rules, split=split, max_drop=max_drop, output=output)  # type: ignore[arg-type]
-    report(decision, junit, summary, form)
+    decision = api.check(
+        candidate, baseline, rules, split=split, max_drop=max_drop, output=output, tasks=tasks, across=across,  # type: ignore[arg-type]
+    )  # fmt: skip
+    report(decision, junit, summary, form, (candidate, baseline, output))
     raise SystemExit(int(decision.outcome))
 
 
-def report(decision: Decision, junit: Path | None = None, summary: Path | None = None, form: str = "table") -> None:
-    """Prints and writes a decision in the requested forms."""
+def report(
+    decision: Decision, junit: Path | None = None, summary: Path | None = None, form: str = "table",
+    given: tuple[str, str, Path] | None = None,
+) -> None:  # fmt: skip
+    """Prints and writes a decision in the requested forms.
+
+    :param given: candidate, baseline and store as they were typed, for the command that shows the examples
+    """
     from blurb.files import write_whole
     from blurb.regression import as_json, markdown, workflow_commands
 
@@ -72,25 +93,50 @@ def report(decision: Decision, junit: Path | None = None, summary: Path | None =
     if form == "json":
         click.echo(json_text(as_json.records(decision)), nl=False)
     else:
-        _show(decision)
+        _show(decision, given)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in workflow_commands.write(decision):
             click.echo(line, err=form == "json")  # stdout must stay valid JSON
 
 
-def _show(decision: Decision) -> None:
+def _explain(decision: Decision, candidate: str, baseline: str, output: Path) -> None:
+    """Names the command that shows the examples behind a regression, or why there is none."""
+    from shlex import quote
+
+    from blurb.regression import Outcome
+    from blurb.results.comparison import SCORE
+
+    fell = [one.name for one in decision.findings if one.outcome is Outcome.REGRESSION and one.name != SCORE]
+    if fell and decision.with_examples:
+        store = "" if str(output) == "runs" else f" --output {quote(str(output))}"
+        what = f"{quote(candidate)} {quote(baseline)} --task {fell[0]} --split {decision.rules.split}{store}"
+        click.echo(f"The examples: blurb diff {what}")
+    elif fell:
+        click.echo("A table alone has no examples; check the rows of two stores to see which changed.")
+
+
+def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
     """Prints the score first, then the datasets, then the examples with more mistakes."""
     from blurb.regression import Outcome, table
     from blurb.results.comparison import PAIRED
     from blurb.wording import grouped, plural, signed
 
-    click.echo(f"{decision.candidate} compared with {decision.baseline}, {decision.rules.split}")
+    click.echo(f"{decision.candidate} minus {decision.baseline}, {decision.rules.split}")
+    if decision.rules.across:
+        click.echo(f"Judged across {', '.join(decision.rules.across)}, as asked for.")
+    for remark in decision.remarks:
+        click.echo(f"The rows differ: {remark}.")
     rows = [table.cells(finding) for finding in decision.findings]
     show(table.COLUMNS[:-1], [row[:-1] for row in rows], "table", numbers=table.COLUMNS[1:6])
     for line in grouped((row[0], row[-1]) for row in rows):
         click.echo(line)
+    for line in grouped((finding.name, finding.hint) for finding in decision.findings):
+        click.echo(line)
     if decision.paired:
         click.echo(PAIRED)
+    fell = [finding.name for finding in decision.findings if finding.outcome is Outcome.REGRESSION]
+    if fell:
+        click.echo(f"{decision.candidate} is worse than {decision.baseline} on {', '.join(fell)}.")
     for finding in decision.findings:
         if not finding.worse and not finding.better:
             continue
@@ -98,6 +144,8 @@ def _show(decision: Decision) -> None:
         click.echo(f"{finding.name}: {worse} with more mistakes, {len(finding.better):,} with fewer.")
         for unit, change in finding.worse[: table.SHOWN]:
             click.echo(f"  {unit}  {signed(change, 1)}")
+    if given is not None:
+        _explain(decision, *given)
     colour = {Outcome.PASS: "green", Outcome.REGRESSION: "red"}.get(decision.outcome, "yellow")
     text = decision.outcome.words if decision.findings else f"{decision.outcome.words}: nothing to compare"
     click.secho(text, fg=colour, bold=True)

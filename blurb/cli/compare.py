@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from blurb.cli import _complete
-from blurb.cli._options import STORE
+from blurb.cli._options import POINTS, STORE
 from blurb.tasks import SCORED
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
     from blurb.results.comparison import ScoreComparison
 
+NOT_CORRECTED = "Each interval (95 %) is of its line alone; p is corrected over the datasets (Holm)."
 TITLES = ("dataset", "first", "other", "change", "low", "high", "p", "detectable", "runs", "verdict")
 
 
@@ -25,9 +26,7 @@ TITLES = ("dataset", "first", "other", "change", "low", "high", "p", "detectable
 @STORE
 @click.option("--level", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Significance level.")
 @click.option("--runs-only", is_flag=True, help="Ignore the variance from the choice of test examples.")
-@click.option(
-    "--max-drop", type=click.FloatRange(min=0), help="Also report means that dropped by more points than this."
-)
+@click.option("--max-drop", type=POINTS, help="Also report means that dropped by more points than this.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Also write a forest plot: .png, .svg or .pdf (needs the extra 'plots').")  # fmt: skip
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
@@ -35,7 +34,9 @@ def command(
     rows: tuple[str, ...], split: str, output: Path, level: float, runs_only: bool, max_drop: float | None,
     plot: Path | None, form: str,
 ) -> None:  # fmt: skip
-    """Compare the first row with each of the others: MODEL, FOLDER[:ROW], FILE.csv[:ROW] or published:MODEL.
+    """Compare the first row with each of the others.
+
+    A row is MODEL, FOLDER[:ROW], FILE.csv[:ROW] or published:MODEL.
 
     The null hypothesis is that both are the same encoder, fine-tuned with different seeds. p is two-sided and corrected
     over the datasets (Holm); low and high are the 95 % interval of the difference over runs and test examples;
@@ -47,6 +48,7 @@ def command(
     from blurb.errors import SettingsError
     from blurb.plots import forest
     from blurb.results import comparison
+    from blurb.wording import grouped
 
     if len(rows) < 2:
         raise SettingsError("Name at least two rows to compare.")
@@ -56,9 +58,17 @@ def command(
     found = [api.compare(first, other, split=split, runs_only=runs_only) for other in others]  # type: ignore[arg-type]
     if form == "table":
         for compared in found:
-            click.echo(f"{compared.other.name} minus {first.name}, {split}")
+            click.echo(f"{first.name} minus {compared.other.name}, {split}")
+            for remark in compared.remarks:
+                click.echo(f"The rows differ: {remark}.")
             _print([_cells(line, level, max_drop) for line in compared.lines])
             _print_reasons(compared.lines)
+            for text in grouped((line.name, line.unseen(level)) for line in compared.lines):
+                click.echo(text)
+            if any(line.interval for line in compared.lines):
+                click.echo(NOT_CORRECTED)
+            for text in comparison.sentences(compared.lines, first.name, compared.other.name, level):
+                click.echo(text)
             if comparison.has_paired(compared.lines):
                 click.echo(comparison.PAIRED)
     else:
@@ -101,13 +111,13 @@ def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple
     def number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:
         return "" if value is None else write(value)
 
-    low, high = line.comparison.interval or (None, None)
+    low, high = line.interval or (None, None)
     verdict = line.verdict(level).partition(":")[0] + (" (paired)" if line.comparison.paired else "")
     within = _within(line, max_drop)
     if within is not None:
         verdict += f"; drop within {max_drop:g}" if within else f"; dropped by more than {max_drop:g}"
     return (
-        line.name, number(line.before), number(line.after), number(line.difference, signed), number(low, signed),
+        line.name, number(line.first), number(line.other), number(line.difference, signed), number(low, signed),
         number(high, signed), probability(line.p), number(line.comparison.detectable), "/".join(map(str, line.runs)),
         verdict,
     )  # fmt: skip

@@ -50,7 +50,9 @@ def command(
     a: str, b: str, name: str | None, seed: int | None, split: str, output: Path, data: Path | None, raw: Path | None,
     kind: str | None, limit: int | None, with_text: bool, html: Path | None, form: str,
 ) -> None:  # fmt: skip
-    """Show the examples to which two rows give different answers, by the kind of mistake that each makes.
+    """Show the examples that two rows answer differently.
+
+    They are grouped by the kind of mistake that each row makes.
 
     A and B are rows (MODEL, FOLDER[:ROW]) of which there are predictions, or trial folders. Both must be of the same
     data and examples. The largest differences come first. The output has ids, counts and labels. Corpus text needs

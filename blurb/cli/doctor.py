@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 @click.argument("what", type=click.Path(path_type=Path), required=False)
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output format.")
 def command(what: Path | None, form: str) -> None:
-    """List everything that is wrong with WHAT, and how to mend it; nothing is run or written.
+    """List what is wrong with WHAT, and how to fix it.
+
+    Nothing is run or written.
 
     WHAT is a store or a trial in it, a checkpoint folder, a data folder, a task file, a protocol file,
     blurb-check.toml, or a results.csv, leaderboard.csv or external.csv. Without it, the environment is examined:

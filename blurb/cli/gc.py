@@ -12,25 +12,30 @@ from blurb.terminal.output import FORMATS
 
 @click.command(name="gc")
 @STORE
+@click.option("--data", type=click.Path(path_type=Path), help="Look into this data folder instead of a store.")
 @click.option("--dry-run", is_flag=True, help="Only list what would go.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
-def command(output: Path, dry_run: bool, form: str) -> None:
-    """Remove from a store what nobody needs: leftovers of kills, finished sweeps, checkpoints of finished trials.
+def command(output: Path, data: Path | None, dry_run: bool, form: str) -> None:
+    """Remove temporary files of interrupted runs from a store.
+
+    Also finished sweeps and checkpoints of finished trials.
 
     No finished trial is touched, and nothing of a trial that a process has, on whichever machine. Look first with
-    --dry-run. (blurb cache empties the caches.)
+    --dry-run. With --data: copies of datasets that a killed blurb data prepare left. (blurb cache empties the caches.)
     """
     from blurb.cli.runs import megabytes
-    from blurb.errors import StoreError
+    from blurb.errors import DataError, StoreError
     from blurb.runs import leftovers
     from blurb.runs.store import Store
     from blurb.terminal.output import show
     from blurb.wording import plural
 
-    if not output.is_dir():
+    if data is not None and not data.is_dir():
+        raise DataError("there is no such folder; check --data.", data)
+    if data is None and not output.is_dir():
         raise StoreError(f"There is no store at {output}; check --output.")
-    store = Store(output)
-    found = leftovers.find(store)
+    store = None if data is not None else Store(output)
+    found = leftovers.find(store) if store is not None else leftovers.find_in_data(data or Path())
     if not dry_run:
         if leftovers.waits(found):
             click.echo("Leases of other machines are watched for two minutes, to be sure that they are gone.", err=True)

@@ -6,17 +6,23 @@ from typing import Any
 
 import click
 
+from blurb.cli._group import Group
 from blurb.terminal.output import FORMATS, show
 
 
-@click.command(name="heads")
+@click.group(name="heads", cls=Group, invoke_without_command=True)
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
-def command(form: str) -> None:
-    """List heads and poolings with their options, defaults, and the file and line that define them.
+@click.pass_context
+def command(context: click.Context, form: str) -> None:
+    """List heads and poolings with their options and defaults.
+
+    Says in which file and line each is defined.
 
     Options follow the name: --head bilstm,hidden=128,layers=2. A word pooling chooses the sub-tokens that represent a
     word in NER and PICO: --set word_pooling=mean
     """
+    if context.invoked_subcommand:
+        return
     from blurb import heads
     from blurb.errors import SettingsError
     from blurb.heads._spec import options, written
@@ -38,6 +44,27 @@ def command(form: str) -> None:
             for kind, name, serves, choices, origin in rows
         ]
     show(("kind", "name", "serves", "options", "origin"), rows, form)
+
+
+@command.command(name="show")
+@click.argument("name")
+def show_head(name: str) -> None:
+    """Show what a head or pooling does, its options and defaults."""
+    import inspect
+
+    from blurb import heads
+    from blurb.errors import UnknownName
+    from blurb.heads._spec import options, written
+
+    registries = [registry for registry in (heads.heads, heads.poolings) if name in registry.names()]
+    if not registries:
+        raise UnknownName("head or pooling", name, [*heads.heads.names(), *heads.poolings.names()])
+    for registry in registries:
+        plugin = registry.get(name)
+        serves = ", ".join(getattr(plugin, "kinds", ("single", "multi", "regression")))
+        click.echo(f"{registry.kind} {name} ({serves}), {_short(registry.origin(name))}")
+        click.echo(inspect.getdoc(plugin) or "")
+        click.echo(f"Options: {', '.join(written(options(plugin))) or 'none'}")
 
 
 def _short(origin: str) -> str:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 @click.pass_context
 def command(context: click.Context, form: str) -> None:
-    """List the models that blurb knows by name (presets of the Hub, encoders from scratch, baselines); or check or
-    download some.
+    """List, check or download models that blurb knows by name.
+
+    Presets of the Hub, encoders from scratch, baselines.
 
     Any checkpoint folder and any Hub id (org/model or org/model@revision) can be run as well. A scratch encoder takes
     its vocabulary from the data. csv and json also have the casing that blurb states where a checkpoint's files are
@@ -50,7 +51,9 @@ def command(context: click.Context, form: str) -> None:
 @click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output format.")
 def check(model: str, casing: str | None, trust_remote_code: bool, form: str) -> None:
-    """Show what will surprise with MODEL, and try a step of training and a prediction for each kind of task.
+    """Show what will surprise with MODEL.
+
+    Tries a step of training and a prediction for each kind of task.
 
     The examples are synthetic, so no data is needed. Exit code 0 if everything ran, 1 if something did not, 2 if MODEL
     cannot be loaded (then see blurb doctor).
@@ -72,7 +75,7 @@ def check(model: str, casing: str | None, trust_remote_code: bool, form: str) ->
 @click.option("--trust-remote-code", is_flag=True, help="Also fetch the code of the checkpoints.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def download(models: tuple[str, ...], to: Path, trust_remote_code: bool, form: str) -> None:
-    """Fetch what runs of MODEL... need, for a machine without network.
+    """Fetch what runs of MODEL... need, to work without network.
 
     A MODEL is what blurb run takes. Each gets the folder --to/NAME, which blurb run takes, too, and which keeps the
     revision. Weights are fetched as safetensors, and as .bin only where there are no others. A model that is there

@@ -38,7 +38,9 @@ def command(
     trial: str, file: Path | None, texts: tuple[str, ...], data: Path | None, task: str | None, seed: int | None,
     output: Path, device: str, head: str | None, pooling: str | None, trust_remote_code: bool, out: Path | None,
 ) -> None:  # fmt: skip
-    """Predict FILE or --text with the model of TRIAL, which was run with --keep-model best.
+    """Predict with a trained model that was kept.
+
+    Reads FILE or --text; TRIAL was run with --keep-model best.
 
     TRIAL is a trial folder, the folder of a kept model, or a row (MODEL, FOLDER[:ROW]) with --task. FILE has a text a
     line, two texts separated by a tab for pairs, or in .jsonl an object a line (docs/models.md). Prints a JSON object a

@@ -44,7 +44,9 @@ def command(context: click.Context, form: str) -> None:
 )
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def show_protocol(name: str, selection: str, form: str) -> None:
-    """Show the settings that the protocol NAME, or a TOML file, gives to each task, and where each value stands.
+    """Show the settings that a protocol gives to each task.
+
+    NAME is a protocol or a TOML file. Says where each value stands.
 
     In csv and json there is a line for each task and setting. Settings that do not concern a task are left out.
     """

@@ -33,7 +33,9 @@ def command(
     trial: str, model: str, task: str | None, seed: int | None, data: Path | None, raw: Path | None, output: Path,
     casing: str | None, device: str, head: str | None, pooling: str | None, trust_remote_code: bool, form: str,
 ) -> None:  # fmt: skip
-    """Run the finished TRIAL again with MODEL, and compare its predictions with the stored ones.
+    """Run a finished trial again and compare its predictions.
+
+    TRIAL is run with MODEL; its predictions are compared with the stored ones.
 
     TRIAL is a trial folder, or a row (MODEL, FOLDER[:ROW]) with --task. Model, data and recipe must be those of the
     trial. The store is not changed. Exit status 0: all predictions are the same; 1: some are not.

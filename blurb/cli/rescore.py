@@ -16,7 +16,9 @@ from blurb.cli._options import STORE
     help="Table to rebuild; its runs go into results.csv in the same folder, or NAME-results.csv for NAME.csv.",
 )  # fmt: skip
 def command(output: Path, leaderboard: Path) -> None:
-    """Recompute all metrics from the stored predictions, without training, and rebuild the tables."""
+    """Recompute all metrics and tables, without training.
+
+    Metrics are computed from the stored predictions."""
     from blurb.errors import StoreError
     from blurb.results import tables
     from blurb.runs.rescore import rescore

@@ -25,7 +25,7 @@ from blurb.cli._options import ALLOW, STORE
 def command(
     output: Path, tasks: str, later: bool, data: Path | None, device: str | None, jobs: int, allow_code: tuple[str, ...]
 ) -> None:
-    """Run the failed trials of a store again, without their command.
+    """Run the failed trials of a store again.
 
     Workers pass over a trial that failed, as it would fail for each of them; this lets them have it again. Exit code:
     0 all done, 1 some failed again.

@@ -76,6 +76,10 @@ if TYPE_CHECKING:
     help="Save each trial after every epoch and when the command is told to end; the same command goes on from there.",
 )  # fmt: skip
 @click.option(
+    "--keep-sweep", is_flag=True,
+    help="Leave the trials to blurb worker also if the command is ended before any of them is finished.",
+)  # fmt: skip
+@click.option(
     "--engine", shell_complete=_complete.engines, default="local", show_default=True, metavar="NAME[,KEY=VALUE...]",
     help="Where to run the trials: local, ray or slurm, with options such as slurm,partition=gpu (docs/cluster.md).",
 )  # fmt: skip
@@ -89,7 +93,7 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="List the trials with their estimated cost, and stop.")
 def command(**given: Any) -> None:
-    """Fine-tune MODEL... on the tasks and write their leaderboard rows.
+    """Fine-tune encoders on the tasks and write their rows.
 
     MODEL is a checkpoint folder, a Hub id (org/model or org/model@revision), a preset (pubmedbert, biolinkbert, ...),
     scratch:tiny or baseline:majority. Finished trials are not repeated: run the same command again to resume.

@@ -27,7 +27,7 @@ TABLES = click.option(
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 @click.pass_context
 def command(context: click.Context, output: Path, form: str) -> None:
-    """List the rows of a store, show the trials of one, rename or remove it.
+    """List, show, rename or remove the rows of a store.
 
     The list has finished and planned trials, size on disk and when the last finished trial began (UTC).
     """
@@ -62,7 +62,9 @@ def command(context: click.Context, output: Path, form: str) -> None:
 @STORE
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def show_row(row: str, output: Path, form: str) -> None:
-    """Show the trials of ROW: state, scores times 100, seconds of training and prediction, folder.
+    """Show the trials of ROW.
+
+    State, scores times 100, seconds of training and prediction, folder.
 
     ROW is MODEL, or 'MODEL CONFIGURATION' if it has several rows.
     """
@@ -93,7 +95,7 @@ def show_row(row: str, output: Path, form: str) -> None:
 @STORE
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def verify(row: str | None, output: Path, form: str) -> None:
-    """Compare every file of the finished trials with the hash that it was stored with.
+    """Check the files of finished trials by their hashes.
 
     With ROW those of one row, else all trials of the store. blurb run and the tables look at sizes and times of files
     only: a flipped bit is found here. Exit code: 1 if something is damaged.
@@ -127,11 +129,18 @@ def rename(row: str, name: str, output: Path, leaderboard: Path) -> None:
     Its trials are copied under the new name; then those that no other row has are deleted under the old one. Refused
     while a trial of the model is running. If it is interrupted, run the same command again.
     """
-    from blurb.api.runs import find
+    from blurb.api.runs import find, finish
     from blurb.api.runs import rename as rename_row
+    from blurb.errors import SettingsError, UnknownName
     from blurb.runs.store import Store
 
-    found = find(Store(output), row)
+    try:
+        found = find(Store(output), row)
+    except (SettingsError, UnknownName):
+        if (told := finish(Store(output), row, leaderboard, name)) is None:
+            raise
+        click.echo(f"{row} was renamed before. {told}")
+        return
     told = rename_row(found, name, leaderboard)
     click.echo(f"{found.name} is now {name}{found.name.removeprefix(found.planned.model)}.")
     click.echo(told)
@@ -148,13 +157,20 @@ def remove(row: str, output: Path, leaderboard: Path, yes: bool) -> None:
     Says first what goes, and how much that is. Refused while a trial of the model is running. If it is interrupted, run
     the same command again.
     """
-    from blurb.api.runs import find
+    from blurb.api.runs import find, finish
     from blurb.api.runs import remove as remove_row
+    from blurb.errors import SettingsError, UnknownName
     from blurb.runs import housekeeping
     from blurb.runs.store import Store
     from blurb.wording import plural
 
-    found = find(Store(output), row)
+    try:
+        found = find(Store(output), row)
+    except (SettingsError, UnknownName):
+        if (told := finish(Store(output), row, leaderboard)) is None:
+            raise
+        click.echo(f"{row} was deleted before. {told}")
+        return
     doomed = housekeeping.removal(found.store, found.planned)
     click.echo(f"{found.name}: {plural(len(doomed.trials), 'trial')} of its own will be deleted.")
     if doomed.shared:

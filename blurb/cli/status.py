@@ -30,7 +30,9 @@ EVERY = 2.0
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
 )
 def command(output: Path, watch: bool, form: str) -> None:
-    """Show where the trials of a store stand, whoever runs them, on whichever machine.
+    """Show which trials are done, running or failed.
+
+    Whoever runs them, on whichever machine.
 
     A trial that runs is shown with its process, since when, and how far it is as of its last sign of life. The time
     left is what was predicted, for as many workers as there are now. Exit code: 1 if trials failed.

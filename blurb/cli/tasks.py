@@ -36,7 +36,10 @@ def command(context: click.Context, form: str) -> None:
 @click.argument("name", shell_complete=_complete.one_task)
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def show_task(name: str, form: str) -> None:
-    """Show the full declaration of a task, including its citation. NAME may be a task file."""
+    """Show the declaration of a task.
+
+    Including its citation. NAME may be a task file.
+    """
     from blurb import tasks
 
     task = tasks.load(name)
@@ -62,7 +65,9 @@ def show_task(name: str, form: str) -> None:
 @click.option("--format", "form", help="File format: conll, tsv or jsonl.  [default: by the suffix of the train file]")
 @click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: NAME.toml]")
 def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | None, out: Path | None) -> None:
-    """Create the task file of your own corpus in CoNLL, TSV or JSON Lines.
+    """Create the task file of your own corpus.
+
+    The corpus is in CoNLL, TSV or JSON Lines.
 
     The labels come from the train file if it can be read; the rest is a template with comments. Run it with: blurb run
     MODEL --tasks ./NAME.toml

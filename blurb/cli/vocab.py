@@ -30,7 +30,9 @@ def command(
     models: tuple[str, ...], data: Path | None, selection: str, terms: Path | None, plot: Path | None,
     trust_remote_code: bool, form: str,
 ) -> None:  # fmt: skip
-    """Show how tokenizers split biomedical terms and the texts of the datasets.
+    """Show how tokenizers split biomedical terms.
+
+    And the texts of the datasets.
 
     A MODEL is what blurb run takes, or a folder with a tokenizer alone. Lengths count special tokens and are means over
     all splits, beside Table 8 of Gu et al. In csv, a line for each model and dataset (without --data: each term).

@@ -29,7 +29,9 @@ def command(
     output: Path, sweep: Path | None, part: int | None, data: Path | None, device: str | None, jobs: int,
     leaderboard: Path | None, max_failures: int, allow_code: tuple[str, ...],
 ) -> None:  # fmt: skip
-    """Run trials of the sweeps of a store, beside whoever else does.
+    """Run trials of a store beside other workers.
+
+    It takes trials of the sweeps of running commands.
 
     A sweep begins with blurb run or blurb ablate, on any machine that sees the same store, and is there until its
     trials are done. Data and checkpoints are found at the paths that they have there. Trials that failed are passed

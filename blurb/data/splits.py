@@ -12,6 +12,9 @@ from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
 from blurb.wording import option
 
+ORIGINALS = frozenset({".zip", ".gz", ".tgz", ".tar", ".rar", ".docx", ".iob2", ".xml", ".ann"})
+"""Endings of files of the original releases, which BLURB's files never have."""
+
 
 def path_of(task: Task, folder: Path, split: Split) -> Path:
     """Path of a split: BLURB's file, or LinkBERT's if only that exists."""
@@ -21,12 +24,17 @@ def path_of(task: Task, folder: Path, split: Split) -> Path:
 
 
 def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
-    """A hint if the files are one folder up or down, as the folder of one dataset or the parent of all was given."""
+    """A hint if the files are one folder up or down, or if these are originals and not BLURB's files."""
     relative = [task for task in tasks if not task.file]
     below = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     for other in (folder.resolve().parent, *below):
         if any(path_of(task, other, split).is_file() for task in relative for split in SPLITS):
             return f" Did you mean{option('--data', other)}?"
+    if any(path.suffix.lower() in ORIGINALS for depth in ("*", "*/*", "*/*/*") for path in folder.glob(depth)):
+        return (
+            " There are files of original releases here; BLURB's files are made from them by "
+            f"blurb data prepare{option('--raw', folder)} --out DATA"
+        )
     return ""
 
 

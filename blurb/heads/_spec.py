@@ -24,6 +24,9 @@ class Plugins(Protocol):
     def short(self, name: str) -> str:
         """Its name in trials."""
 
+    def is_builtin(self, text: str) -> bool:
+        """Whether a text is the name of a built-in class, and nothing more."""
+
 
 def options(plugin: type) -> dict[str, Any]:
     """Name and default of every option of a class; SettingsError if a default is not a number, bool or string."""
@@ -64,6 +67,8 @@ def parse(registry: Plugins, text: str) -> tuple[Any, dict[str, Any]]:
 
 def canonical(registry: Plugins, text: str) -> str:
     """Canonical spelling: options sorted, defaults omitted, so that two spellings of a head give the same trial."""
+    if registry.is_builtin(text):
+        return text
     _, chosen = parse(registry, text)
     return ",".join([registry.short(text.split(",")[0].strip()), *written(chosen)])
 

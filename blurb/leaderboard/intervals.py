@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from blurb.results.row_scores import DATASETS, RowScores
 from blurb.results.score import dataset_weights, type_weights, weights_of_12
+from blurb.runs.figures import bounds
 from blurb.tasks import TWELVE
 
 if TYPE_CHECKING:
@@ -62,9 +63,13 @@ def of_row(
         on examples of their own, a dataset has no score
     """
     known = _datasets(row, resamples, without or {})
+    known = {name: replace(one, value=within(one.value, {name: 1.0})) for name, one in known.items()}
     types, score, twelve = averages({name: one for name, one in known.items() if name in DATASETS})
     if row.printed is not None:
         score = Value(row.printed)
+    kinds = row.type_means()
+    types = {kind: value for kind, value in types.items() if kind in kinds}
+    score, twelve = (score if row.score is not None else None), (twelve if row.blurb_12 is not None else None)
     values = {name: one.value for name, one in known.items()} | types
     return values | {name: value for name, value in ((SCORE, score), (TWELVE, twelve)) if value is not None}
 
@@ -125,6 +130,8 @@ def averages(known: Mapping[str, Known]) -> tuple[dict[str, Value], Value | None
 def _average(known: Mapping[str, Known], shares: Mapping[str, float]) -> Value | None:
     if not set(shares) <= set(known):
         return None
+    if len(shares) == 1:  # the mean of one dataset is that dataset, with one interval
+        return known[next(iter(shares))].value
     mean = sum(share * known[name].value.mean for name, share in shares.items())
     spreads = {name: one.spread for name in shares if (one := known[name]).spread is not None}
     if spreads.keys() != shares.keys():
@@ -137,4 +144,13 @@ def _average(known: Mapping[str, Known], shares: Mapping[str, float]) -> Value |
     bases = {known[name].value.basis for name in shares}
     # The weakest part names the whole: a mean that knows nothing of one dataset's other seeds must not say it does.
     basis = next(name for name in ("units", "seeds", "both") if name in bases)
-    return Value(mean, *whole.interval, basis)
+    return within(Value(mean, *whole.interval, basis), shares)
+
+
+def within(value: Value, shares: Mapping[str, float]) -> Value:
+    """A value whose interval ends where the metrics of its datasets end."""
+    if value.low is None or value.high is None:
+        return value
+    ends = [bounds(name) for name in shares]
+    low, high = (sum(share * end[side] for share, end in zip(shares.values(), ends, strict=True)) for side in (0, 1))
+    return replace(value, low=max(value.low, low), high=min(value.high, high))

@@ -17,37 +17,48 @@ from rich.text import Text
 
 from blurb import tasks
 from blurb.leaderboard.intervals import SCORE
-from blurb.leaderboard.ranking import RankedRow
+from blurb.leaderboard.ranking import Ranked, RankedRow
 from blurb.leaderboard.terminal import SHORT
 from blurb.results.row_scores import DATASETS
 from blurb.results.skill import skill
 from blurb.tasks import TWELVE, TYPES
 
 MEANS = (SCORE, TWELVE, *TYPES)
+PAPERS = "protocols of papers"
+NOTHING = "without a figure in the column that is ranked"
 ROOM = 15
 """Columns of a row in the table of datasets."""
 
 
 def overview(
-    ranks: Sequence[tuple[str, RankedRow]], sorted_by: str = SCORE, columns: Sequence[str] | None = None,
+    ranks: Sequence[Ranked], sorted_by: str = SCORE, columns: Sequence[str] | None = None,
     bold: Sequence[RankedRow] = (),
 ) -> Table:  # fmt: skip
     """Rank, score with half of its 95 % interval, and the six means; columns that nobody has are left out.
+
+    A line with its name stands above each group of rows that is ranked by itself, but above the protocols of papers.
 
     :param columns: these instead of score and means
     :param bold: rows to show so
     """
     wanted = columns or (*MEANS, *([] if sorted_by in MEANS else [sorted_by]))
-    shown = [name for name in wanted if name == sorted_by or any(name in row.values for _, row in ranks)]
+    shown = [name for name in wanted if name == sorted_by or any(name in one.entry.values for one in ranks)]
     table = _table()
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("row", overflow="fold", min_width=12)
     for name in shown:
         table.add_column(heading(name), justify="right", no_wrap=True)
-    for rank, row in ranks:
+    parts = [one.part if sorted_by in one.entry.values else NOTHING for one in ranks]
+    part = parts[0] if len(set(parts)) == 1 else ""
+    for one, its in zip(ranks, parts, strict=True):
+        if its != part:
+            table.add_section()
+            table.add_row("", Text(f"{its or PAPERS}:", style="italic"))
+            part = its
+        row = one.entry
         cells = [_with_interval(row, name) if name == sorted_by else _number(row, name) for name in shown]
         style = "bold" if any(row is one for one in bold) else "dim" if row.published else ""
-        table.add_row(_Figure(rank), Text(row.name), *map(_Figure, cells), style=style)
+        table.add_row(_Figure(one.rank), Text(row.name), *map(_Figure, cells), style=style)
     return table
 
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from blurb.leaderboard import intervals
 from blurb.leaderboard.intervals import Value
+from blurb.results import groups
+from blurb.results.groups import Standing
 from blurb.results.row_scores import DEMO, RowScores
 
 
@@ -22,10 +24,11 @@ class RankedRow:
     :param intervals: the same, 95 % intervals; not of published numbers and single runs without predictions
     :param runs: numbers of runs of the datasets
     :param note: what to know before comparing it
-    :param capped: only some of the examples were scored: shown but never ranked
-    :param probe: a frozen encoder, ranked among probes only
+    :param capped: only some of the examples were scored
+    :param probe: a frozen encoder
     :param published: numbers of a paper
     :param synthetic: of the demo suite
+    :param standing: among which rows it is ranked
     """
 
     name: str
@@ -37,6 +40,7 @@ class RankedRow:
     probe: bool = False
     published: bool = False
     synthetic: bool = False
+    standing: Standing = field(default_factory=Standing)
 
 
 class Place(NamedTuple):
@@ -60,7 +64,8 @@ def of_values(row: RowScores, values: Mapping[str, Value]) -> RankedRow:
     ends = {name: value.interval for name, value in values.items() if value.interval is not None}
     return RankedRow(
         row.name, {name: value.mean for name, value in values.items()}, ends,
-        frozenset(row.run_counts), row.note, row.capped, row.probe, row.published, row.suite == DEMO,
+        frozenset(row.run_counts), "; ".join(filter(None, (row.note, row.doubts))), row.capped, row.probe,
+        row.published, row.suite == DEMO, groups.of_row(row),
     )  # fmt: skip
 
 
@@ -83,40 +88,59 @@ def _versions(protocol: str) -> tuple[str, str]:
     return protocol, protocol.partition("@")[0]
 
 
+class Ranked(NamedTuple):
+    """An entry with its rank.
+
+    :param part: the rows that it is ranked among, "" if these are the protocols of papers
+    """
+
+    place: Place | None
+    entry: RankedRow
+    part: str
+
+    @property
+    def rank(self) -> str:
+        """As text: `2`, `2-4`, `probe 1`, or "" for an entry that is not ranked."""
+        if self.place is None:
+            return ""
+        best, worst = self.place
+        rank = f"{best}-{worst}" if best < worst else str(best)
+        return f"probe {rank}" if self.entry.probe else rank
+
+
 def ranked(entries: Sequence[RankedRow], column: str) -> list[tuple[str, RankedRow]]:
-    """Entries with their ranks as text, best first: `2`, `2-4`, `probe 1`, or "" for an entry that is not ranked."""
-    return [(_written(place, entry.probe), entry) for place, entry in placed(entries, column)]
-
-
-def _written(place: Place | None, probe: bool) -> str:
-    if place is None:
-        return ""
-    rank = f"{place.best}-{place.worst}" if place.best < place.worst else str(place.best)
-    return f"probe {rank}" if probe else rank
+    """Entries with their ranks as text."""
+    return [(one.rank, one.entry) for one in in_parts(entries, column)]
 
 
 def placed(entries: Sequence[RankedRow], column: str) -> list[tuple[Place | None, RankedRow]]:
-    """Entries with their ranks, best first; None for one that is not ranked.
+    """Entries with their ranks; None for one that is not ranked."""
+    return [(one.place, one.entry) for one in in_parts(entries, column)]
+
+
+def in_parts(entries: Sequence[RankedRow], column: str) -> list[Ranked]:
+    """Entries with their ranks, best first, one group of comparable rows after the other (`blurb.results.groups`).
 
     A row ranks behind another only if its interval ends below the other's. A number without an interval counts as
-    exact, as its uncertainty is unknown. Probes come last, ranked among themselves.
+    exact, as its uncertainty is unknown.
     """
-    probes = [entry for entry in entries if entry.probe]
-    if probes and len(probes) < len(entries):
-        rest = [entry for entry in entries if not entry.probe]
-        return placed(rest, column) + placed(probes, column)
+    there = [entry for entry in entries if column in entry.values]
+    found: list[Ranked] = []
+    for part in groups.parts([entry.standing for entry in there], column):
+        found += [Ranked(place, entry, part.title) for place, entry in _places([there[i] for i in part.places], column)]
+        found += [Ranked(None, there[i], part.title) for i in part.unranked]
+    return found + [Ranked(None, entry, entry.standing.title) for entry in entries if column not in entry.values]
 
+
+def _places(entries: Sequence[RankedRow], column: str) -> list[tuple[Place, RankedRow]]:
     def bounds(entry: RankedRow) -> tuple[float, float]:
         return entry.intervals.get(column, (entry.values[column], entry.values[column]))
 
-    def is_ranked(entry: RankedRow) -> bool:
-        return column in entry.values and not entry.capped
-
-    there = sorted(filter(is_ranked, entries), key=lambda entry: (-entry.values[column], entry.name))
+    there = sorted(entries, key=lambda entry: (-entry.values[column], entry.name))
     lows, highs = (sorted(ends) for ends in zip(*map(bounds, there), strict=True)) if there else ([], [])
-    places: list[tuple[Place | None, RankedRow]] = []
+    places: list[tuple[Place, RankedRow]] = []
     for entry in there:
         low, high = bounds(entry)
         better, worse = len(lows) - bisect_right(lows, high), bisect_left(highs, low)
         places.append((Place(1 + better, len(there) - worse), entry))
-    return places + [(None, entry) for entry in entries if not is_ranked(entry)]
+    return places

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from blurb import tasks
 from blurb.leaderboard import intervals, overview, ranking
-from blurb.leaderboard.ranking import RankedRow
+from blurb.leaderboard.ranking import Ranked, RankedRow
 from blurb.results import published
 from blurb.results.row_scores import DATASETS, RowScores
 
@@ -24,21 +24,21 @@ def standing(rows: Sequence[RowScores], others: Iterable[RowScores] = (), width:
     The columns are the means that a given row has, and, as far as they fit, datasets that are in none of them: first
     the tasks of one's own, then those of types that are not whole.
 
-    :param others: rows of the same store; of other suites, of a part of the examples, and probes beside fine-tuned
-        encoders are left out
+    :param others: rows of the same store; those that were made otherwise are left out, as they are ranked apart
     :param width: of the terminal
     """
     mine = [ranking.of_row(row, resampled=False) for row in rows]
     columns = _columns(mine, width)
     whole = (name for name in columns if all(name in row.values for row in mine))
     by = next(whole, columns[0] if columns else intervals.SCORE)
-    suites, probe = {row.suite for row in rows}, {row.probe for row in mine}
+    suites = {row.suite for row in rows}
     beside = [row for row in others if row.suite in suites]
     if any(not row.synthetic and not row.probe for row in mine):
         beside += published.shipped()
     theirs = [ranking.of_row(row, resampled=False) for row in beside]
-    entries = [*mine, *(row for row in theirs if row.probe in probe and not row.capped)]
-    return overview.overview(_near(ranking.ranked(entries, by), mine), by, columns, bold=mine)
+    keys = {row.standing.key for row in mine}
+    entries = [*mine, *(row for row in theirs if row.standing.key in keys)]
+    return overview.overview(_near(ranking.in_parts(entries, by), mine), by, columns, bold=mine)
 
 
 def _columns(rows: Sequence[RankedRow], width: int) -> list[str]:
@@ -61,12 +61,19 @@ def _width(name: str) -> int:
     return max(len(overview.heading(name)), len("100.00")) + 1
 
 
-def _near(ranks: Sequence[tuple[str, RankedRow]], mine: Sequence[RankedRow]) -> list[tuple[str, RankedRow]]:
-    """Those of `mine`, the rows next to them, and the best one."""
+def _near(ranks: Sequence[Ranked], mine: Sequence[RankedRow]) -> list[Ranked]:
+    """Those of `mine`, the rows next to them in their part, and its best one."""
     own = {id(row) for row in mine}
-    places = [place for place, (rank, row) in enumerate(ranks) if rank and id(row) in own]
-    shown = {near for place in places for near in range(place - NEXT, place + NEXT + 1)}
-    shown |= {0} if places else set()
-    return [
-        (rank, row) for place, (rank, row) in enumerate(ranks) if id(row) in own or (rank and place in shown)
-    ]  # fmt: skip
+    parts: dict[str, list[Ranked]] = {}
+    for one in ranks:
+        parts.setdefault(one.part, []).append(one)
+    found = []
+    for part in parts.values():
+        places = [place for place, one in enumerate(part) if one.rank and id(one.entry) in own]
+        shown = {near for place in places for near in range(place - NEXT, place + NEXT + 1)} | (
+            {0} if places else set()
+        )
+        found += [
+            one for place, one in enumerate(part) if id(one.entry) in own or (one.rank and place in shown)
+        ]  # fmt: skip
+    return found

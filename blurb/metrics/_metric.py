@@ -14,6 +14,10 @@ Counts = NDArray[np.float64]
 Scores = NDArray[np.float64]
 
 
+ROUNDING = 1e-6
+"""What a sum of floats may be beyond the range of a metric."""
+
+
 def _as_they_are(first: Counts, second: Counts) -> Counts:
     return second
 
@@ -42,6 +46,14 @@ class Metric:
     """Whether an answer is a sequence of them: a tag per word, the labels of a document."""
     tallies: frozenset[str] = frozenset()
     """Values that are counts, which tables do not multiply by 100."""
+    low: float = -1.0
+    """The least value that there can be; a figure below it is damage. (The greatest is 1 of every metric.)"""
+
+    def admits(self, name: str, value: float) -> bool:
+        """Whether one of its values can be this number: a count, or a fraction in its range."""
+        if name in self.tallies:
+            return 0 <= value < float("inf")
+        return self.low - ROUNDING <= value <= 1 + ROUNDING
 
     def __call__(self, gold: Any, predicted: Any, **options: Any) -> dict[str, float]:
         """The values of `function`."""

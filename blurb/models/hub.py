@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -134,5 +135,17 @@ def _problems(repository: str, tried: str) -> Iterator[None]:
             case OSError(strerror=str(problem)):  # a full disk, a folder that cannot be written
                 why = problem
             case _:
-                why = f"{reason(error)}; check the connection to the Hub"
+                why = f"{_innermost(error)}; check the connection to the Hub"
         raise ModelError(f"{tried}: {why}.") from error
+
+
+def _innermost(error: BaseException) -> str:
+    """What the system says of a failed connection, without the types and numbers of the libraries between."""
+    seen: set[int] = set()
+    each: BaseException | None = error
+    while each is not None and id(each) not in seen:
+        seen.add(id(each))
+        if isinstance(each, OSError) and each.strerror:
+            return str(each.strerror)
+        each = each.__cause__ or each.__context__
+    return re.sub(r"^(Got: )?(\w*(Error|Exception): )?(\[Errno -?\d+\] )?", "", str(reason(error)))

@@ -86,6 +86,7 @@ def load_encoder(folder: str, remote_code: bool = False) -> tuple[Any, bool]:
     quiet()
     config = _config(folder, remote_code)
     model, missing = _from_files(folder, config, remote_code)
+    missing = _of_its_encoder(model, config, missing)
     pooler = getattr(model, "pooler", None)
     trained_pooler = pooler is not None and not any(key.startswith("pooler.") for key in missing)
     _check_whole(folder, missing)
@@ -111,6 +112,15 @@ def _from_files(folder: Path | str, config: Any, remote_code: bool, device: str 
             **({"device_map": device} if device else {}),
         )
     return model, set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
+
+
+def _of_its_encoder(model: Any, config: Any, missing: set[str]) -> set[str]:
+    """The missing weights that the encoder has: an encoder-decoder may be saved without its decoder (LongT5)."""
+    if not (config.is_encoder_decoder and hasattr(model, "get_encoder")):
+        return missing
+    own = {id(parameter) for parameter in model.get_encoder().parameters()}
+    named = dict(model.named_parameters(remove_duplicate=False))
+    return {name for name in missing if name not in named or id(named[name]) in own}
 
 
 def _check_whole(folder: Path | str, missing: set[str]) -> None:
@@ -198,7 +208,8 @@ def describe(folder: Path, remote_code: bool, casing: str = "") -> tuple[str, in
             "bytes; config.json and the weights do not match."
         )
     if all(path.suffix == ".safetensors" for path in weight_files(folder)):  # others would be read whole
-        _check_whole(folder, _from_files(folder, config, remote_code, "meta")[1])
+        whole, missing = _from_files(folder, config, remote_code, "meta")
+        _check_whole(folder, _of_its_encoder(whole, config, missing))
     return tokenizer.hash, parameters
 
 

@@ -16,6 +16,7 @@ from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models._base import History, Learner, Progress, Subset
 from blurb.models.loading import capacity, enlarge
+from blurb.models.unsuitable import check_segments
 from blurb.protocols.settings import OWN
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
@@ -61,6 +62,7 @@ class NetworkLearner(Learner):
         self.limit = min(settings.max_length, most or settings.max_length)
         self.trainer = self._trainer(network, progress)
         features = self._features(train)
+        check_segments(network, features)
         targets = self.formulation.targets(train.used)
         choosing = dev.sample(settings.dev_sample, seed, whole=self.formulation.by_document)
         gold = [self.formulation.gold(unit) for unit in choosing.used]

@@ -9,6 +9,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from blurb.errors import ModelError
+from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models.checkpoint import read_json
 
@@ -66,6 +67,21 @@ def check_embeddings(folder: Path | str, model: Any) -> None:
             "pictures, sound, or characters (CANINE); choose an encoder of text with a vocabulary, such as BERT, "
             "RoBERTa or DeBERTa."
         )
+
+
+def check_segments(model: Any, features: Features) -> None:
+    """Raises a ModelError if inputs have segment ids that an encoder has no vector for."""
+    if features.token_type_ids is None or not features.token_type_ids.values.size:
+        return
+    most = int(features.token_type_ids.values.max())
+    for name, module in model.named_modules():
+        entries = getattr(module, "num_embeddings", None)
+        if name.endswith("token_type_embeddings") and isinstance(entries, int) and most >= entries:
+            raise ModelError(
+                f"The tokenizer gives the texts of a pair the segment ids 0 to {most}, but the encoder's table of "
+                f"segments (type_vocab_size) has {entries}. Remove token_type_ids from model_input_names in "
+                "tokenizer_config.json, or take the tokenizer that belongs to the encoder."
+            )
 
 
 def check_length(folder: Path | str, model: Any) -> None:

@@ -44,12 +44,12 @@ def _draw(first: str, compared: Mapping[str, Sequence[ScoreComparison]], level: 
 
 def _panel(axes: Axes, first: str, name: str, lines: Sequence[ScoreComparison], level: float) -> None:
     """Draws one comparison: filled marks are differences, hollow ones show none, crosses cannot be judged."""
-    title = f"{name}\nminus {first}"
+    title = f"{first}\nminus {name}"
     title = "\n".join(part for one in title.split("\n") for part in textwrap.wrap(one, 46))
     axes.set_title(title, loc="left", parse_math=False)  # a name may have dollars in it
     axes.axvline(0, color=QUIET, linewidth=0.8)
     for row, line in enumerate(lines):
-        interval = line.comparison.interval
+        interval = line.interval
         judged = line.p is not None
         different = line.p is not None and line.p < level
         colour = QUIET if not judged else PAPER if (line.difference or 0) < 0 and different else OURS

@@ -23,12 +23,12 @@ FOLDER = files("blurb.protocols")
 DEFAULTS = "defaults"
 TOP = {
     "description", "note", "version", "extends", "seeds", "all", "tasks", "search", "lr_by_size", "learner",
-    "baselines",
+    "baselines", "rank",
 }  # fmt: skip
 LEARNERS = ("encoder", "probe")
 VERSIONS = 10_000
 """Versions are below this, to distinguish `quick@2` from a user's `quick@` followed by eight digits of a hash."""
-OWN = ("description", "note", "version", "extends")
+OWN = ("description", "note", "version", "extends", "rank")
 """Keys that a protocol does not inherit from the one that it extends."""
 
 
@@ -124,7 +124,10 @@ def load(name: str) -> Protocol:
         if not path.is_file():
             raise SettingsError(f"The protocol file {path} does not exist; check --protocol.")
         name_rules.check(path.stem, "The name of the protocol file", "--protocol")
-        parsed = parse(path.stem, str(path), toml.read(path))
+        content = toml.read(path)
+        if "rank" in content:  # rows have the name of a protocol, and tables nothing else of a user's file
+            raise SettingsError(f"{path}: rank is for the protocols of blurb; remove it.")
+        parsed = parse(path.stem, str(path), content)
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
     plain, at, version = name.partition("@")
@@ -137,6 +140,12 @@ def load(name: str) -> Protocol:
             "blurb that has it, or a TOML file with its settings."
         )
     return parsed
+
+
+@functools.cache
+def without_rank() -> frozenset[str]:
+    """The protocols whose rows have no rank, as their files say (`rank = false`)."""
+    return frozenset(name for name in names() if _shipped(name).get("rank") is False)
 
 
 def complete(values: Mapping[str, Any]) -> Settings:

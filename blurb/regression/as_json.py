@@ -17,6 +17,8 @@ def records(decision: Decision) -> dict[str, Any]:
         "split": decision.rules.split,
         "level": decision.rules.level,
         "paired": decision.paired,
+        "across": list(decision.rules.across),
+        "remarks": list(decision.remarks),
         "findings": [_of_finding(finding) for finding in decision.findings],
     }
 
@@ -27,12 +29,18 @@ def _of_finding(finding: DatasetDecision) -> dict[str, Any]:
         "name": finding.name,
         "outcome": finding.outcome.words,
         "reasons": list(finding.reasons),
-        "baseline_score": line.before,
-        "candidate_score": line.after,
-        "difference": line.difference,
+        "hint": finding.hint,
+        "baseline_score": _rounded(line.other),
+        "candidate_score": _rounded(line.first),
+        "difference": _rounded(line.difference),
         "p_drop": finding.p_drop,
-        "baseline_runs": line.runs[0],
-        "candidate_runs": line.runs[1],
+        "baseline_runs": line.runs[1],
+        "candidate_runs": line.runs[0],
         "worse": [{"id": unit, "mistakes": change} for unit, change in finding.worse],
         "better": [{"id": unit, "mistakes": change} for unit, change in finding.better],
     }
+
+
+def _rounded(value: float | None) -> float | None:
+    """A score without the noise of sums of floats: 76.6894 and not 76.68939999999999."""
+    return None if value is None else round(value, 6)

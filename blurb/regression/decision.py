@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from html import escape
 
+from blurb.regression import hints
 from blurb.regression.rules import Limit, Rules
+from blurb.results import meeting
 from blurb.results.comparison import SCORE, ScoreComparison, compare_rows, flips, has_paired
 from blurb.results.dataset_scores import DatasetScores
-from blurb.results.row_scores import RowScores
+from blurb.results.meeting import Use
+from blurb.results.row_scores import RowScores, in_order
 from blurb.results.score import dataset_weights
 from blurb.statistics.holm import holm
 from blurb.statistics.welch import Comparison
@@ -42,6 +45,7 @@ class DatasetDecision:
     :param reasons: why it is not a pass
     :param worse: examples with more mistakes than before and the change per run, for regressions with predictions
     :param better: the same for examples with fewer mistakes
+    :param hint: what to know of a pass
     """
 
     line: ScoreComparison
@@ -50,6 +54,7 @@ class DatasetDecision:
     reasons: tuple[str, ...] = ()
     worse: Sequence[tuple[str, float]] = ()
     better: Sequence[tuple[str, float]] = ()
+    hint: str = ""
 
     @property
     def name(self) -> str:
@@ -59,12 +64,18 @@ class DatasetDecision:
 
 @dataclass(frozen=True, repr=False)
 class Decision:
-    """The result of the check: all findings, the score first."""
+    """The result of the check: all findings, the score first.
+
+    :param remarks: what differs between the two rows
+    :param with_examples: whether both rows have predictions; a table alone has none
+    """
 
     candidate: str
     baseline: str
     rules: Rules
     findings: tuple[DatasetDecision, ...]
+    remarks: tuple[str, ...] = ()
+    with_examples: bool = True
 
     @property
     def paired(self) -> bool:
@@ -116,18 +127,18 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules) -> Decision:
     A dataset is a regression if its mean dropped by more than `max_drop`, is below `min_score`, or dropped by more than
     runs of one encoder differ: at the level of the rules, corrected over all required datasets and the score (Holm), so
     that the level holds for the whole check. (Both rows have the same test examples, which are no source of chance
-    under this null hypothesis.) It cannot be judged if it is missing or incomplete, if data, metrics or split differ,
-    or if the variance between runs is unknown and no `max_drop` is set. Two probes have no runs; a paired test over
-    test examples compares them. The score cannot be judged if one of its datasets cannot.
+    under this null hypothesis.) It cannot be judged if it is missing or incomplete, if the two rows do not meet
+    (`blurb.results.meeting`), or if the variance between runs is unknown and no `max_drop` is set. Two probes have no
+    runs; a paired test over test examples compares them. The score cannot be judged if one of its datasets cannot.
     """
-    there = baseline.means(rules.split) or baseline.means()  # numbers without runs are of test
-    required = list(dict.fromkeys([*(there if rules.required is None else rules.required), *rules.limits]))
+    wanted = _planned(baseline, rules.split) if rules.required is None else rules.required
+    required = list(dict.fromkeys([*wanted, *rules.limits]))
     # A limit of the score asks for the score, whatever datasets are asked for besides.
     only = required if rules.overall == Limit() else {*required, *dataset_weights()}
-    lines = {line.name: line for line in compare_rows(baseline, candidate, rules.split, with_units=False, only=only)}
+    compared = compare_rows(candidate, baseline, rules.split, with_units=False, only=only, across=rules.across)
+    lines = {line.name: line for line in compared}
     unfit = {
-        name: _unfit(lines.get(name), name, candidate, baseline, rules.split)
-        for name in {*required, *dataset_weights()}
+        name: _unfit(lines.get(name), name, candidate, baseline, rules) for name in {*required, *dataset_weights()}
     }
     if SCORE in lines:
         required.insert(0, SCORE)
@@ -140,23 +151,36 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules) -> Decision:
     if SCORE not in required and rules.overall != Limit():
         why = "the score needs all thirteen datasets in both rows"
         findings.insert(0, DatasetDecision(_nothing(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,)))
-    return Decision(candidate.name, baseline.name, rules, tuple(findings))
+    remarks = tuple(meeting.remarks(candidate, baseline)) if findings else ()
+    with_examples = bool(candidate.records and baseline.records)
+    return Decision(candidate.name, baseline.name, rules, tuple(findings), remarks, with_examples)
+
+
+def _planned(baseline: RowScores, split: Split) -> list[str]:
+    """The datasets that the baseline planned, also those that have no run any more, and those that it has."""
+    there = baseline.means(split) or baseline.means()  # numbers without runs are of test
+    return [name for name, one in in_order(baseline.datasets) if one.planned or name in there]
 
 
 def _nothing(name: str) -> ScoreComparison:
     return ScoreComparison(name, None, None, (0, 0), Comparison(None))
 
 
-def _unfit(line: ScoreComparison | None, name: str, candidate: RowScores, baseline: RowScores, split: Split) -> str:
+def _unfit(line: ScoreComparison | None, name: str, candidate: RowScores, baseline: RowScores, rules: Rules) -> str:
     """Why no rule can be applied to a dataset; "" if one can."""
-    if line is None or line.after is None:
+    if line is None or line.first is None:
         return "missing in the candidate"
     for row, what in ((candidate, "the candidate"), (baseline, "the baseline")):
         dataset = row.datasets.get(name, DatasetScores(name))
-        there, wanted = len(dataset.scores(split)), dataset.planned
-        if there < wanted:
-            return f"{what} has {there} of {wanted} seeds"
-    return line.reason if line.incomparable else ""
+        there = len(dataset.scores(rules.split)) if dataset.runs else dataset.count
+        if there < dataset.planned:
+            return f"{what} has {there} of {dataset.planned} seeds"
+    if line.other is None:
+        return ""
+    for one in meeting.obstacles(candidate, baseline, Use.CHECK, name, rules.split):
+        if not meeting.is_passed(one, rules.across):
+            return one.text("the candidate", "the baseline") + one.hint
+    return ""
 
 
 def _finding(
@@ -168,19 +192,21 @@ def _finding(
     baseline: RowScores,
     rules: Rules,
 ) -> DatasetDecision:
-    if unfit or line is None or line.after is None:
+    if unfit or line is None or line.first is None:
         return DatasetDecision(line or _nothing(name), Outcome.CANNOT_JUDGE, reasons=(unfit or "missing",))
     limit = rules.limit(name)
     broken = []
-    if limit.min_score is not None and line.after < limit.min_score:
-        broken.append(f"{line.after:.2f} is below the minimum of {limit.min_score:g}")
-    drop = None if line.before is None else line.before - line.after
+    if limit.min_score is not None and line.first < limit.min_score:
+        broken.append(f"{line.first:.2f} is below the minimum of {limit.min_score:g}")
+    drop = None if line.other is None else line.other - line.first
     if drop is not None and limit.max_drop is not None and drop > limit.max_drop + ROUNDING:
         broken.append(f"dropped by {drop:.2f} points, more than {limit.max_drop:g}")
     if drop is not None and rules.level and p_drop is not None and p_drop < rules.level:
         why = (
             "more than chance explains in a paired test"
             if line.comparison.paired
+            else "more than seeds explain"
+            if rules.across
             else "more than runs of one encoder differ"
         )
         broken.append(f"dropped by {drop:.2f} points, {why} (p {probability(p_drop)})")
@@ -192,7 +218,7 @@ def _finding(
     if drop is not None and limit.max_drop is None and (p_drop is None or not rules.level) and not _same(line):
         why = line.reason if p_drop is None else "the significance test is off (level 0)"
         return DatasetDecision(line, Outcome.CANNOT_JUDGE, p_drop, (f"{why}, and no max_drop is set",))
-    return DatasetDecision(line, Outcome.PASS, p_drop)
+    return DatasetDecision(line, Outcome.PASS, p_drop, hint=hints.of_pass(line, limit, candidate, rules.split))
 
 
 def _same(line: ScoreComparison) -> bool:

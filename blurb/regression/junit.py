@@ -25,6 +25,9 @@ def write(decision: Decision) -> bytes:
     suite = ElementTree.SubElement(root, "testsuite", {"name": "blurb check", **counts})
     properties = ElementTree.SubElement(suite, "properties")
     ElementTree.SubElement(properties, "property", {"name": "test", "value": TESTS[decision.paired]})
+    if decision.rules.across:
+        across = {"name": "across", "value": ", ".join(decision.rules.across)}
+        ElementTree.SubElement(properties, "property", across)
     for finding in decision.findings:
         case = ElementTree.SubElement(
             suite, "testcase", {"classname": _xml(decision.candidate), "name": _xml(finding.name)}

@@ -5,19 +5,24 @@ from __future__ import annotations
 from blurb.regression.decision import Decision
 from blurb.regression.table import COLUMNS, cells, flipped
 from blurb.results.comparison import PAIRED
+from blurb.wording import grouped
 
 
 def write(decision: Decision) -> str:
     """The text: a heading, the table, and what changed most in each dataset."""
+    hints = grouped((finding.name, finding.hint) for finding in decision.findings)
     lines = [
         f"## blurb check: {decision.outcome.words}",
         "",
-        f"{_escape(decision.candidate)} compared with {_escape(decision.baseline)}, {decision.rules.split}",
+        f"{_escape(decision.candidate)} minus {_escape(decision.baseline)}, {decision.rules.split}",
         "",
         "| " + " | ".join(COLUMNS) + " |",
         "|---" + "|---:" * 5 + "|---|---|",
         *("| " + " | ".join(_escape(cell) for cell in cells(finding)) + " |" for finding in decision.findings),
         *(["", PAIRED] if decision.paired else []),
+        *(["", f"Judged across {', '.join(decision.rules.across)}, as asked for."] if decision.rules.across else []),
+        *(line for remark in decision.remarks for line in ("", f"The rows differ: {_escape(remark)}.")),
+        *(line for text in hints for line in ("", _escape(text))),
     ]
     for finding in decision.findings:
         if finding.worse or finding.better:

@@ -30,6 +30,13 @@ class Limit:
     max_drop: float | None = None
     min_score: float | None = None
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None:
+                _number(value, name, "limit")
+        if self.max_drop is not None and self.max_drop < 0:
+            raise SettingsError(f"max_drop must be at least 0 points (got {self.max_drop:g}).")
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -40,7 +47,8 @@ class Rules:
     :param default: its `max_drop` applies to datasets and the score without their own
     :param overall: limits of the score
     :param limits: dataset -> its own limits
-    :param required: datasets that must be present; None: those of the baseline
+    :param required: datasets that must be present; None: those that the baseline has or planned
+    :param across: what may differ all the same (`blurb.results.meeting.ACROSS`); never of a file, as it must be typed
     """
 
     split: Split = "dev"
@@ -49,6 +57,13 @@ class Rules:
     overall: Limit = Limit()
     limits: Mapping[str, Limit] = field(default_factory=dict)
     required: tuple[str, ...] | None = None
+    across: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.split not in SCORED:
+            raise SettingsError(f"split must be {' or '.join(SCORED)} (got {self.split!r}).")
+        if not 0 <= _number(self.level, "level", "rules") < 1:
+            raise SettingsError(f"level must be at least 0 and below 1 (got {self.level:g}).")
 
     def limit(self, name: str) -> Limit:
         """The limits of a dataset or the score: its own, and the common `max_drop` if it has none."""

@@ -8,19 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 
 from blurb import tasks
-from blurb.results import predictions
+from blurb.results import meeting, predictions
+from blurb.results.meeting import Reason, Use
 from blurb.results.row_scores import RowScores
 from blurb.results.score import dataset_weights, type_weights
-from blurb.runs.spec import PROBE
+from blurb.runs.figures import bounds
 from blurb.statistics import bootstrap, permutation
 from blurb.statistics.clusters import Clusters
 from blurb.statistics.holm import holm
 from blurb.statistics.welch import Comparison, combined, compare
 from blurb.tasks import Split
-from blurb.wording import probability
+from blurb.wording import probability, signed
 
 SCORE = "score"
 PAIRED = (
@@ -28,18 +28,10 @@ PAIRED = (
     "bootstrap. Both are about these two checkpoints and do not tell which will be better after fine-tuning."
 )
 """Note below every comparison of two probes."""
+LARGE = 2.0
+"""Points from which on a difference is spoken of, even if the test does not show it."""
 FLIP = 0.5
 """Least change in mistakes per run of an example that counts as changed."""
-
-
-class Incomparable(Enum):
-    """Why two numbers of one dataset are not comparable; the value is the beginning of the message."""
-
-    LEARNER = "different learners"
-    SPLIT = "different splits"
-    DATA = "different data"
-    METRICS = "different versions of the metrics"
-    EXAMPLES = "different examples were scored"
 
 
 @dataclass(frozen=True)
@@ -47,31 +39,51 @@ class ScoreComparison:
     """The comparison of two rows on one dataset, task type or the score.
 
     :param name: the dataset, task type or score
-    :param before: mean of the first row, None if missing
-    :param after: mean of the other row, None if missing
+    :param first: mean of the first row, None if missing
+    :param other: mean of the other row, None if missing
     :param runs: numbers of runs of both
-    :param comparison: after minus before
+    :param comparison: first minus other
     :param p: two-sided p-value, corrected over the datasets; None if unknown
     :param reason: why there is no verdict, else ""
     :param incomparable: kind of that reason, if the numbers are not comparable
     """
 
     name: str
-    before: float | None
-    after: float | None
+    first: float | None
+    other: float | None
     runs: tuple[int, int]
     comparison: Comparison
     p: float | None = None
     reason: str = ""
-    incomparable: Incomparable | None = None
+    incomparable: Reason | None = None
 
     @property
     def difference(self) -> float | None:
-        """After minus before, in points; None if unknown."""
+        """First minus other, in points; None if unknown."""
         return self.comparison.difference
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % interval of the difference, of this line alone, within what two scores can differ by."""
+        found = self.comparison.interval
+        if found is None:
+            return None
+        shares = {**type_weights(), SCORE: dataset_weights()}.get(self.name, {self.name: 1.0})
+        widest = sum(share * (bounds(name)[1] - bounds(name)[0]) for name, share in shares.items())
+        return max(found[0], -widest), min(found[1], widest)
+
+    def unseen(self, level: float) -> str:
+        """What to say of a large difference that the test does not show; "" of others."""
+        detectable = self.comparison.detectable
+        if self.p is None or self.p < level or detectable is None or abs(self.difference or 0.0) < LARGE:
+            return ""
+        return (
+            f"{signed(self.difference or 0.0)} points are not shown to be more than chance; with "
+            f"{self.runs[0]} / {self.runs[1]} runs {seen_alone(detectable)}"
+        )
+
     def verdict(self, level: float) -> str:
-        """The verdict as text."""
+        """The verdict on the first row as text."""
         if self.p is None:
             return f"cannot judge: {self.reason}"
         if self.p < level:
@@ -79,21 +91,30 @@ class ScoreComparison:
         return "no difference shown"
 
 
+def seen_alone(detectable: float) -> str:
+    """What a comparison could have seen (`Comparison.detectable`)."""
+    return f"{detectable:.2f} points are seen in four of five cases, before the correction over the datasets"
+
+
 def compare_rows(
-    first: RowScores, other: RowScores, split: Split, with_units: bool, only: Collection[str] | None = None
-) -> list[ScoreComparison]:
+    first: RowScores, other: RowScores, split: Split, with_units: bool, only: Collection[str] | None = None,
+    across: Collection[str] = (),
+) -> list[ScoreComparison]:  # fmt: skip
     """Compares two rows: all datasets of either row in the paper's order, then complete task types and the score.
+
+    Differences are the first row minus the other.
 
     p-values are corrected over the datasets (Holm); those of score and task types, which are sums of datasets, are not.
 
     :param with_units: include the variance from the choice of test examples, if both rows have predictions
     :param only: compare only these datasets; None: all datasets of either row
+    :param across: what to pass over (`meeting.ACROSS`)
     """
     there = {*first.means(split), *other.means(split), *_elsewhere(first, split), *_elsewhere(other, split)}
     names = [task.name for task in tasks.all() if task.name in there]
     names += sorted(there - set(names))  # tasks that are not installed here
     names = [name for name in names if only is None or name in only]
-    lines = [_dataset(name, first, other, split, with_units) for name in names]
+    lines = [_dataset(name, first, other, split, with_units, across) for name in names]
     corrected = holm([line.comparison.p for line in lines])
     lines = [replace(line, p=p) for line, p in zip(lines, corrected, strict=True)]
     by_name = {line.name: line for line in lines}
@@ -103,23 +124,31 @@ def compare_rows(
     ]
 
 
-def _dataset(name: str, first: RowScores, other: RowScores, split: Split, with_units: bool) -> ScoreComparison:
-    before, after = _shown(first, name, split), _shown(other, name, split)
+def _dataset(
+    name: str, first: RowScores, other: RowScores, split: Split, with_units: bool, across: Collection[str]
+) -> ScoreComparison:
+    mine, theirs = _shown(first, name, split), _shown(other, name, split)
     sides = first.values(name, split), other.values(name, split)
     runs = (len(sides[0]), len(sides[1]))
-    if before is None or after is None:
-        return ScoreComparison(name, before, after, runs, Comparison(None), reason="missing in one row")
-    plain = ScoreComparison(name, before, after, runs, Comparison(after - before))
-    if difference := differing(name, first, other, split):
-        return replace(plain, incomparable=difference[0], reason=difference[1])
+    if mine is None or theirs is None:
+        return ScoreComparison(name, mine, theirs, runs, Comparison(None), reason="missing in one row")
+    plain = ScoreComparison(name, mine, theirs, runs, Comparison(mine - theirs))
+    apart = [
+        one for one in meeting.obstacles(first, other, Use.COMPARE, name, split) if not meeting.is_passed(one, across)
+    ]
+    known = [one for one in apart if one.reason is not Reason.UNKNOWN]
+    if known:
+        return replace(plain, incomparable=known[0].reason, reason=known[0].text())
+    if 0 in runs and not (first.probe or other.probe):
+        return replace(plain, reason="a number without runs")
+    if apart:
+        return replace(plain, incomparable=apart[0].reason, reason=apart[0].text())
     if first.probe or other.probe:
         return _paired(plain, first, other, split)
-    if 0 in runs:
-        return replace(plain, reason="a number without runs")
     if runs == (1, 1):
         return replace(plain, reason=_hint(name, first, other, split) if with_units else "one run each")
     variance, clusters = _unit_variance(name, first, other, split) if with_units else (0.0, 0)
-    result = compare(sides[1], sides[0], variance, clusters)
+    result = compare(sides[0], sides[1], variance, clusters)
     reason = "" if result.standard_error else "no variance between runs"
     return replace(plain, comparison=result, reason=reason)
 
@@ -130,7 +159,7 @@ def _paired(line: ScoreComparison, first: RowScores, other: RowScores, split: Sp
     if both is None or both[0].runs != 1 or both[1].runs != 1:
         return replace(line, reason="comparing probes needs the predictions of both on the same examples")
     error = math.sqrt(bootstrap.difference_variance(*both, line.name))
-    draws = permutation.swapped(*both, line.name)
+    draws = permutation.swapped(both[1], both[0], line.name)
     clusters = len(both[0].names)
     degrees_of_freedom = clusters - 1 if error and clusters > 1 else None
     return replace(line, comparison=Comparison(line.difference, error, degrees_of_freedom, draws))
@@ -146,32 +175,6 @@ def _shown(row: RowScores, name: str, split: Split) -> float | None:
 def _elsewhere(row: RowScores, split: Split) -> dict[str, float]:
     """Means without runs from a split other than `split`: shown but never compared."""
     return {} if split == "test" else {name: one.means["test"] for name, one in row.datasets.items() if one.means}
-
-
-def differing(name: str, first: RowScores, other: RowScores, split: Split) -> tuple[Incomparable, str] | None:
-    """Why the numbers of a dataset are not comparable, as kind and text; None if nothing known differs."""
-    learners = {first.learner, other.learner}
-    if PROBE in learners and learners - {PROBE, "baseline"}:
-        return _because(Incomparable.LEARNER, "a probe is not comparable with a fine-tuned encoder")
-    if name in _elsewhere(first, split) or name in _elsewhere(other, split):
-        return _because(Incomparable.SPLIT, "numbers without runs are from test")
-    both = first.datasets[name], other.datasets[name]
-    if len({hash_ for one in both for hash_ in one.known("data_hash")}) > 1:  # or seeds of one row on several data
-        return Incomparable.DATA, Incomparable.DATA.value
-    if len({version for one in both for version in one.known("metrics_version")}) > 1:
-        return _because(Incomparable.METRICS, "run blurb rescore on both")
-    most = [one.limit("max_eval") for one in both]
-    if most[0] != most[1] and any(most):  # a limit on one side: of a number without runs none is known
-        limits = ["unknown" if count is None else f"at most {count:,}" if count else "all" for count in most]
-        return _because(Incomparable.EXAMPLES, f"{limits[0]} in one row, {limits[1]} in the other")
-    seeds = [one.limit("eval_seed") for one in both]
-    if any(most) and None not in seeds and seeds[0] != seeds[1]:
-        return _because(Incomparable.EXAMPLES, "they were sampled with different seeds (eval_seed)")
-    return None
-
-
-def _because(kind: Incomparable, words: str) -> tuple[Incomparable, str]:
-    return kind, f"{kind.value}: {words}"
 
 
 def _hint(name: str, first: RowScores, other: RowScores, split: Split) -> str:
@@ -203,14 +206,14 @@ def _units(name: str, first: RowScores, other: RowScores, split: Split) -> tuple
 def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, ScoreComparison]) -> ScoreComparison | None:
     """The line of a weighted mean; None unless both rows have all of its datasets."""
     parts = [lines.get(task) for task in shares]
-    if any(part is None or part.before is None or part.after is None for part in parts):
+    if any(part is None or part.first is None or part.other is None for part in parts):
         return None
     whole = [(shares[part.name], part) for part in parts if part is not None]
     mean = combined([(share, part.comparison) for share, part in whole])
     return ScoreComparison(
         name,
-        sum(share * (part.before or 0.0) for share, part in whole),
-        sum(share * (part.after or 0.0) for share, part in whole),
+        sum(share * (part.first or 0.0) for share, part in whole),
+        sum(share * (part.other or 0.0) for share, part in whole),
         (min(part.runs[0] for _, part in whole), min(part.runs[1] for _, part in whole)),
         mean,
         mean.p,
@@ -238,6 +241,15 @@ def flips(
         [change for change in order if change[1] >= FLIP],
         [change for change in order if change[1] <= -FLIP],
     )
+
+
+def sentences(lines: Iterable[ScoreComparison], first: str, other: str, level: float) -> list[str]:
+    """The verdicts with the names of the rows: `cand is lower than base on gad, hoc.`"""
+    found: dict[str, list[str]] = {"higher": [], "lower": []}
+    for line in lines:
+        if (verdict := line.verdict(level)) in found:
+            found[verdict].append(line.name)
+    return [f"{first} is {verdict} than {other} on {', '.join(names)}." for verdict, names in found.items() if names]
 
 
 def has_paired(lines: Iterable[ScoreComparison]) -> bool:

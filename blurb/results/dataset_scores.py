@@ -15,6 +15,8 @@ SETTINGS = ("head", "pooling", "word_pooling", "tagging", "relation_input")
 LIMITS = ("max_train", "max_eval", "eval_seed")
 """Maximum number of examples of a split, empty if there is no limit; and the seed that samples those of dev and test,
 empty if it is that of the run."""
+PLUGINS = "plugins"
+"""The hashes of the plug-ins of a trial, as `head=ab12cd34`; empty if all of its code is built in."""
 
 
 class Figure(NamedTuple):
@@ -32,7 +34,7 @@ class Run:
     :param verdict: verdict on the data, such as "identical" to the release (`blurb.data.verify`)
     :param data_hash: shortened hash of the data
     :param metrics_version: version of the metrics
-    :param settings: `SETTINGS` and `LIMITS` as in the tables; missing keys are unknown
+    :param settings: `SETTINGS`, `LIMITS` and `PLUGINS` as in the tables; missing keys are unknown
     :param family: hash of the trial without its seed; "" if unknown
     :param trial: hash of the trial
     :param record: the trial itself, if its predictions are available
@@ -57,6 +59,7 @@ class DatasetScores:
     :param planned: number of planned seeds; 0 if unknown
     :param means: means by split, for numbers without runs
     :param count: number of runs behind such a mean; 0 if unknown
+    :param facts: for numbers without runs: verdict, metrics_version and max_eval; missing keys are unknown
     """
 
     task: str
@@ -66,6 +69,7 @@ class DatasetScores:
     planned: int = 0
     means: Mapping[Split, float] = field(default_factory=dict)
     count: int = 0
+    facts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stamp(self) -> str:
@@ -94,8 +98,23 @@ class DatasetScores:
     def limit(self, setting: str) -> int | None:
         """One of `LIMITS` of its runs, 0 for none; None if unknown."""
         known = [run.settings[setting] for run in self.runs.values() if setting in run.settings]
+        if not self.runs and setting in self.facts:
+            known = [self.facts[setting]]
         return int(known[0] or 0) if known else None
+
+    @property
+    def finished(self) -> int:
+        """The number of runs behind the mean."""
+        return len(self.runs) or self.count
+
+    @property
+    def plugins(self) -> str | None:
+        """`PLUGINS` of its runs; None if unknown."""
+        known = {run.settings.get(PLUGINS) for run in self.runs.values()} if self.runs else {self.facts.get(PLUGINS)}
+        return known.pop() if len(known) == 1 else None
 
     def known(self, fact: str) -> frozenset[str]:
         """The distinct known values of a field of the runs."""
+        if not self.runs:
+            return frozenset(filter(None, [self.facts.get(fact)]))
         return frozenset(value for run in self.runs.values() if (value := getattr(run, fact)))

@@ -67,7 +67,7 @@ def _row(store: Store, row: PlannedRow, keys: Keys, entries: Mapping[str, Entry]
             task,
             type="" if kind is None else kind.type,
             metric="" if first is None else first.metric,
-            runs=Runs(there, root, task, row.families[task], kinds),
+            runs=Runs(there, root, task, row.families[task], kinds, _plugins(row, task)),
             planned=len(seeds),
             kind=kind,
         )
@@ -83,3 +83,9 @@ def _row(store: Store, row: PlannedRow, keys: Keys, entries: Mapping[str, Entry]
         key=row.key,
         planned_seeds={task: tuple(sorted(seeds)) for task, seeds in row.trials.items()},
     )
+
+
+def _plugins(row: PlannedRow, task: str) -> str:
+    """`head=ab12cd34`: the plug-ins of a dataset with the hashes of their code."""
+    used = row.plugins.get(task, {})
+    return " ".join(f"{setting.replace(' ', '-')}={digest}" for setting, digest in sorted(used.items()))

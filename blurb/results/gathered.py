@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from blurb.errors import DataError
-from blurb.results import from_store, results_csv
+from blurb.results import from_store, merge, results_csv
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.results.schema import KEY, READ
 from blurb.runs.store import Store
@@ -17,8 +17,10 @@ def read(store: Path, results: Sequence[Path] = ()) -> list[RowScores]:
 
     :param store: folder of the trials; may be missing
     :param results: files in the format of `results.csv`
-    :raises DataError: if a file is invalid, or two files have different runs of one row
+    :raises DataError: if a file is invalid, or two files have different runs of one row or contradict each other
     """
+    if len(results) > 1:
+        merge.lines_of(results)  # refuses what leaderboard merge refuses, with both files and lines
     rows = {row.identity: row for row in (from_store.read(Store(store), every_file=False) if store.is_dir() else [])}
     for path in results:
         for row in results_csv.read(path):

@@ -8,24 +8,31 @@ from dataclasses import replace
 from pathlib import Path
 
 from blurb.errors import DataError
-from blurb.results import schema
+from blurb.results import plans, schema
 from blurb.results.dataset_scores import DatasetScores
-from blurb.results.row_scores import DATASETS, Origin, RowScores, labelled
+from blurb.results.row_scores import DATASETS, Origin, RowScores, in_order, labelled
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
-from blurb.statistics.student import NORMAL
+from blurb.statistics.student import t_critical
 from blurb.tasks import TWELVE, TYPES
 
 COLUMNS = (
     "schema", "suite", "model", "source", *ASKED, *MODEL[1:],
-    "score", "score_sd", "score_low", "score_high", TWELVE, *TYPES, *DATASETS, "seeds", "complete", "data", "note",
+    "score", "score_sd", "score_low", "score_high", TWELVE, *TYPES, *DATASETS, "seeds", "plan", "complete", "data",
+    "max_eval", "metrics_version", "plugins", "note",
 )  # fmt: skip
 """The fixed columns; those of one's own tasks follow."""
+LATER = ("max_eval", "metrics_version")
+"""The columns that came with schema 7, in this table alone; `results.csv` had them before."""
 NUMBERS = (*DATASETS, *TYPES, TWELVE, "score", "score_sd", "score_low", "score_high")
+
+
+LOWEST, HIGHEST = -100 / 6, 100.0
+"""The range of the score: of its six means, that of the correlations may be negative."""
 
 
 def read_lines(path: Path) -> list[Numbered]:
     """Line number and cells of every line; DataError (file, line) if something is invalid."""
-    return schema.read_lines(path, COLUMNS)
+    return schema.read_lines(path, COLUMNS, LATER)
 
 
 def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
@@ -42,18 +49,39 @@ def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
         seen[key] = number
         own = [column for column in line if column not in COLUMNS] if line["schema"] == str(schema.SCHEMA) else []
         values = {
-            column: schema.number(line[column], column, path, number) for column in (*NUMBERS, *own) if line[column]
+            column: schema.score(line[column], column, path, number) for column in (*NUMBERS, *own) if line[column]
         }
+        plans.check(line["plan"], path, number)
+        if not re.fullmatch("[0-9]{0,9}", line["max_eval"]):
+            plans.check(line["max_eval"], path, number, "max_eval")
+        there = {name: _dataset(name, values[name], line) for name in (*DATASETS, *own) if name in values}
         row = RowScores(
             **{column: line[column] for column in MODEL},  # type: ignore[arg-type]
-            datasets={
-                name: DatasetScores(name, means={"test": values[name]}) for name in (*DATASETS, *own) if name in values
-            },
+            datasets=plans.completed(there, [line["plan"]]),
             origin=Origin.LEADERBOARD,
-            configuration=schema.configuration(line),
+            configuration=replace(schema.configuration(line), note=line["note"]),
         )
         rows.append(_of_others(row, line, values.get("score")) if line["source"] else row)
     return labelled(rows)
+
+
+def _dataset(name: str, mean: float, line: Line) -> DatasetScores:
+    """A dataset with what the line says of all of them."""
+    seeds, planned = plans.of_dataset(line["seeds"], name), plans.seeds(line["plan"]).get(name, 0)
+    facts = {"verdict": _verdict(line["data"], name)}
+    if line["schema"] == str(schema.SCHEMA):
+        facts |= {column: plans.of_dataset(line[column], name) for column in LATER}
+        facts["plugins"] = line["plugins"]
+    count = int(seeds) if seeds.isdecimal() else 0
+    return DatasetScores(name, means={"test": mean}, count=count, planned=planned, facts=facts)
+
+
+def _verdict(data: str, name: str) -> str:
+    """The verdict on a dataset in the column `data`: `verified`, `synthetic`, or a list of what is not identical."""
+    doubts = dict(part.partition(" ")[::2] for part in data.split("; "))
+    if data in ("", "not known", "synthetic"):
+        return ""
+    return doubts.get(name, "identical")
 
 
 def _of_others(row: RowScores, line: Line, score: float | None) -> RowScores:
@@ -88,22 +116,25 @@ def line_of(row: RowScores) -> Line:
         "source": f"{row.source} ({row.version})" if row.source and row.version else row.source,
         **{name: f"{value:.2f}" for name, value in figures.items()},
         "seeds": _seeds(row),
+        "plan": plans.text(row),
         "complete": "yes" if row.complete else "no",
         "data": row.data,
+        "max_eval": plans.per_dataset(row, lambda one: str(one.limit("max_eval") or "")),
+        "metrics_version": plans.per_dataset(row, lambda one: "/".join(sorted(one.known("metrics_version")))),
+        "plugins": " ".join(sorted({word for one in row.datasets.values() for word in (one.plugins or "").split()})),
         "note": row.note,
     }
     if row.score is not None and (spread := row.spread) is not None:
-        deviation, error = spread
-        low, high = (f"{row.score + sign * NORMAL * error:.2f}" for sign in (-1, 1))
-        line |= {"score_sd": f"{deviation:.2f}", "score_low": low, "score_high": high}
+        freedom = spread.degrees_of_freedom
+        half = 0.0 if freedom is None else t_critical(freedom) * spread.error
+        low, high = (f"{min(HIGHEST, max(LOWEST, end)):.2f}" for end in (row.score - half, row.score + half))
+        line |= {"score_sd": f"{spread.deviation:.2f}", "score_low": low, "score_high": high}
     return line
 
 
 def _seeds(row: RowScores) -> str:
     """`5` if all datasets have five seeds, else the number per dataset; "" without runs."""
-    counts = {name: len(one.runs) for name, one in row.datasets.items() if one.runs}
+    counts = {} if row.published else {name: one.finished for name, one in in_order(row.datasets) if one.finished}
     if len(set(counts.values())) <= 1:
         return str(next(iter(counts.values()), ""))
-    order = {name: place for place, name in enumerate(DATASETS)}
-    names = sorted(counts, key=lambda name: (order.get(name, len(order)), name))
-    return " ".join(f"{name}:{counts[name]}" for name in names)
+    return " ".join(f"{name}:{count}" for name, count in counts.items())

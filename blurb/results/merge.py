@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from blurb.errors import DataError
-from blurb.results import leaderboard_csv, results_csv, table_owners, tables
+from blurb.results import leaderboard_csv, plans, results_csv, table_owners, tables
 from blurb.results.results_csv import ALIKE, COLUMNS, RUN, Place, check_alike
 from blurb.results.schema import KEY, READ
 
@@ -23,19 +23,7 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
 
     :raises DataError: naming both files and lines, if lines contradict, or seeds of one row cannot be averaged
     """
-    places = _completed([(path, *numbered) for path in paths for numbered in results_csv.read_lines(path)])
-    merged: dict[tuple[str, ...], Place] = {}
-    for place in places:
-        path, number, line = place
-        before = merged.setdefault(tuple(line[column] for column in RUN), place)
-        unknown = {*READ[line["schema"]], *READ[before[2]["schema"]], "planned", "schema"}
-        if differing := [c for c in COLUMNS if c not in unknown and before[2][c] != line[c]]:
-            raise DataError(
-                f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: "
-                f"{', '.join(differing)} differs from {before[0]}:{before[1]}; remove one of these lines.",
-                path, number,
-            )  # fmt: skip
-    check_alike(merged.values(), ALIKE)
+    places, merged = lines_of(paths)
     folder.mkdir(parents=True, exist_ok=True)
     results, leaderboard = folder / "results.csv", folder / tables.DEFAULT
     with tables.writing(folder):
@@ -51,15 +39,40 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
     return len(merged)
 
 
+def lines_of(paths: Sequence[Path]) -> tuple[list[Place], dict[tuple[str, ...], Place]]:
+    """All lines of several files with their places, and each run once.
+
+    :raises DataError: naming both files and lines, if lines contradict, or seeds of one row cannot be averaged
+    """
+    places = _completed([(path, *numbered) for path in paths for numbered in results_csv.read_lines(path)])
+    merged: dict[tuple[str, ...], Place] = {}
+    for place in places:
+        path, number, line = place
+        before = merged.setdefault(tuple(line[column] for column in RUN), place)
+        unknown = {*READ[line["schema"]], *READ[before[2]["schema"]], "planned", "plan", "schema"}
+        if differing := [c for c in COLUMNS if c not in unknown and before[2][c] != line[c]]:
+            raise DataError(
+                f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: "
+                f"{', '.join(differing)} differs from {before[0]}:{before[1]}; remove one of these lines.",
+                path, number,
+            )  # fmt: skip
+    check_alike(merged.values(), ALIKE)
+    return places, merged
+
+
 def _asked_most(places: Sequence[Place], merged: Mapping[tuple[str, ...], Place]) -> list[Place]:
-    """The merged lines, with the largest number of planned seeds in any file for their dataset."""
+    """The merged lines, with the largest number of planned seeds in any file for their dataset, and all plans."""
     most: dict[tuple[str, ...], int] = {}
+    asked: dict[tuple[str, ...], list[str]] = {}
     for _, _, line in places:
-        dataset = tuple(line[column] for column in (*KEY, "task"))
-        most[dataset] = max(most.get(dataset, 0), int(line["planned"]))
+        row = tuple(line[column] for column in KEY)
+        asked.setdefault(row, []).append(line["plan"])
+        most[*row, line["task"]] = max(most.get((*row, line["task"]), 0), int(line["planned"]))
+    plan = {row: plans.joined(plans.together(cells)) for row, cells in asked.items()}
     return [
-        (path, number, {**line, "planned": str(most[tuple(line[column] for column in (*KEY, "task"))])})
+        (path, number, {**line, "planned": str(most[*row, line["task"]]), "plan": plan[row]})
         for path, number, line in merged.values()
+        for row in [tuple(line[column] for column in KEY)]
     ]
 
 

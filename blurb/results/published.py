@@ -112,7 +112,7 @@ def _parse(columns: Sequence[str], lines: csv_files.Lines, path: Path) -> list[P
         if (first := seen.setdefault((*key, line["dataset"]), number)) != number:
             raise DataError(f"the same model and dataset as line {first}.", path, number)
         row = rows.setdefault(key, Printed(*key))
-        score = schema.number(line["score"] or "", "score", path, number)
+        score = schema.score(line["score"] or "", "score", path, number)
         runs = schema.number(line["runs"] or "0", "runs", path, number)
         certainty = line["certainty"] if line["certainty"] in DOUBTS else "recalled"
         row.certainty = max(row.certainty, certainty, key=list(DOUBTS).index)

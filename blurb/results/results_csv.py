@@ -9,22 +9,22 @@ from pathlib import Path
 from blurb import metrics, tasks
 from blurb.errors import DataError
 from blurb.files import writing_whole
-from blurb.results import csv_files, schema
-from blurb.results.dataset_scores import LIMITS, SETTINGS, DatasetScores, Figure, Run
-from blurb.results.row_scores import DATASETS, Origin, RowScores, labelled
+from blurb.results import csv_files, plans, schema
+from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run
+from blurb.results.row_scores import Origin, RowScores, in_order, labelled
 from blurb.results.schema import KEY, READ, Line, Numbered
 from blurb.tasks import SCORED, Split
 
 COLUMNS = (
-    "schema", *KEY, *SETTINGS, *LIMITS, "task", "type", "seed", "planned", "split", "metric", "value", "majority",
-    "data", "data_hash", "metrics_version", "family", "trial",
+    "schema", *KEY, "plan", *SETTINGS, *LIMITS, PLUGINS, "task", "type", "seed", "planned", "split", "metric",
+    "value", "majority", "data", "data_hash", "metrics_version", "family", "trial",
 )  # fmt: skip
 _FIGURES = ("split", "metric", "value", "majority")
 BEFORE, AFTER = COLUMNS[: COLUMNS.index(_FIGURES[0])], COLUMNS[COLUMNS.index(_FIGURES[-1]) + 1 :]
 """The columns to the left and to the right of those in which the lines of a run differ."""
 RUN = (*KEY, "task", "seed", "split", "metric")
 """The columns that identify a line."""
-ALIKE = (*SETTINGS, *LIMITS, "family", "data_hash", "metrics_version")
+ALIKE = (*SETTINGS, *LIMITS, PLUGINS, "family", "data_hash", "metrics_version")
 """The columns that must be equal for seeds of a dataset to be averaged."""
 MADE = ALIKE[:-2]
 """Those of them that must be equal even in merged tables."""
@@ -80,9 +80,10 @@ def _check_runs(lines: Sequence[Numbered], path: Path) -> None:
         seen[cell] = number
         if line["split"] not in SCORED:
             raise DataError(f"split must be {' or '.join(SCORED)} (got {line['split'][:20]!r}).", path, number)
-        schema.number(line["value"], "value", path, number)
+        schema.score(line["value"], "value", path, number, line["task"], line["metric"])
+        plans.check(line["plan"], path, number)
         if line["majority"]:
-            schema.number(line["majority"], "majority", path, number)
+            schema.score(line["majority"], "majority", path, number, line["task"], line["metric"])
         for column in ("seed", "planned", *LIMITS):
             if not (WHOLE.fullmatch(line[column]) or (column in LIMITS and not line[column])):
                 raise DataError(f"{column} must be a whole number (got {line[column][:20]!r}).", path, number)
@@ -98,9 +99,10 @@ def of_lines(lines: Iterable[Line]) -> list[RowScores]:
 
 def _row(datasets: Sequence[Sequence[Line]]) -> RowScores:
     line = datasets[0][0]
+    there = {lines[0]["task"]: _dataset(lines) for lines in datasets}
     return RowScores(
         **{column: line[column] for column in schema.MODEL},  # type: ignore[arg-type]
-        datasets={lines[0]["task"]: _dataset(lines) for lines in datasets},
+        datasets=plans.completed(there, [one["plan"] for lines in datasets for one in lines]),
         origin=Origin.RESULTS,
         configuration=schema.configuration(line),
     )
@@ -138,7 +140,7 @@ def _run(lines: Sequence[Line]) -> Run:
         verdict=first["data"],
         data_hash=first["data_hash"],
         metrics_version=first["metrics_version"],
-        settings={column: first[column] for column in (*SETTINGS, *LIMITS) if column not in unknown},
+        settings={column: first[column] for column in (*SETTINGS, *LIMITS, PLUGINS) if column not in unknown},
         family=first["family"],
         trial=first["trial"],
     )
@@ -171,11 +173,9 @@ def _text_of(row: RowScores) -> Iterator[str]:
 
 def _runs_of(row: RowScores) -> Iterator[tuple[Line, Run]]:
     """The runs of a row in the order of the table, each with the cells that all its lines have."""
-    common = {"schema": str(schema.SCHEMA), **schema.identity_columns(row)}
-    order = {name: place for place, name in enumerate(DATASETS)}
+    common = {"schema": str(schema.SCHEMA), **schema.identity_columns(row), "plan": plans.text(row)}
     synthetic = row.data == "synthetic"
-    for name in sorted(row.datasets, key=lambda name: (order.get(name, len(order)), name)):
-        dataset = row.datasets[name]
+    for name, dataset in in_order(row.datasets):
         for seed, run in sorted(dataset.runs.items()):
             made = {
                 **run.settings, "task": name, "type": dataset.type, "seed": str(seed), "planned": str(dataset.planned),

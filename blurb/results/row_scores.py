@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
 from blurb import tasks
-from blurb.results import notes
+from blurb.results import meeting, notes
 from blurb.results.dataset_scores import DatasetScores
-from blurb.results.score import blurb_12, blurb_score, spread, type_means
+from blurb.results.meeting import Reason, Use
+from blurb.results.score import Spread, blurb_12, blurb_score, spread, type_means, type_weights
 from blurb.runs.spec import PROBE, Configuration, short_weights
 from blurb.runs.store import Record
-from blurb.tasks import Split
+from blurb.tasks import TYPES, Split
 from blurb.wording import distinct
 
 DEMO = "demo"
@@ -137,18 +138,35 @@ class RowScores:
         return {name: means[name] for name in DATASETS if name in means}
 
     def type_means(self) -> dict[str, float]:
-        """The means of all complete task types."""
-        return type_means(self.blurb_means())
+        """The means of all complete task types, unless their datasets rest on two states of the data."""
+        means = type_means(self.blurb_means())
+        return {kind: mean for kind, mean in means.items() if not self._mixed(type_weights()[kind])}
+
+    def _mixed(self, names: Iterable[str]) -> bool:
+        """Whether some of these datasets are the release and others, of which it is known, are not."""
+        known = [self.datasets[name].known("verdict") for name in names if meeting.can_be_identical(name)]
+        return len({verdict == {"identical"} for verdict in known if verdict}) > 1
+
+    @property
+    def doubts(self) -> str:
+        """What is to be said of its data; "" if there is nothing, or if the numbers are published ones."""
+        if self.published or self.data in ("verified", "synthetic"):
+            return ""
+        mixed = "; its datasets rest on two states of the data, of which there is no mean"
+        return f"data not verified: {self.data}" + (mixed if self._mixed(self.blurb_means()) else "")
 
     @property
     def score(self) -> float | None:
         """The BLURB score, as published or computed from the thirteen datasets; None if any is missing."""
-        return blurb_score(self.blurb_means()) if self.printed is None else self.printed
+        if self.printed is not None:
+            return self.printed
+        return None if len(self.type_means()) < len(TYPES) or self._mixed(DATASETS) else blurb_score(self.blurb_means())
 
     @property
     def blurb_12(self) -> float | None:
         """The mean of the task-type means without BioASQ; None if any of the twelve is missing."""
-        return blurb_12(self.blurb_means())
+        mean = blurb_12(self.blurb_means())
+        return None if mean is None or self._mixed(self.blurb_means()) else mean
 
     @property
     def own_tasks(self) -> list[str]:
@@ -156,13 +174,21 @@ class RowScores:
         return sorted(name for name in self.datasets if name not in DATASETS)
 
     @property
-    def spread(self) -> tuple[float, float] | None:
-        """Standard deviation of the score over seeds and standard error of its mean."""
+    def spread(self) -> Spread | None:
+        """How far the score varies over seeds; None if that is not known."""
         deviations = {}
         for name in self.blurb_means():
             values = self.values(name)
             deviations[name] = (statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
         return spread(deviations)
+
+    def comparable_with(self, other: RowScores, use: Use, task: str = "", split: Split = "test") -> Reason | None:
+        """Why this row does not meet another one; None if it does.
+
+        :param use: the more is concluded, the more must be equal (`blurb.results.meeting`)
+        :param task: a dataset, of which data, metric and scored examples must be equal, too
+        """
+        return meeting.comparable_with(self, other, use, task, split)
 
     @property
     def missing(self) -> list[str]:
@@ -173,7 +199,7 @@ class RowScores:
     @property
     def complete(self) -> bool:
         """Whether all thirteen datasets have all planned seeds."""
-        return not self.missing and all(len(one.runs) >= one.planned for one in self.datasets.values())
+        return not self.missing and all(one.finished >= one.planned for one in self.datasets.values())
 
     @property
     def unregistered(self) -> list[str]:
@@ -188,7 +214,7 @@ class RowScores:
     @property
     def run_counts(self) -> list[int]:
         """The distinct numbers of runs of its datasets, smallest first."""
-        counts = (len(one.runs) or one.count for one in self.datasets.values() if one.mean() is not None)
+        counts = (one.finished for one in self.datasets.values() if one.mean() is not None)
         return sorted({count for count in counts if count})
 
     @property
@@ -196,7 +222,7 @@ class RowScores:
         """`synthetic`, `verified` (all data identical to the release), a list of what differs, or `not known`."""
         if self.suite == DEMO:
             return "synthetic"
-        if not any(one.runs for one in self.datasets.values()):
+        if not any(one.known("verdict") or one.runs for one in self.datasets.values()):
             return "not known"
         doubtful = [
             f"{name} {verdict}"
@@ -215,6 +241,8 @@ class RowScores:
         """What to know before comparing this row with others."""
         if self.published:
             return "; ".join(self.remarks)
+        if self.origin is Origin.LEADERBOARD:  # the table says it in these words
+            return self.configuration.note
         trained = {name: one.planned for name, one in self.datasets.items()} if self.learner == "encoder" else {}
         return notes.of_row(self.configuration.note, trained, self.limits("max_train"), self.limits("max_eval"))
 
@@ -224,11 +252,23 @@ class RowScores:
         return any(self.limits("max_eval").values())
 
 
+def in_order(datasets: Mapping[str, DatasetScores]) -> list[tuple[str, DatasetScores]]:
+    """Datasets in the paper's order, then others by name."""
+    order = {name: place for place, name in enumerate(DATASETS)}
+    return sorted(datasets.items(), key=lambda one: (order.get(one[0], len(order)), one[0]))
+
+
 def plain_name(row: RowScores) -> str:
-    """Model and configuration, or model and source."""
-    return (
-        f"{row.model} ({row.source})" if row.published else " ".join(filter(None, (row.model, row.configuration.text)))
-    )
+    """Model and configuration, or model and source.
+
+    The suite is named where the protocol does not say it, whatever else a store holds: a script has the name.
+    """
+    if row.published:
+        return f"{row.model} ({row.source})"
+    made = row.configuration
+    usual = DEMO if made.protocol == DEMO else "blurb"
+    suite = "" if made.suite == usual else made.suite
+    return " ".join(filter(None, (row.model, made.text, suite)))
 
 
 def names(rows: Sequence[RowScores]) -> list[str]:
@@ -245,7 +285,6 @@ def distinguishing(row: RowScores) -> tuple[str, ...]:
     """Properties that may distinguish rows of one model and configuration, the simplest first."""
     made = row.configuration
     return (
-        made.precision, made.suite if not row.published else row.version, short_weights(row.weights),
-        made.protocol_hash[:8],
+        made.precision, row.version, row.learner, short_weights(row.weights), made.protocol_hash[:8],
         f"tokenizer {row.tokenizer[:8]}" if row.tokenizer else "", f"recipe {row.recipe}" if row.recipe else "",
     )  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,15 +16,18 @@ from blurb.errors import DataError
 from blurb.files import write_whole
 from blurb.results import csv_files
 from blurb.results.row_scores import RowScores
+from blurb.runs.figures import admits_in_tables
 from blurb.runs.spec import Configuration, kind_of
 
-SCHEMA = 6
-_LATER = ("blurb-12", "eval_seed")
+SCHEMA = 7
+_PLAN = ("plan", "plugins")
+_LATER = ("blurb-12", "eval_seed", *_PLAN)
 READ = {
     "3": ("tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family", *_LATER),
     "4": _LATER,
     "5": _LATER,
-    "6": (),
+    "6": _PLAN,
+    "7": (),
 }
 """The readable schemas and the columns that each lacks in either table, whose values are then unknown. `learner` came
 with 5, but is known for all: before, there were only baselines and fine-tuned encoders."""
@@ -36,16 +40,18 @@ Numbered = tuple[int, Line]
 """Line number and cells by column."""
 
 
-def read_lines(path: Path, columns: Sequence[str]) -> list[Numbered]:
+def read_lines(path: Path, columns: Sequence[str], later: Sequence[str] = ()) -> list[Numbered]:
     """Line number and cells of every line of a table; DataError (file, line) if its schema cannot be read.
 
     :param columns: columns of the current schema; those missing in older ones are empty
+    :param later: columns that came to this table with the current schema
     """
     there, lines = csv_files.read(path)
     version = (lines[0][1].get("schema") or "none") if lines else str(SCHEMA)
     if version not in READ:
         raise DataError(f"schema version {version}; this version of blurb reads {', '.join(READ)}.", path, lines[0][0])
-    unknown = {column: "" for column in READ[version] if column in columns}
+    lacking = (*READ[version], *(() if version == str(SCHEMA) else later))
+    unknown = {column: "" for column in lacking if column in columns}
     if version in ("3", "4"):
         unknown["learner"] = ""
     missing = [column for column in columns if column not in (*there, *unknown)]
@@ -80,13 +86,27 @@ def _once(lines: Sequence[Numbered]) -> list[Numbered]:
 
 def number(text: str, column: str, path: Path, line: int) -> float:
     """A cell as a number; DataError (file, line) if it is not one."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
         raise DataError(f"{column} must be a number (got {text[:20]!r}).", path, line)
     return value
+
+
+def score(text: str, column: str, path: Path, line: int, task: str = "", metric: str = "") -> float:
+    """A cell as a figure times 100; DataError (file, line) if there can be no such figure.
+
+    :param task: whose metric says what there can be; without it a score of any metric
+    """
+    value = number(text, column, path, line)
+    if not (admits_in_tables(task, metric, value) if task else abs(value) <= HIGHEST):
+        raise DataError(f"{column} cannot be {value:g}, which is outside the range of the metric.", path, line)
+    return value
+
+
+NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?\s*", re.ASCII)
+"""Python's `float` takes the digits of all scripts and `8_0`, too."""
+HIGHEST = 100 + 1e-4
+"""The greatest score, times 100, with what a rounded one may be beyond it."""
 
 
 def configuration(line: Line) -> Configuration:

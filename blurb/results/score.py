@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache
+from typing import NamedTuple
 
 from blurb import tasks
 from blurb.errors import UnknownName
@@ -77,8 +78,21 @@ def weights_of_12() -> Mapping[str, float]:
     return {name: 1 / len(TYPES) / len(names) for names in groups.values() for name in names}
 
 
-def spread(deviations: Mapping[str, tuple[float, int]]) -> tuple[float, float] | None:
-    """Standard deviation of the score over seeds, and standard error of its mean.
+class Spread(NamedTuple):
+    """How far the score varies over seeds.
+
+    :param deviation: standard deviation of the score
+    :param error: standard error of its mean
+    :param degrees_of_freedom: of that error, by Satterthwaite; None if no seed differs from another
+    """
+
+    deviation: float
+    error: float
+    degrees_of_freedom: float | None
+
+
+def spread(deviations: Mapping[str, tuple[float, int]]) -> Spread | None:
+    """How far the score varies over seeds.
 
     :param deviations: dataset -> (sd over seeds, number of seeds); runs of different datasets are independent
     :returns: None unless all thirteen have at least two seeds
@@ -87,5 +101,8 @@ def spread(deviations: Mapping[str, tuple[float, int]]) -> tuple[float, float] |
     if any(name not in deviations or deviations[name][1] < 2 for name in shares):
         return None
     variance = sum((share * deviations[name][0]) ** 2 for name, share in shares.items())
-    error = sum((share * deviations[name][0]) ** 2 / deviations[name][1] for name, share in shares.items())
-    return math.sqrt(variance), math.sqrt(error)
+    parts = [((share * deviations[name][0]) ** 2 / deviations[name][1], deviations[name][1]) for name, share in
+             shares.items()]  # fmt: skip
+    error = sum(part for part, _ in parts)
+    certainty = sum(part**2 / (seeds - 1) for part, seeds in parts)
+    return Spread(math.sqrt(variance), math.sqrt(error), error**2 / certainty if certainty else None)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from blurb import metrics
 from blurb.errors import BlurbError
-from blurb.results.dataset_scores import LIMITS, SETTINGS, DatasetScores, Figure, Run
+from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run
 from blurb.results.row_scores import DATASETS
 from blurb.runs.index import Entry, Facts
 from blurb.runs.store import Record
@@ -77,12 +77,16 @@ class Runs(Mapping[int, Run]):
 
     :param root: folder of the store
     :param family: hash of the trials without their seeds
+    :param plugins: as `DatasetScores.plugins`
     """
 
-    __slots__ = ("_made", "entries", "family", "kinds", "root", "task")
+    __slots__ = ("_made", "entries", "family", "kinds", "plugins", "root", "task")
 
-    def __init__(self, entries: Mapping[int, Entry], root: str, task: str, family: str, kinds: Kinds) -> None:
+    def __init__(
+        self, entries: Mapping[int, Entry], root: str, task: str, family: str, kinds: Kinds, plugins: str = ""
+    ) -> None:
         self.entries, self.root, self.task, self.family, self.kinds = entries, root, task, family, kinds
+        self.plugins = plugins
         self._made: dict[int, Run] = {}
 
     def __getitem__(self, seed: int) -> Run:
@@ -112,7 +116,7 @@ class Runs(Mapping[int, Run]):
             verdict=facts.verdict,
             data_hash=facts.data[:12],
             metrics_version=str(facts.metrics_version),
-            settings=kind.settings,
+            settings={**kind.settings, PLUGINS: self.plugins},
             family=self.family,
             trial=entry.key.rpartition("/")[2],
             record=Record(f"{self.root}/{entry.key}"),
@@ -189,3 +193,21 @@ class StoredScores(DatasetScores):
     def limit(self, setting: str) -> int | None:
         """One of `LIMITS` of its runs, 0 for none; None without runs."""
         return None if self.kind is None else int(self.kind.settings[setting] or 0)
+
+    @property
+    def plugins(self) -> str | None:
+        """The plug-ins of its runs, which the row says for all of them."""
+        return self.runs.plugins
+
+    def known(self, fact: str) -> frozenset[str]:
+        """The distinct known values of a field of the runs, without making the runs."""
+        if fact not in _FACTS:
+            return super().known(fact)
+        return frozenset(filter(None, {_FACTS[fact](entry.facts) for entry in self.runs.entries.values()}))
+
+
+_FACTS: Mapping[str, Callable[[Facts], str]] = {
+    "verdict": lambda facts: facts.verdict,
+    "data_hash": lambda facts: facts.data[:12],
+    "metrics_version": lambda facts: str(facts.metrics_version),
+}

@@ -17,7 +17,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from blurb import leases, stopping
+from blurb import garbage, leases, stopping
 from blurb.errors import BlurbError
 from blurb.runs import data_sources
 from blurb.runs.events import News
@@ -227,6 +227,7 @@ def _start_worker(threads: int, parent: int, folder: Path | None, told: Connecti
             signal.signal(number, signal.SIG_IGN)
     import torch
 
+    garbage.own_process()
     torch.set_num_threads(threads)
     data_sources.receive(folder)
     _told[:] = [] if told is None else [told]

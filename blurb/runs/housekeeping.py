@@ -187,7 +187,7 @@ def _remove(store: Store, row: PlannedRow) -> None:
         _delete(store, path)
     sweeps.drop(store, set(own))  # or a worker would run them, for no row
     rows.remove(store, row)
-    _disown(store, row.model)
+    disown(store, row.model)
 
 
 def _delete(store: Store, path: Path) -> None:
@@ -205,10 +205,10 @@ def _delete(store: Store, path: Path) -> None:
         inventory.failure_of(path).unlink(missing_ok=True)
 
 
-def _disown(store: Store, model: str) -> None:
+def disown(store: Store, model: str) -> None:
     """Gives the folder of a model up after its last row: deleted if nobody else has it."""
     folder = store.root / store.folder(model)
-    if any(row.model == model for row in rows.read(store, _unheard)):
+    if not folder.is_dir() or any(row.model == model for row in rows.read(store, _unheard)):
         return
     if others := store.owners(model) - {model}:
         write_json(folder / OWNERS, {"models": sorted(others)})

@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from blurb import leases
 from blurb.errors import BlurbError
-from blurb.files import FORGOTTEN, beside
+from blurb.files import FORGOTTEN, OURS, beside
 from blurb.runs import checkpoints, inventory, rows, sweeps
 from blurb.runs.engines import slurm
-from blurb.runs.store import Store, leftovers
+from blurb.runs.store import ROWS_LEASE, Store, leftovers
 
 Kind = Literal[
     "temporary folder", "temporary file", "stale lease", "lock of an earlier version", "checkpoint", "finished sweep",
@@ -45,15 +44,18 @@ def find(store: Store) -> list[Leftover]:
     return [Leftover(one.kind, one.path, one.trial, _size(one.path)) for one in found]
 
 
-def remove(store: Store, found: Sequence[Leftover]) -> list[Leftover]:
-    """Removes them, and returns those that went; what a process has begun to use meanwhile stays."""
+def remove(store: Store | None, found: Sequence[Leftover]) -> list[Leftover]:
+    """Removes them, and returns those that went; what a process has begun to use meanwhile stays.
+
+    :param store: None for those of a data folder
+    """
     gone = []
-    _see_stale(one.path for one in found if one.kind == "stale lease")
+    leases.wait_for_stale(one.path for one in found if one.kind == "stale lease")
     for one in found:
-        if one.trial is None:
-            _delete(one.path)
-        elif one.kind == "stale lease":
+        if one.kind == "stale lease":
             leases.is_free(one.path)  # removes it
+        elif one.trial is None or store is None:
+            _delete(one.path)
         else:
             with leases.trying(store.lease(one.trial)) as lease:
                 if lease is None:
@@ -71,15 +73,6 @@ def waits(found: Sequence[Leftover]) -> bool:
     """Whether leases of other machines are among them: `remove` then watches them until it is sure."""
     holders = [leases.read(one.path) for one in found if one.kind == "stale lease"]
     return any(holder is not None and not holder.is_here for holder in holders)
-
-
-def _see_stale(paths: Iterable[Path]) -> None:
-    """Looks at leases until those are gone that nobody renews; one look tells only of this machine's."""
-    left = [path for path in paths if not leases.is_free(path)]
-    limit = time.monotonic() + leases.LIMIT + leases.BEAT
-    while left and time.monotonic() < limit:
-        time.sleep(min(1.0, leases.LIMIT / 20))
-        left = [path for path in left if not leases.is_free(path)]
 
 
 def _of_trials(store: Store) -> Iterator[Leftover]:
@@ -121,18 +114,32 @@ def _of_files(store: Store) -> Iterator[Leftover]:
         yield Leftover("damaged row file", path)
     if (lock := store.root / ".rows.lock").exists():
         yield Leftover("lock of an earlier version", lock)
+    if (lease := store.root / ROWS_LEASE).exists() and leases.seems_held(lease) is False:
+        yield Leftover("stale lease", lease)
+    for path in _forgotten(store.root, ("", "*/", "*/*/", f"*/{rows.FOLDER}/")):
+        yield Leftover("temporary file", path)
+
+
+def find_in_data(folder: Path) -> list[Leftover]:
+    """What a killed `blurb data prepare` left in a data folder: copies of datasets that it had not finished."""
+    found = (path for path in _forgotten(folder, ("", "*/")) if path.is_dir())
+    return [Leftover("temporary folder", path, None, _size(path)) for path in found]
+
+
+def _forgotten(folder: Path, depths: Sequence[str]) -> Iterator[Path]:
+    """The temporary files and folders of blurb at some depths that are older than any command needs them."""
     try:
-        probe = beside(store.root / ".clock")
+        probe = beside(folder / ".clock")
         probe.touch()
         now = probe.stat().st_mtime  # by the clock of the disk, as those of the files
         probe.unlink()
-    except OSError:  # a store that may only be read
+    except OSError:  # a folder that may only be read
         return
-    for depth in ("", "*/", "*/*/", f"*/{rows.FOLDER}/"):
-        for path in sorted(store.root.glob(f"{depth}.*.tmp")):
+    for depth in depths:
+        for path in sorted(folder.glob(f"{depth}.*.tmp")):
             with contextlib.suppress(OSError):
-                if now - path.stat().st_mtime > FORGOTTEN:
-                    yield Leftover("temporary file", path)
+                if OURS.search(path.name) and now - path.stat().st_mtime > FORGOTTEN:
+                    yield path
 
 
 def _size(path: Path) -> int:

@@ -240,14 +240,16 @@ def _final_jobs(request: Request, source: Source, task: Task, point: Mapping[str
 
 
 def run(
-    planned: Sequence[Planned], engine: Engine, on_finished: OnFinished, on_progress: OnProgress
-) -> list[TrialOutcome]:
+    planned: Sequence[Planned], engine: Engine, on_finished: OnFinished, on_progress: OnProgress,
+    keep_sweep: bool = False,
+) -> list[TrialOutcome]:  # fmt: skip
     """Runs the searches and then all trials, and records in the store which trials make a row.
 
     The trials of all requests go to the engine together, so that its workers stay busy until the end.
 
     :param on_finished: called when a trial ends
     :param on_progress: called with the progress of a running trial
+    :param keep_sweep: whether workers may still join if this is ended before any trial is finished
     """
     for plan in planned:
         store = Store(plan.request.store)
@@ -255,23 +257,33 @@ def run(
             for source in plan.request.sources:
                 store.claim(source.name)
     searched = [one for plan in planned for one in plan.searched]
-    outcomes = _joined(searched, engine, on_finished, on_progress) if searched else []
+    outcomes = _joined(searched, engine, on_finished, on_progress, keep_sweep) if searched else []
     jobs: list[Job] = []
     for plan in planned:
         final = _after_search(plan) if plan.searched else plan.final
         _note_rows(plan.request, final)
         jobs += final
-    return outcomes + _joined(jobs, engine, on_finished, on_progress)
+    return outcomes + _joined(jobs, engine, on_finished, on_progress, keep_sweep)
 
 
 def _joined(
-    jobs: Sequence[Job], engine: Engine, on_finished: OnFinished, on_progress: OnProgress
+    jobs: Sequence[Job], engine: Engine, on_finished: OnFinished, on_progress: OnProgress, keep_sweep: bool
 ) -> list[TrialOutcome]:
-    """Runs jobs as a sweep of their stores, which workers on other machines can join until all of it is done."""
+    """Runs jobs as a sweep of their stores, which workers on other machines can join until all of it is done.
+
+    A command that is ended before any trial is finished may have been a mistake: its sweep is withdrawn, so that no
+    worker goes on with it.
+    """
     stores = dict.fromkeys(one.store for one in jobs)
     if engine.joined:
         folders = [sweeps.write(store, [one for one in jobs if one.store == store]) for store in stores]
-    outcomes = engine.run(jobs, on_finished, on_progress)
+    try:
+        outcomes = engine.run(jobs, on_finished, on_progress)
+    except BaseException:
+        if engine.joined and not keep_sweep and not any(map(sweeps.is_begun, jobs)):
+            for folder in folders:
+                sweeps.end(folder)
+        raise
     if engine.joined and all(outcome.status in ("done", "already done") for outcome in outcomes):
         for folder in folders:
             sweeps.end(folder)

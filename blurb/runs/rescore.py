@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import formulations, leases, metrics
-from blurb.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.errors import BlurbError, SettingsError, StoreError, Tell, tell_damage
 from blurb.files import read_json, write_json
 from blurb.formulations._base import Formulation
 from blurb.runs import index, provenance
@@ -32,6 +32,12 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> d
         gold, documents = ([columns[name][i] for i in rows] for name in ("gold", "doc_id"))
         for name, target in (("prediction", content), ("majority", content["majority"])):
             target[split] = formulation.score(gold, [columns[name][i] for i in rows], documents)
+            for metric, value in target[split].items():
+                if not math.isfinite(value):
+                    raise SettingsError(
+                        f"The metric gave {value!r} for {metric} on {split}; where a value is undefined, a metric "
+                        "must give 0.0."
+                    )
     content["metric"] = next(iter(content["test"]))
     return content
 
@@ -106,6 +112,12 @@ def _same(stored: Any, computed: Any) -> bool:
     return bool(stored == computed)
 
 
+def _damaged_leases(store: Store) -> list[Path]:
+    """The leases that do not say whose they are."""
+    found = [store.lease(path) for path in store.trial_folders()]
+    return [lease for lease in found if lease.exists() and leases.read(lease) is None]
+
+
 def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
     """Recomputes the metrics of all finished trials; returns how many there are and how many changed.
 
@@ -114,6 +126,8 @@ def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
     :param tell: receives messages about other damage, which is left for `blurb run`
     """
     scored = changed = 0
+    # Leases that nobody may have any more are watched together, not two minutes for each.
+    leases.wait_for_stale(_damaged_leases(store))
     for path in store.trial_folders():
         try:
             with leases.held(store.lease(path), wait=False):

@@ -31,6 +31,8 @@ OWNERS = "models.json"
 """File in a model's folder with the model names. In stores of 53549ab several models may share a folder."""
 PREDICTIONS = "predictions.parquet"
 LEASE = ".lease"
+ROWS_LEASE = ".rows.lease"
+"""In the root of a store: of whoever changes its rows."""
 NEW, OLD = "new", "old"
 """Endings of temporary folders: of a trial that is being written, and of one that is being replaced."""
 ASIDE = (f"*.{NEW}", f"*.{OLD}", "[0-9]*")
@@ -141,7 +143,7 @@ class Store:
     def locked(self) -> Iterator[None]:
         """Holds the lease under which rows are written and folders claimed."""
         self.root.mkdir(parents=True, exist_ok=True)
-        with leases.held(self.root / ".rows.lease"):
+        with leases.held(self.root / ROWS_LEASE):
             yield
 
     def lease(self, path: Path) -> Path:

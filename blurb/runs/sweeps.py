@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import blurb
+from blurb import leases
 from blurb.errors import StoreError, Tell, tell_damage
 from blurb.files import file_hash, read_json, write_json, writing_whole
 from blurb.models import Source, kept
@@ -221,6 +222,12 @@ def is_done(job: Job) -> bool:
     """Whether nothing is left to do of a job; writes nothing."""
     there = rescore.is_current(Store(job.store), job.path)
     return there and (job.keep == "none" or kept.is_kept(job.path))
+
+
+def is_begun(job: Job) -> bool:
+    """Whether a trial is finished, or a living process has it."""
+    store = Store(job.store)
+    return store.is_done(job.path) or leases.seems_held(store.lease(job.path)) is not False
 
 
 def drop(store: Store, trials: Collection[Path]) -> None:

@@ -43,6 +43,9 @@ def show(found: Estimate, store: Path, err: bool) -> None:
     click.echo(_basis(found), err=err)
 
 
+NOT_IN_BUDGET = "It is for the trials; planning and measuring this machine, some seconds, are not part of it."
+
+
 def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
     """Prints the predicted time of every rung, and which was chosen."""
     for rung, reason in chosen.refused.items():
@@ -51,10 +54,13 @@ def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
         words = "" if rung != chosen.rung else "chosen for some tasks" if chosen.left_out else "chosen"
         click.echo(f"  {rung.name:20} {duration_of(each):>12}  {words}".rstrip(), err=err)
     if not chosen.left_out:
-        click.echo(f"Budget {budget}: {chosen.rung.name}.", err=err)
+        click.echo(f"Budget {budget}: {chosen.rung.name}. {NOT_IN_BUDGET}", err=err)
         return
     names = ",".join(task.name for task in chosen.planned.request.tasks)
-    click.echo(f"Budget {budget}: {chosen.rung.name} on {names}; no time for {','.join(chosen.left_out)}.", err=err)
+    click.echo(
+        f"Budget {budget}: {chosen.rung.name} on {names}; no time for {','.join(chosen.left_out)}. {NOT_IN_BUDGET}",
+        err=err,
+    )
 
 
 def duration_of(found: Estimate) -> str:
@@ -77,8 +83,22 @@ def _between(found: Estimate) -> str:
 def _basis(found: Estimate) -> str:
     from blurb.wording import plural
 
+    text = "Based on a calibration of this machine; not yet checked against finished trials of this store."
     if found.history:
-        return (
+        text = (
             f"Based on a calibration of this machine, corrected with {plural(found.history, 'finished trial')} or more."
         )
-    return "Based on a calibration of this machine; not yet checked against finished trials of this store."
+    return f"{text} {busy}" if (busy := _load()) else text
+
+
+def _load() -> str:
+    """That other work shares this machine, if it does; "" if not, or if it cannot be told."""
+    import os
+
+    try:
+        load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    except (AttributeError, OSError):
+        return ""
+    if load <= cores:
+        return ""
+    return f"The machine is busy (load {load:.1f} on {cores} cores): all will take longer while it is."

@@ -31,13 +31,17 @@ def console(width: int = 200, stderr: bool = False) -> Console:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
-    class Escaping(Console):
+    class Ours(Console):
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
             for text, style, control in super().render(renderable, options):
                 yield Segment(text if control else escaped(text), style, control)
 
+        def on_broken_pipe(self) -> None:
+            """Nobody reads on: `blurb.cli._exit` ends with 141, where rich would end with 1, a regression."""
+            raise BrokenPipeError
+
     stream = sys.stderr if stderr else sys.stdout
-    return Escaping(width=None if stream.isatty() else width, stderr=stderr, markup=False, emoji=False, highlight=False)
+    return Ours(width=None if stream.isatty() else width, stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def show(

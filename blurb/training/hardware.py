@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-import re
 from typing import Literal
 
 import numpy as np
 import torch
 
 from blurb.errors import SettingsError
+from blurb.training import devices
 
 Precision = Literal["fp32", "bf16", "fp16"]
 
@@ -21,9 +21,9 @@ def choose_device(wanted: str) -> torch.device:
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    check_name(wanted)
+    devices.check_name(wanted)
     if wanted not in _there():
-        raise SettingsError(f"--device {wanted} is not available; this machine has {', '.join(_there())}.")
+        raise devices.unavailable(wanted, _there())
     device = torch.device(wanted)
     try:
         torch.empty(1, device=device)
@@ -31,12 +31,6 @@ def choose_device(wanted: str) -> torch.device:
         reason = str(error).splitlines()[0]
         raise SettingsError(f"--device {wanted} cannot be used: {reason}") from error
     return device
-
-
-def check_name(wanted: str) -> None:
-    """Raises a SettingsError for what is no device of any machine."""
-    if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", wanted):
-        raise SettingsError(f"--device must be one of auto, cpu, cuda, cuda:N, mps (got '{wanted}').")
 
 
 def _there() -> list[str]:
@@ -50,9 +44,8 @@ def choose_precision(wanted: str, device: torch.device) -> Precision:
     if wanted == "auto":
         return "bf16" if has_bf16(device) else "fp32"
     if wanted == "fp16" and device.type == "cpu":
-        raise SettingsError("--precision fp16 needs a GPU; on a CPU choose fp32, bf16 or auto.")
-    if wanted not in ("fp32", "bf16", "fp16"):
-        raise SettingsError(f"--precision must be one of auto, fp32, bf16, fp16 (got '{wanted}').")
+        raise devices.no_fp16()
+    devices.check_precision(wanted)
     return wanted  # type: ignore[return-value]
 
 

@@ -152,3 +152,12 @@ def test_the_command_says_them_before_it_trains(
     assert found.stderr.count("has only 0.0 MB free") == 1
     if not dry:
         assert found.stderr.index("has only") < found.stderr.index("[1/1]")
+
+
+@pytest.mark.parametrize(("rate", "told"), [(30.0, True), (0.02, True), (0.01, False), (3e-5, False)])
+def test_a_learning_rate_that_nothing_learns_with(rate: float, told: bool) -> None:
+    planned = plan.prepare(request(Path("runs"), FIRST, tasks_="gad", overrides={"lr": rate}))
+    found = doubts([planned], None, RunOptions(model="m", precision="fp32"))
+    assert [text for text in found if text.startswith("lr=")] == (
+        [f"lr={rate:g} is above 0.01; pretrained encoders are fine-tuned with rates such as 3e-5."] if told else []
+    )

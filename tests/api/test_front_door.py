@@ -120,7 +120,7 @@ def test_predictions_are_those_of_the_trial(played: tuple[Path, blurb.Results]) 
 
 def test_results_show_themselves(played: tuple[Path, blurb.Results]) -> None:
     folder, results = played
-    assert repr(results) == f"<Results of {folder / 'runs'}: baseline:majority smoke, scratch:tiny smoke>"
+    assert repr(results) == f"<Results of {folder / 'runs'}: baseline:majority smoke demo, scratch:tiny smoke demo>"
     shown = results._repr_html_()
     assert "<th>similarity</th>" in shown
     assert "scratch:tiny smoke" in shown
@@ -131,12 +131,14 @@ def test_results_show_themselves(played: tuple[Path, blurb.Results]) -> None:
 
 def test_rows_and_verdicts_show_themselves_in_a_line(played: tuple[Path, blurb.Results]) -> None:
     first, other = played[1].rows
-    assert repr(other) == f"<Row scratch:tiny smoke: {len(other.means())} datasets>"
-    assert repr(blurb.compare(first, other)).startswith(
-        "<Comparison of scratch:tiny smoke with baseline:majority smoke"
+    assert repr(other) == f"<Row scratch:tiny smoke demo: {len(other.means())} datasets>"
+    assert repr(blurb.compare(other, first)).startswith(
+        "<Comparison of scratch:tiny smoke demo with baseline:majority smoke demo"
     )
     decision = blurb.check(other, first, max_drop=100)
-    assert repr(decision).startswith("<Decision on scratch:tiny smoke compared with baseline:majority smoke, dev: ")
+    assert repr(decision).startswith(
+        "<Decision on scratch:tiny smoke demo compared with baseline:majority smoke demo, dev: "
+    )
     assert "<th>outcome</th>" in decision._repr_html_()
 
 
@@ -166,7 +168,7 @@ def test_compare_and_check_say_what_the_commands_say(played: tuple[Path, blurb.R
     table = compared.to_pandas().set_index("name")
     assert {*told[0]} - {"within_max_drop"} == {"name", *table.columns}
     assert all(line["reason"] for line in told if line["verdict"] == "cannot judge")
-    assert table.loc["gad", "difference"] == pytest.approx(compared["gad"].after - compared["gad"].before)
+    assert table.loc["gad", "difference"] == pytest.approx(compared["gad"].first - compared["gad"].other)
     assert "<table" in compared._repr_html_()
 
     decision = blurb.check(tiny, "baseline:majority", max_drop=100, output=folder / "runs")
@@ -183,7 +185,7 @@ def test_a_run_with_a_check(played: tuple[Path, blurb.Results]) -> None:
         check=results.rows[0],
     )  # fmt: skip
     (decision,) = again.decisions
-    assert decision.candidate == "scratch:tiny smoke"
+    assert decision.candidate == "scratch:tiny smoke demo"
     assert {finding.name for finding in decision.findings} == {"gad", "biosses"}
 
 

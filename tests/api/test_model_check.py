@@ -55,6 +55,7 @@ def test_a_try_that_fails_is_told_with_its_reason(checkpoint: Checkpoint, tmp_pa
     found = json.loads(result.stdout)
     failed = {one["task"] for one in found["tries"] if one["error"]}
     assert failed == {"biosses", "pubmedqa"}
+    assert all("table of segments (type_vocab_size) has 1" in one["error"] for one in found["tries"] if one["error"])
     assert any("segments of a pair" in said for said in found["surprises"])
 
 

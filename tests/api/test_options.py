@@ -43,7 +43,7 @@ def test_a_limit_is_for_train_dev_and_test_and_such_a_row_has_no_rank(tmp_path: 
         progress=False,
     )  # fmt: skip
     (row,) = made.rows
-    assert row.name == "baseline:majority smoke max_eval=20 max_train=20"
+    assert row.name == "baseline:majority smoke max_eval=20 max_train=20 demo"
     assert row.capped
     assert made.predictions("baseline:majority", "gad")["split"].value_counts().to_dict() == {"dev": 20, "test": 20}
     (record,) = row.records_of("gad").values()

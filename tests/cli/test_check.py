@@ -172,7 +172,7 @@ def test_github(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, t
         (lambda text: text.replace("value", "valeu", 1), "missing columns: value"),
         (lambda text: text.replace(",f1,", ",f1,x", 1), ":2: value must be a number"),
         (lambda text: text + text.splitlines()[1] + "\n", "same model, task, seed, split and metric as line 2"),
-        (lambda text: text.replace("\n6,", "\n7,"), "schema version 7"),
+        (lambda text: text.replace("\n7,", "\n8,"), "schema version 8"),
         (lambda text: text.splitlines()[0] + "\n", "no rows"),
         (lambda text: "\n".join([text.splitlines()[0], text.splitlines()[1].rsplit(",", 2)[0]]), ":2: expected"),
     ],
@@ -198,10 +198,10 @@ def test_rows_are_named(folder: Path, blurb: Callable[..., Result]) -> None:
 
 def test_compare(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
     plot = tmp_path / "forest.png"
-    result = blurb("compare", "old", "fell", "without", "--plot", str(plot))
+    result = blurb("compare", "fell", "old", "without", "--plot", str(plot))
     assert result.exit_code == 0, result.exception
     assert plot.read_bytes()[:4] == b"\x89PNG"
-    result = blurb("compare", "old", "fell", "--format", "csv")
+    result = blurb("compare", "fell", "old", "--format", "csv")
     lines = {row["name"]: row for row in csv.DictReader(result.output.splitlines())}
     assert lines["ncbi-disease"]["verdict"] == "lower"
     assert {line["verdict"] for name, line in lines.items() if name != "ncbi-disease"} <= {
@@ -332,7 +332,11 @@ def test_a_published_number_in_a_leaderboard_is_a_baseline(
         writer = csv.DictWriter(file, lines[0], restval="", lineterminator="\n")
         writer.writerow({"schema": lines[0]["schema"], "suite": "blurb", "model": "Ext", "source": "x", "gad": "99.0"})
     reference = "leaderboard.csv:Ext"
-    assert blurb("check", "old", "--baseline", reference, "--split", "test", "--max-drop", "1").exit_code == 1
+    assert (
+        blurb("check", "old", "--baseline", reference, "--split", "test", "--max-drop", "1").exit_code == 2
+    )  # not known
+    arguments = ("check", "old", "--baseline", reference, "--split", "test", "--max-drop", "1", "--across", "unknown")
+    assert blurb(*arguments).exit_code == 1
 
 
 def test_an_error_of_ours_is_no_regression(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
 import blurb
-from blurb.cli import cli
+from blurb.cli import SECTIONS, cli
 from blurb.errors import BlurbError, SettingsError, UnknownName
 
 RUN = ("run", "scratch:tiny", "--suite", "demo")
@@ -54,3 +56,66 @@ def test_settings_by_the_names_of_transformers(typed: str, meant: str) -> None:
 def test_keywords_of_python(typed: str, meant: str) -> None:
     with pytest.raises(BlurbError, match=f"no option or setting called '{typed}'. Did you mean '{meant}'"):
         blurb.run("scratch:tiny", suite="demo", **{typed: "1"})
+
+
+ORIGINAL = "MTL/data/gad.zip"
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ([*RUN, "--head", "CRF"], "There is no head called 'CRF'. Did you mean 'crf'?"),
+        ([*RUN, "--learning-rate", "1e-5"], "No such option '--learning-rate'. Did you mean '--lr'?"),
+        ([*RUN, "--warmup", "0"], "No such option '--warmup'. It is a setting: --set warmup=..."),
+        ([*RUN, "--seeds", "1,2,3"], "give a number: --seeds 3 runs seeds 1 to 3 (got '1,2,3')."),
+        (["run", "scratch:tiny", "--data", "raw"], "BLURB's files are made from them by blurb data prepare --raw raw"),
+        (["leaderboard", "html", "page.html"], "Did you mean --out page.html?"),
+        (["heads", "show", "crff"], "There is no head or pooling called 'crff'. Did you mean 'crf'?"),
+        (["list"], "There is no command called 'list'. Did you mean 'runs'?"),
+        (["eval"], "Did you mean 'run'?"),
+        (["version"], "Did you mean '--version'?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_answers_name_what_was_meant(
+    typed: list[str], answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "raw" / ORIGINAL).parent.mkdir(parents=True)
+    (tmp_path / "raw" / ORIGINAL).touch()
+    result = CliRunner().invoke(cli, typed, prog_name="blurb")
+    assert result.exit_code != 0
+    assert answer in (str(result.exception) if isinstance(result.exception, BlurbError) else result.output)
+    assert [path.name for path in tmp_path.iterdir()] == ["raw"]
+
+
+def test_what_works_now() -> None:
+    assert CliRunner().invoke(cli, ["-V"], prog_name="blurb").output == f"blurb, version {blurb.__version__}\n"
+    shown = CliRunner().invoke(cli, ["heads", "show", "bilstm"]).output
+    assert "hidden=" in shown
+    assert "blurb/heads/bilstm.py:" in shown
+
+
+def test_a_model_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    from blurb.models.hub import _problems
+
+    def unreachable() -> None:
+        try:
+            raise socket.gaierror(-2, "Name or service not known")
+        except socket.gaierror as error:
+            raise RuntimeError("Got: ConnectError: [Errno -2] Name or service not known") from error
+
+    with pytest.raises(BlurbError) as caught, _problems("nosuch/model", "Downloading failed"):
+        unreachable()
+    assert str(caught.value) == "Downloading failed: Name or service not known; check the connection to the Hub."
+
+
+def test_every_command_stands_in_one_section_of_the_help_and_fits() -> None:
+    listed = [name for names in SECTIONS.values() for name in names]
+    assert sorted(listed) == cli.list_commands(None)  # type: ignore[arg-type]
+    for words in ([], ["data"], ["leaderboard"], ["models"], ["runs"], ["tasks"], ["protocols"], ["cache"]):
+        shown = CliRunner().invoke(cli, [*words, "--help"], prog_name="blurb", terminal_width=80).output
+        commands = shown.partition("Run:" if not words else "Commands:")[2]
+        assert "..." not in commands.replace("MODEL...", ""), words

@@ -36,7 +36,9 @@ def blurb(arguments: list[str], folder: Path) -> tuple[int, str, str]:
 
 
 def done(folder: Path) -> dict[str, float]:
-    return {str(path.relative_to(folder)): path.stat().st_mtime for path in folder.glob("runs/*/*/*/DONE.json")}
+    return {
+        str(path.relative_to(folder)): path.stat().st_mtime for path in folder.glob("runs/[!.]*/[!.]*/[!.]*/DONE.json")
+    }
 
 
 def test_a_killed_sweep_resumes_to_the_same_tables(tmp_path: Path) -> None:

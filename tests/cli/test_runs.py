@@ -12,9 +12,10 @@ from click.testing import CliRunner, Result
 
 from blurb import leases
 from blurb.cli import cli
+from blurb.errors import UnknownName
 from blurb.files import write_json
 from blurb.results import from_store, tables
-from blurb.runs import inventory, rows
+from blurb.runs import housekeeping, inventory, rows
 from blurb.runs.store import Store
 from tests.runs.fakes import finish, row, trial
 
@@ -99,6 +100,28 @@ def test_a_row_is_renamed_and_its_tables_with_it(store: Store) -> None:
     assert "part/gad" in result.stderr
     assert result.stdout.startswith("whole quick lr=0.001 is now my bert quick lr=0.001.\nRebuilt leaderboard.csv.")
     assert sorted(models()) == ["my bert", "part"]
+
+
+def test_a_removal_that_was_killed_before_the_tables_is_ended_by_the_same_command(store: Store) -> None:
+    (planned,) = [each for each in rows.read(store) if each.model == "whole"]
+    housekeeping.remove(store, planned)
+    assert sorted(models()) == ["part", "whole"]
+    result = run("rm", "whole", "--yes")
+    assert "whole was deleted before. Rebuilt leaderboard.csv" in result.output
+    assert models() == ["part"]
+    with pytest.raises(UnknownName):
+        raise run("rm", "whole", "--yes").exception  # type: ignore[misc]
+
+
+def test_a_renaming_that_was_killed_before_the_tables_is_ended_by_the_same_command(store: Store) -> None:
+    (planned,) = [each for each in rows.read(store) if each.model == "whole"]
+    housekeeping.rename(store, planned, "mine")
+    result = run("rename", "whole", "other")
+    assert isinstance(result.exception, UnknownName)
+    assert sorted(models()) == ["part", "whole"]
+    result = run("rename", "whole", "mine")
+    assert "whole was renamed before. Rebuilt leaderboard.csv" in result.output
+    assert sorted(models()) == ["mine", "part"]
 
 
 def test_rows_of_an_older_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

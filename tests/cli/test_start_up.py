@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -21,6 +22,7 @@ HEAVY = ("torch", "transformers", "datasets", "accelerate", "pandas", "pyarrow",
     [
         ["--help"], ["tasks"], ["run", "--help"], ["data", "verify", "--help"],
         ["ablate", "x", "--axis", "tagging", "--tasks", "gad", "--dry-run"],
+        ["run", "x", "--tasks", "nothing"],
     ],
 )  # fmt: skip
 def test_start_up_loads_nothing_heavy(arguments: list[str]) -> None:
@@ -32,6 +34,30 @@ def test_start_up_loads_nothing_heavy(arguments: list[str]) -> None:
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     loaded = json.loads(output.split("LOADED ")[1])
     assert not set(HEAVY) & set(loaded)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "--device gpu", "--set lr=-1", "--head crf --tasks gad", "hoc --tasks gad", "--precision fp16",
+        "--relation-input original --tasks gad", "--track wandb", "--engine ray", "--engine slurm", "--tagging biou",
+    ],
+)  # fmt: skip
+def test_refusals_that_need_no_model_load_none(typed: str, tmp_path: Path) -> None:
+    arguments = ["run", "scratch:tiny", "--suite", "demo", *typed.split()]
+    code = (
+        "import sys, json, importlib.util\nfrom blurb.cli import cli\nfrom blurb.errors import BlurbError\n"
+        "found = importlib.util.find_spec\n"
+        "from blurb.training import devices\ndevices._has_no_gpu = lambda: True\n"
+        "importlib.util.find_spec = lambda name, *more: None if name in ('wandb', 'ray') else found(name, *more)\n"
+        f"try:\n    cli({arguments!r})\nexcept BlurbError as error:\n    print(error)\n"
+        "print('LOADED ' + json.dumps(sorted(m for m in sys.modules if '.' not in m)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    told, _, loaded = done.stdout.partition("LOADED ")
+    assert told, done.stderr
+    assert not {"torch", "transformers"} & set(json.loads(loaded))
+    assert list(tmp_path.iterdir()) == []
 
 
 def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:

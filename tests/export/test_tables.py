@@ -150,7 +150,7 @@ def test_rows_that_differ_in_their_weights_or_suite_alone_are_told_apart(tmp_pat
     for suite in ("blurb", "mine"):
         rows.write(store, row("m", trial("gad"), configuration=replace(CONFIGURATION, suite=suite)))
     assert markdown(export("markdown", folder=other)[1])[0][1:] == [
-        "m (quick lr=0.001 fp32 blurb)",
+        "m (quick lr=0.001 fp32)",
         "m (quick lr=0.001 fp32 mine)",
     ]
 

@@ -346,6 +346,10 @@ CHECK = of(INVENTED, [
         "check 'golden-encoder sketch max_eval=4' --baseline old --output today",
         "check once --baseline once --output today --format json",
     ], models=[*INVENTED, "golden-encoder"]),
+    Case("check/across", [
+        "check m --baseline old --output today --tasks hoc --max-drop 50 --across overrides",
+        "check m --baseline old --output today --tasks hoc --max-drop 50",
+    ], models=["m", "old"]),
     Case("check/partly", ["check m --baseline old --output today"], models=["m", "old"]),
     Case("check/incomplete", ["check fell --baseline old --output today --format json"], changes=["today"],
          prepare=lose_a_seed),
@@ -462,16 +466,17 @@ LEFT_OUT: Sequence[str] = (
     "ablate --jobs", "ablate --name", "vocab --trust-remote-code", "models check --trust-remote-code",
     "models check --casing",
     # The weights are not seen in what is printed; tests/api has them.
-    "run --tokenizer", "ablate --tokenizer", "run --keep-model", "run --resume-trials", "predict", "predict --data",
-    "predict --head", "predict --pooling", "predict --trust-remote-code", "reproduce --head", "reproduce --pooling",
-    "retry --allow-code", "worker --allow-code",
+    "run --tokenizer", "ablate --tokenizer", "run --keep-sweep", "predict --head", "predict --pooling",
+    "predict --trust-remote-code", "reproduce --head", "reproduce --pooling", "run --keep-model", "run --resume-trials", "predict", "predict --data",
     "predict --device", "predict --out", "predict --output", "predict --seed", "predict --task", "predict --text",
     # Of models on the Hub, and of what decides how a trial is run; tests/api has the rest.
     "reproduce --trust-remote-code", "reproduce --casing", "reproduce --device",
     # What runs elsewhere, with absolute paths; tests/runs/engines and tests/cli/test_worker.py have it.
     "run --print", "worker", "worker --data", "worker --device", "worker --jobs", "worker --leaderboard",
-    "worker --max-failures", "worker --output", "worker --part", "worker --sweep", "retry", "retry --data",
+    "worker --allow-code", "retry --allow-code", "worker --max-failures", "worker --output", "worker --part", "worker --sweep", "retry", "retry --data",
     "retry --device", "retry --jobs", "retry --later", "retry --output", "retry --tasks", "status --watch",
+    # In tests/cli: a class and its line in the file, and leftovers by the clock of the disk.
+    "heads show", "gc --data",
     # These fetch.
     "data download --accept-licences", "data download --again", "data download --nltk-data",
 )  # fmt: skip

@@ -86,6 +86,7 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
             case.prepare(folder)
         before = _state(folder)
         drawn.instead_of_pixels(patch)
+        patch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
         patch.setattr(kept_intervals, "UNSEEN", float("inf"))  # how long it takes is no part of what is said
         told = "".join(_run(command, case, patch) for command in case.commands)
     for pattern, text in case.varying.items():

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from blurb.leaderboard.overview import beside_means, datasets, overview, without_means
-from blurb.leaderboard.ranking import RankedRow, of_row, ranked
+from blurb.leaderboard.ranking import RankedRow, in_parts, of_row
 from blurb.results import published
 from blurb.tasks import TYPES
 
@@ -30,7 +30,7 @@ def printed(*tables: object, width: int) -> str:
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_numbers_are_whole_at_every_width(width: int) -> None:
     entries = [MINE, *(of_row(row) for row in published.shipped())]
-    text = printed(overview(ranked(entries, "score")), width=width)
+    text = printed(overview(in_parts(entries, "score")), width=width)
     assert max(map(len, text.splitlines())) <= width
     assert "78.12 ±1.0" in text
     assert text.count("88.89") == 6
@@ -41,7 +41,7 @@ def test_numbers_are_whole_at_every_width(width: int) -> None:
 
 def test_columns_that_nobody_has_are_left_out() -> None:
     row = RankedRow("m", {"blurb-12": 60.0, "gad": 77.0}, {"gad": (76.0, 78.0)})
-    text = printed(overview(ranked([row], "gad"), "gad"), width=80)
+    text = printed(overview(in_parts([row], "gad"), "gad"), width=80)
     assert "score" not in text
     assert "77.00 ±1.0" in text
 

@@ -11,9 +11,15 @@ from rich.console import Console
 from blurb.leaderboard.standing import NEXT, standing
 from blurb.results import published
 from blurb.results.row_scores import RowScores
-from tests.leaderboard.test_terminal import NAMES, row
+from tests.leaderboard import test_terminal
+from tests.leaderboard.test_terminal import NAMES
 
 SCORES = sorted(one.score for one in published.shipped() if one.score is not None)
+
+
+def row(scores: Mapping[str, Sequence[float]], **facts: str) -> RowScores:
+    """A row that may stand beside published ones."""
+    return test_terminal.row(scores, **{"protocol": "standard", **facts})  # type: ignore[arg-type]
 
 
 def lines(rows: Sequence[RowScores], others: Sequence[RowScores] = (), width: int = 120) -> tuple[str, list[list[str]]]:
@@ -77,6 +83,14 @@ def test_datasets_of_types_that_are_not_whole_are_columns_as_far_as_they_fit() -
         assert columns[:3] == ["PICO", "STS", "Doc"]
         assert {*columns[3:]} <= {*most}
     assert {"bc5-chem", "pubmedqa"} <= {*columns}
+
+
+def test_rows_of_another_protocol_stand_by_themselves() -> None:
+    mine, theirs = whole(50), row(dict.fromkeys(NAMES, (90.0,)), protocol="quick", model="cheap")
+    assert "cheap" not in names(lines([mine], [theirs])[1])
+    assert names(lines([theirs], [mine])[1]) == ["cheap"]  # nor the published rows
+    _, found = lines([mine, theirs])
+    assert found[-2:] == [["quick", "lr=0.1:"], ["1", "cheap", "quick", "lr=0.1", *["90.00"] * 8]]
 
 
 def test_a_row_that_is_ranked_nowhere_is_shown_all_the_same() -> None:

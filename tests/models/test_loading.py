@@ -170,6 +170,33 @@ def test_a_t5_that_was_saved_without_its_decoder(checkpoint: Callable[[str], Pat
     assert describe(tmp_path, remote_code=False)[1] == describe(folder, remote_code=False)[1]
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_longt5_that_was_saved_with_and_without_its_decoder(
+    checkpoint: Callable[[str], Path], tmp_path: Path, whole: bool
+) -> None:
+    """LongT5 has no class of an encoder alone in AutoModelForTextEncoding: AutoModel looks for the decoder, too."""
+    from transformers import AutoTokenizer, LongT5Config, LongT5EncoderModel, LongT5Model
+
+    config = LongT5Config(
+        vocab_size=200, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, local_radius=4, global_block_size=4
+    )
+    saved = (LongT5Model if whole else LongT5EncoderModel)(config)
+    saved.save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(checkpoint("t5")).save_pretrained(tmp_path)
+    encoder, _ = load_encoder(str(tmp_path))
+    there = dict((saved.encoder).named_parameters())
+    loaded = dict(encoder.named_parameters())
+    assert there.keys() == loaded.keys()
+    assert all(torch.equal(there[name], loaded[name]) for name in there)
+    weights = load_file(tmp_path / "model.safetensors")
+    gone = next(name for name in weights if name.startswith("encoder.block.1") and "weight" in name)
+    save_file(
+        {name: each for name, each in weights.items() if name != gone}, tmp_path / "model.safetensors", {"format": "pt"}
+    )
+    with pytest.raises(ModelError, match="1 weights of the encoder are missing"):
+        load_encoder(str(tmp_path))
+
+
 def test_room_for_new_tokens_is_made_without_the_warning_of_transformers(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:

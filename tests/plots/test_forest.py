@@ -70,7 +70,7 @@ def test_points_intervals_and_what_they_say(drawn: Any) -> None:
     assert bars(axes) == {row: line.comparison.interval for row, line in enumerate((HIGHER, LOWER, SAME))}
     assert [label.get_text() for label in axes.get_yticklabels()] == ["gad", "ddi", "hoc", "biosses"]
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first row on top
-    assert axes.get_title(loc="left").split() == ["other", "minus", "first"]
+    assert axes.get_title(loc="left").split() == ["first", "minus", "other"]
 
 
 def test_a_dataset_without_a_difference_has_no_row(drawn: Any) -> None:

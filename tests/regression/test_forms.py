@@ -32,7 +32,7 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 
 
 def line(name: str) -> ScoreComparison:
-    return ScoreComparison(name, 80.2, 79.166, (3, 3), compare(AFTER, BEFORE))
+    return ScoreComparison(name, 79.166, 80.2, (3, 3), compare(AFTER, BEFORE))
 
 
 def units(count: int) -> list[tuple[str, float]]:
@@ -45,7 +45,7 @@ FINDINGS = (
         line("gad"), REGRESSION, 0.004, ("fell by 1.03 points", "below 80"), units(12), [("test.99", -1.0)]
     ),
     DatasetDecision(
-        ScoreComparison("hoc", None, 70.0, (0, 3), Comparison(None)), CANNOT, None, ("the baseline does not have it",)
+        ScoreComparison("hoc", 70.0, None, (3, 0), Comparison(None)), CANNOT, None, ("the baseline does not have it",)
     ),
 )
 DECISION = Decision("new quick", "old quick", Rules(level=0.01), FINDINGS)
@@ -63,12 +63,13 @@ def test_json_has_everything() -> None:
     found = json.loads(json.dumps(as_json.records(DECISION), allow_nan=False))
     assert {key: found[key] for key in found if key != "findings"} == {
         "outcome": "regression", "exit_code": 1, "candidate": "new quick", "baseline": "old quick", "split": "dev",
-        "level": 0.01, "paired": False,
+        "level": 0.01, "paired": False, "across": [], "remarks": [],
     }  # fmt: skip
     score, gad, hoc = found["findings"]
     assert [one["outcome"] for one in (score, gad, hoc)] == ["pass", "regression", "cannot judge"]
     assert gad == {
-        "name": "gad", "outcome": "regression", "reasons": ["fell by 1.03 points", "below 80"], "baseline_score": 80.2,
+        "name": "gad", "outcome": "regression", "reasons": ["fell by 1.03 points", "below 80"], "hint": "",
+        "baseline_score": 80.2,
         "candidate_score": 79.166, "difference": pytest.approx(-1.0333, abs=1e-4), "p_drop": 0.004,
         "baseline_runs": 3, "candidate_runs": 3,
         "worse": [{"id": unit, "mistakes": change} for unit, change in units(12)],
@@ -147,7 +148,7 @@ def test_probes_are_said_to_be_judged_by_another_test() -> None:
     import numpy as np
 
     swapped = Comparison(-1.0, 0.5, 9, np.array([-1.0, 1.0]))
-    probes = of(DatasetDecision(ScoreComparison("gad", 80.0, 79.0, (1, 1), swapped), PASS, 0.5))
+    probes = of(DatasetDecision(ScoreComparison("gad", 79.0, 80.0, (1, 1), swapped), PASS, 0.5))
     for decision, paired in ((probes, True), (DECISION, False)):
         assert (PAIRED in markdown.write(decision)) is paired
         label = {False: "runs", True: "paired over test units"}[paired]

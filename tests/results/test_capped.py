@@ -38,7 +38,7 @@ def test_it_is_never_ranked(folder: Path) -> None:
     ranks = {entry.name.split()[0]: rank for rank, entry in ranking.ranked(entries, "gad")}
     assert ranks == {"whole": "1", "tiny": ""}
     result = CliRunner().invoke(cli, ["leaderboard", "show", "--no-intervals", "--sort", "gad"])
-    assert f"tiny smoke: not ranked, as only some of the examples were scored ({NOTE})." in result.output
+    assert f"tiny smoke: not ranked: rows of smoke have no rank; {NOTE}." in result.output
 
 
 @pytest.mark.parametrize("form", ["markdown", "latex"])

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 from blurb import tasks
 from blurb.errors import DataError
@@ -64,7 +65,8 @@ def test_a_line_has_the_means_the_score_and_its_spread(path: Path) -> None:
     score = statistics.fmean(kinds.values())
     parts = [(statistics.stdev(WHOLE[name]) / 6 / len(group)) ** 2 for group in groups.values() for name in group]
     assert (line["score"], line["score_sd"]) == (f"{score:.2f}", f"{math.sqrt(sum(parts)):.2f}")
-    half = 1.96 * math.sqrt(sum(parts) / 3)
+    freedom = sum(parts) ** 2 / sum(part**2 / 2 for part in parts)  # Satterthwaite; the tail by SciPy
+    half = stats.t.ppf(0.975, freedom) * math.sqrt(sum(parts) / 3)
     assert float(line["score_low"]) == pytest.approx(score - half, abs=0.01)
     assert float(line["score_high"]) == pytest.approx(score + half, abs=0.01)
     assert (line["seeds"], line["complete"], line["weights"]) == ("3", "yes", "w" * 12)
@@ -78,7 +80,7 @@ def test_what_was_written_is_read_back_without_its_runs(path: Path) -> None:
     whole, part, other = of_file(path, alone=True)
     assert [row.origin for row in (whole, part, other)] == [Origin.LEADERBOARD] * 2 + [Origin.PUBLISHED]
     assert whole.means() == pytest.approx({name: statistics.fmean(values) for name, values in WHOLE.items()}, abs=0.005)
-    assert (whole.means("dev"), whole.run_counts, whole.spread) == ({}, [], None)
+    assert (whole.means("dev"), whole.run_counts, whole.spread) == ({}, [3], None)
     assert whole.identity == replace(invented.row("whole"), weights="w" * 64).identity
     assert part.means() == {"gad": 80.0, "ddi": 70.5}
     assert (other.model, other.source, other.version, other.score) == ("Theirs", "us2026", "v1", 77.0)

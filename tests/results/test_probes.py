@@ -21,7 +21,7 @@ from blurb.regression import Outcome, Rules
 from blurb.regression.decision import decide
 from blurb.regression.rules import Limit
 from blurb.results import comparison, from_store
-from blurb.results.comparison import Incomparable
+from blurb.results.meeting import Reason
 from blurb.results.references import of_file
 from blurb.results.row_scores import RowScores
 from blurb.results.tables import rebuild
@@ -109,7 +109,7 @@ def test_means_add_up_what_was_drawn_of_each() -> None:
 def test_probes_are_told_apart_by_their_units(folder: Path) -> None:
     rows = sides(folder)
     for with_units in (True, False):
-        lines = {line.name: line for line in comparison.compare_rows(rows["good"], rows["bad"], "test", with_units)}
+        lines = {line.name: line for line in comparison.compare_rows(rows["bad"], rows["good"], "test", with_units)}
         assert [lines[name].verdict(0.05) for name in ("gad", "ddi")] == ["lower", "lower"]
         assert comparison.has_paired(lines.values())
         low, high = lines["gad"].comparison.interval or (0.0, 0.0)
@@ -123,7 +123,7 @@ def test_a_whole_row_of_probes_has_a_judged_score(tmp_path: Path) -> None:
     probe(store, "good", dict.fromkeys(NAMES, 0.9))
     probe(store, "bad", dict.fromkeys(NAMES, 0.6))
     rows = {row.model: row for row in from_store.read(store)}
-    lines = {line.name: line for line in comparison.compare_rows(rows["good"], rows["bad"], "dev", True)}
+    lines = {line.name: line for line in comparison.compare_rows(rows["bad"], rows["good"], "dev", True)}
     assert lines["score"].verdict(0.05) == "lower"
     assert lines["score"].reason == ""
     decision = decide(rows["bad"], rows["good"], Rules())
@@ -137,7 +137,7 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
     rows = sides(folder)
     for one, two in (("good", "tuned"), ("tuned", "good")):
         for line in comparison.compare_rows(rows[one], rows[two], "test", True):
-            assert line.incomparable is Incomparable.LEARNER
+            assert line.incomparable is Reason.LEARNER
             assert line.p is None
         for rules in (Rules(), Rules(default=Limit(max_drop=90.0))):
             assert decide(rows[one], rows[two], rules).outcome == Outcome.CANNOT_JUDGE
@@ -150,13 +150,11 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
             line.incomparable
             for line in comparison.compare_rows(rows["tuned"], side, "test", True)
             if line.name == "gad"
-        } == {Incomparable.LEARNER}
+        } == {Reason.LEARNER}
         reasons = {line.reason for line in comparison.compare_rows(rows["bad"], side, "test", True)}
         assert reasons == {"comparing probes needs the predictions of both on the same examples"}
     published = invented.row("paper", means={"gad": 80.0})
-    assert (
-        comparison.compare_rows(published, rows["good"], "test", True, ["gad"])[0].incomparable is Incomparable.LEARNER
-    )
+    assert comparison.compare_rows(published, rows["good"], "test", True, ["gad"])[0].incomparable is Reason.LEARNER
 
 
 def test_a_table_of_before_is_of_fine_tuned_rows(folder: Path) -> None:
@@ -194,7 +192,7 @@ def test_the_page_keeps_them_apart(folder: Path) -> None:
 
 
 def test_the_commands_say_which_test_it_was(folder: Path) -> None:
-    result = blurb("compare", "good", "bad")
+    result = blurb("compare", "bad", "good")
     assert "lower (paired)" in result.output
     assert comparison.PAIRED in " ".join(result.output.split())
     assert "different learners" in blurb("compare", "good", "tuned", "--format", "csv").output

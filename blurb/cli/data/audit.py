@@ -38,7 +38,9 @@ def audit(
     data: Path | None, selection: str, model: str | None, form: str, raw: Path | None, out: Path | None,
     casing: str | None,
 ) -> None:  # fmt: skip
-    """Look for leaks, duplicates, contradictory labels, odd characters, and text that no encoder can see.
+    """Look for leaks, duplicates and contradictory labels.
+
+    Also for odd characters, and text that no encoder can see.
 
     Reports inputs that occur twice in a split, in two splits or in two tasks; equal inputs with different labels;
     duplicate documents; tags that their scheme forbids; odd characters. With --model also entities without a

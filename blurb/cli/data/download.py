@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 @click.option("--again", is_flag=True, help="Download files without a pinned hash again even if they exist.")
 @click.option("--nltk-data", type=click.Path(path_type=Path), help="Folder with tokenizers/punkt_tab, for ChemProt.")
 def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk_data: Path | None) -> None:
-    """Download the releases that need no registration, and check that BLURB's data can be prepared from them.
+    """Download the original releases that need no registration.
+
+    Checks that BLURB's data can be prepared from them.
 
     Files, sizes and licences are shown first. After an interruption, run the same command again to continue. Files
     that never change are checked by SHA-256; finally all are prepared and compared with BLURB's data. Use --again to

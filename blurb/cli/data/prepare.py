@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 @click.option("--nltk-data", type=click.Path(path_type=Path), help="Folder with tokenizers/punkt_tab, for ChemProt.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: str) -> None:
-    """Convert the original releases anywhere below --raw, unpacked or as archives, to BLURB's files.
+    """Convert the original releases to BLURB's files.
+
+    They may be anywhere below --raw, unpacked or as archives.
 
     Missing releases are listed with their download page; the others are converted and verified. A dataset replaces an
     older one only when it is complete. Exit code 0 if all were prepared, 1 if some are missing, 2 if an original is

@@ -29,7 +29,9 @@ MOST_LABELS = 50
 def stats(
     data: Path | None, selection: str, model: str | None, form: str, plot: Path | None, casing: str | None
 ) -> None:
-    """Show the size, lengths and labels of every split, the majority's score, and the ceiling of IO tags.
+    """Show the size, lengths and labels of every split.
+
+    Also the majority's score, and the ceiling of IO tags.
 
     Of train also the ratio of examples to mean words, by which bigrams or sequence models are expected to do better.
     Lengths are in words; with --model also in sub-tokens (special tokens included), compared with Table 8 of Gu et

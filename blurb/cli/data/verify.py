@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 @click.option("--full", is_flag=True, help="Read every file, even if it matches the manifest.")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: str) -> None:
-    """Compare the size of every split with the paper's Table 3, and the hash of its examples with the release.
+    """Check by counts and hashes that the data is BLURB's.
+
+    The size of every split is compared with the paper's Table 3, the hash of its examples with the release.
 
     A file that is byte for byte as `blurb data prepare` wrote it (see manifest.json in the folder) is not read again.
 

@@ -11,7 +11,9 @@ import click
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the tables.")
 def merge(files: tuple[Path, ...], out: Path) -> None:
-    """Merge the results.csv of several machines into one, and write its leaderboard.csv.
+    """Merge the results.csv of several machines into one.
+
+    Also writes its leaderboard.csv.
 
     Identical lines are merged. If two files disagree about a run, both lines are reported and nothing is written.
     """
@@ -41,7 +43,9 @@ def add(
     model: str, source: str, version: str, scores: tuple[str, ...], times_100: bool, runs: int | None, recalled: bool,
     leaderboard: Path,
 ) -> None:  # fmt: skip
-    """Add published numbers of others; they appear in leaderboard.csv when it is written next."""
+    """Add published numbers of others.
+
+    They appear in leaderboard.csv when it is written next."""
     from blurb import names
     from blurb.errors import SettingsError, UnknownName
     from blurb.results import published
@@ -80,7 +84,9 @@ def add(
 @click.command(name="validate")
 @click.argument("file", type=click.Path(path_type=Path))
 def validate(file: Path) -> None:
-    """Check that blurb can read FILE, a results.csv, leaderboard.csv or external.csv.
+    """Check that blurb can read a table.
+
+    FILE is a results.csv, leaderboard.csv or external.csv.
 
     If it cannot, the message names the line and the exit code is 2.
     """

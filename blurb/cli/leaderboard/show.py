@@ -13,7 +13,7 @@ from blurb.cli._options import RESULTS, STORE
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
-    from blurb.leaderboard.ranking import Place, RankedRow
+    from blurb.leaderboard.ranking import Ranked
     from blurb.results.row_scores import RowScores
     from blurb.tasks import Split
 
@@ -50,7 +50,9 @@ def command(
     suite: str | None, datasets: bool, no_published: bool, no_intervals: bool, without: str | None, data: Path | None,
     form: str,
 ) -> None:  # fmt: skip
-    """Show the rows of the store, best first, with 95 % intervals over runs and test examples.
+    """Show the rows of the store, best first.
+
+    With 95 % intervals over runs and test examples.
 
     Rows of a results.csv have no predictions: their intervals are over runs alone; published rows have neither, and
     no intervals. A rank such as 2-4 means that the intervals do not separate the row from its neighbours. blurb-12 is
@@ -96,47 +98,49 @@ def command(
     if not no_published and not left_out and suite == "blurb":
         entries += [ranking.of_row(row) for row in published.shipped()]
     if form == "table":
-        _print(ranking.ranked(entries, column), column, datasets, left_out)
+        _print(ranking.in_parts(entries, column), column, datasets, left_out)
         return
     shown = [*DATASETS, *own] if datasets else [SCORE, TWELVE, *tasks.TYPES]
     shown += [] if column in shown else [column]
     scores = [f"{name}{end}" for name in shown for end in ("", "_low", "_high")]
-    columns = ("row", "best_rank", "worst_rank", "probe", "published", *scores, "runs", "note")
-    show(columns, [_line(place, entry, shown) for place, entry in ranking.placed(entries, column)], form)
+    columns = ("row", "group", "best_rank", "worst_rank", "probe", "published", *scores, "runs", "note")
+    show(columns, [_line(one, shown) for one in ranking.in_parts(entries, column)], form)
 
 
-def _print(
-    ranks: Sequence[tuple[str, RankedRow]], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None
-) -> None:
+def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None) -> None:
     from blurb.leaderboard import overview
+    from blurb.results import groups
     from blurb.terminal.output import console
 
     out = console(width=120)
     out.print(overview.overview(ranks, column))
-    own = [entry for _, entry in ranks if not entry.published]
+    own = [one.entry for one in ranks if not one.entry.published]
     alone = [entry for entry in own if overview.without_means(entry)]
     shown = own if with_datasets or len(alone) == len(ranks) else alone if len(alone) <= FEW else []
     for table in overview.datasets(shown, out.width):
         out.print(table)
     if any(overview.beside_means(entry) and entry not in shown for entry in own):
         click.echo("Some datasets are in none of these means; --datasets shows them.")
-    for _, entry in ranks:
-        if entry.capped:
-            click.echo(f"{entry.name}: not ranked, as only some of the examples were scored ({entry.note}).")
-        elif entry.note:
-            click.echo(f"{entry.name}: {entry.note}.")
+    for entry in (one.entry for one in ranks):
+        why = entry.standing.unranked(column) if column in entry.values else ""
+        words = "; ".join(filter(None, (f"not ranked: {why}" if why else "", entry.note)))
+        if words:
+            click.echo(f"{entry.name}: {words}.")
+    if own and len(own) < len(ranks):
+        click.echo(f"{groups.THEIRS}.")
     if left_out:
         counts = ", ".join(f"{name} {len(ids)}" for name, ids in left_out.items() if ids)
         click.echo(f"Test examples left out because their input occurs in train: {counts or 'none'}.")
 
 
-def _line(place: Place | None, entry: RankedRow, names: Sequence[str]) -> tuple[object, ...]:
+def _line(one: Ranked, names: Sequence[str]) -> tuple[object, ...]:
     """A record of csv and json; None where there is no number."""
+    entry = one.entry
     scores = (
         value for name in names for value in (entry.values.get(name), *entry.intervals.get(name, (None, None)))
     )  # fmt: skip
-    ranks = (None, None) if place is None else place
-    return entry.name, *ranks, entry.probe, entry.published, *scores, sorted(entry.runs), entry.note
+    ranks = (None, None) if one.place is None else one.place
+    return entry.name, one.part, *ranks, entry.probe, entry.published, *scores, sorted(entry.runs), entry.note
 
 
 def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:
@@ -165,7 +169,9 @@ LEAKING: tuple[Split, ...] = ("train", "test")
 @click.command(name="published")
 @click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
 def published_rows(form: str) -> None:
-    """Show the published rows that come with blurb: the printed score, and the score recomputed from the datasets.
+    """Show the published rows that come with blurb.
+
+    The printed score, and the score recomputed from the datasets.
 
     The column 'numbers' is printed (read in that publication), quoted (read elsewhere) or recalled (from memory).
     """

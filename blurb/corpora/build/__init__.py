@@ -51,6 +51,8 @@ def prepare(task: Task, raw: Path, out: Path, nltk_data: Path | None = None) -> 
         verification = examine(task, aside, trust=False)
         if verification.errors:
             where = verification.errors[0].replace(f"{aside}/", "")
-            raise DataError(f"the files built from the originals of {task.title} do not follow BLURB's layout: {where}", raw)
+            raise DataError(
+                f"the files built from the originals of {task.title} do not follow BLURB's layout: {where}", raw
+            )
         entry = manifest.entry(aside, verification, release)
     return verification, [*release.notes, *manifest.update(out, task.name, entry)]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from blurb.data.readers._files import json_object
 from blurb.corpora.build._lists import listed
 from blurb.corpora.releases import MissingRelease, Release, SourceFile
+from blurb.data.readers._files import json_object
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 

@@ -40,7 +40,9 @@ def _document(pmid: str, tokens: SourceFile, *spans: SourceFile) -> str:
     for file, label in zip(spans, ELEMENTS.values(), strict=True):
         marks = _words(file)
         if len(marks) != len(words):
-            raise DataError(f"expected one mark per token of {tokens.path.name} ({len(words)}), found {len(marks)}.", file.path)
+            raise DataError(
+                f"expected one mark per token of {tokens.path.name} ({len(words)}), found {len(marks)}.", file.path
+            )
         for place, mark in enumerate(marks):
             if not mark.isdecimal():
                 raise DataError(f"expected a whole number, found {mark[:20]!r}.", file.path, place + 1)

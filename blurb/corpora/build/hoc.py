@@ -1,4 +1,4 @@
-"""HoC: `text/PMID.txt` has one sentence per line; `labels/PMID.txt` is one line, with `<` before each sentence's labels.
+"""HoC: `text/PMID.txt` has a sentence per line; `labels/PMID.txt` is one line, with `<` before each sentence's labels.
 
 The labels of a sentence are joined by `AND`; the hallmark is the part before the first `--`, in lower case. Blank parts
 and `NULL` mean no label.
@@ -31,7 +31,9 @@ def _document(pmid: str, text: SourceFile, labels: SourceFile, task: Task) -> li
     sentences = [line for _, line in text.lines()]
     _, *marked = labels.text().split("<")
     if len(marked) != len(sentences):
-        raise DataError(f"found labels for {len(marked)} sentences, but {text.path.name} has {len(sentences)}.", labels.path)
+        raise DataError(
+            f"found labels for {len(marked)} sentences, but {text.path.name} has {len(sentences)}.", labels.path
+        )
     lines = []
     for index, (sentence, piece) in enumerate(zip(sentences, marked, strict=True)):
         names = {label.split("--")[0].strip().lower() for label in piece.split("AND")} - {"", "null"}

@@ -11,8 +11,8 @@ import json
 import random
 from typing import Any
 
-from blurb.data.readers._files import json_object
 from blurb.corpora.releases import Release
+from blurb.data.readers._files import json_object
 from blurb.errors import DataError
 from blurb.tasks import Split, Task
 
@@ -28,7 +28,8 @@ def build(release: Release, task: Task) -> dict[Split, str]:
     for pmid, entry in questions.items():
         if not isinstance(entry, dict) or entry.get("final_decision") not in task.labels:
             raise DataError(
-                f"question {pmid[:20]!r} must have a final_decision of {', '.join(task.labels)}.", sources[QUESTIONS].path
+                f"question {pmid[:20]!r} must have a final_decision of {', '.join(task.labels)}.",
+                sources[QUESTIONS].path,
             )
     dice = random.Random(0)
     training, test = _cut(list(questions), 2, questions, task.labels, dice)

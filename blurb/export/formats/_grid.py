@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from blurb.errors import SettingsError, UnknownName
 from blurb.export.formats._base import Wanted, rows
-from blurb.results import notes, published
+from blurb.results import groups, notes, published
+from blurb.results.groups import Standing
 from blurb.results.row_scores import DEMO, RowScores
 from blurb.results.score import datasets_by_type
 from blurb.tasks import Task
@@ -31,16 +32,14 @@ class ExportCell:
 class Column:
     """One model. Scores are times 100; `sd` is over seeds, for datasets with two or more.
 
-    :param capped: only some of the examples were scored, so it is never the best
-    :param probe: a frozen encoder, which can only be the best probe
+    :param standing: among which columns it can be the best
     """
 
     name: str
     figures: dict[str, float]
     sd: dict[str, float] = field(default_factory=dict)
     note: str = ""
-    capped: bool = False
-    probe: bool = False
+    standing: Standing = field(default_factory=Standing)
 
 
 @dataclass(frozen=True)
@@ -74,39 +73,35 @@ def grid(wanted: Wanted) -> ExportTable:
     cells = [_line(columns, key, wanted.sd) for key in keys]
     names = [column.name for column in columns]
     notes = [column.note for column in columns if column.note]
-    caption = _caption(columns, keys, wanted.sd)
+    caption = _caption(columns, keys, wanted.sd, any(cell.best for line in cells for cell in line))
     if wanted.transpose:
         return ExportTable("model", titles, names, list(zip(*cells, strict=True)), caption, notes)
     return ExportTable("dataset", names, titles, cells, caption, notes)
 
 
-def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool) -> str:
+def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool, bold: bool) -> str:
     """The caption, which mentions only what the table contains."""
     text = "Test scores times 100"
     text += " with the standard deviation over seeds" if sd and any(column.sd for column in columns) else ""
-    text += "; the best of each dataset is bold" if len(columns) > 1 else ""
+    if bold:
+        several = len({column.standing.key for column in columns}) > 1
+        text += "; the best of each dataset is bold" + (", among models of one protocol and kind" if several else "")
     return f"{text}." + (f" The score is the mean of six task-type means ({SOURCE})." if SCORE in keys else "")
 
 
 def _line(columns: Sequence[Column], key: str, sd: bool) -> list[ExportCell]:
-    """A line of the table. Ties in print are all marked as best; probes compete among themselves."""
+    """A line of the table. Ties in print are all marked as best; models compete within their groups."""
     texts = [f"{column.figures[key]:.2f}" if key in column.figures else "" for column in columns]
-    best: dict[bool, str] = {}
-    for probe in (False, True):
-        known = [
-            float(text)
-            for text, column in zip(texts, columns, strict=True)
-            if text and not column.capped and column.probe == probe
-        ]
-        if len(known) > 1:
-            best[probe] = f"{max(known):.2f}"
+    there = [place for place, text in enumerate(texts) if text]
+    best: set[int] = set()
+    of = groups.SCORE if key == SCORE else key
+    for part in groups.parts([columns[place].standing for place in there], of):
+        rivals = {there[place]: float(texts[there[place]]) for place in part.places}
+        if len(rivals) > 1:
+            best |= {place for place, value in rivals.items() if value == max(rivals.values())}
     return [
-        ExportCell(
-            text,
-            f"{column.sd[key]:.2f}" if sd and key in column.sd else "",
-            text == best.get(column.probe) and not column.capped,
-        )
-        for text, column in zip(texts, columns, strict=True)
+        ExportCell(text, f"{column.sd[key]:.2f}" if sd and key in column.sd else "", place in best)
+        for place, (text, column) in enumerate(zip(texts, columns, strict=True))
     ]
 
 
@@ -119,7 +114,12 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
         if row.spread is not None:
             deviations[SCORE] = row.spread[0]
     if row.published:
-        return Column(row.name, figures, note=f"{row.name}: {'; '.join([row.version, *row.remarks])}.")
+        return Column(
+            row.name,
+            figures,
+            note=f"{row.name}: {'; '.join([row.version, *row.remarks])}.",
+            standing=groups.of_row(row),
+        )
     made = row.configuration
     alike = [other.model for other in own].count(row.model) > 1
     setting = " ".join(dict.fromkeys([*made.text.split(), *made.precision.split(), *row.detail.split()]))
@@ -132,7 +132,7 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
     elif row.data != "verified":
         facts.append(f"data not verified as BLURB's: {row.data}")
     facts += [part for part in row.note.split("; ") if part and part != notes.ONE_SEED]  # the seeds are there already
-    return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.", row.capped, row.probe)
+    return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.", groups.of_row(row))
 
 
 def _published(asked: Sequence[str]) -> list[RowScores]:

@@ -131,11 +131,14 @@ class PairwiseComparison:
 
     `lines` has for each name in `PairwiseComparisons.names`: half-width of the 95 % interval, p-value, and the reason
     if there is no verdict.
+
+    :param remarks: what differs between the rows, in this order and turned round
     """
 
     first: int
     other: int
     lines: Sequence[tuple[float | None, float | None, str]]
+    remarks: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import combinations, islice
 
 from blurb.leaderboard.html.model import PageRow, PairwiseComparison, PairwiseComparisons
-from blurb.results import comparison
+from blurb.results import comparison, meeting
+from blurb.results.meeting import Use
 from blurb.results.row_scores import RowScores
 from blurb.results.score import datasets_by_type
 from blurb.statistics.student import t_critical
@@ -41,25 +42,27 @@ def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseCom
 
 
 def opening(found: PairwiseComparisons, entries: Sequence[PageRow], focus: int) -> tuple[int, int]:
-    """The pair to show at first, the reference first: the one with the most verdicts, of several the best rows.
+    """The pair to show at first: the one with the most verdicts, of several the best rows.
 
-    Baselines stand back for encoders. Where no pair can be judged, the highlighted row is shown beside the published
-    row that shares the most datasets.
+    Two encoders under one protocol come first, then an encoder and a baseline, as a verdict on two protocols is about
+    these and not about encoders. Where no pair can be judged, the highlighted row is shown beside the published row
+    that shares the most datasets.
     """
 
-    def worth(pair: PairwiseComparison) -> tuple[bool, int, bool]:
+    def worth(pair: PairwiseComparison) -> tuple[int, int]:
         first, other = entries[pair.first], entries[pair.other]
+        alike = first.row.comparable_with(other.row, Use.CHECK) is None and not first.baseline
         verdicts = sum(p is not None for _, p, _ in pair.lines)
-        return not (first.baseline or other.baseline), verdicts, first.detail == other.detail
+        return 2 if alike else int(first.baseline != other.baseline), verdicts
 
     judged = [pair for pair in found.pairs if any(p is not None for _, p, _ in pair.lines)]
     if judged:
         best = max(judged, key=worth)
-        return best.other, best.first
+        return best.first, best.other
     others = [place for place in range(len(entries)) if place != focus]
     shared = {place: len(entries[place].datasets.keys() & entries[focus].datasets.keys()) for place in others}
     published = [place for place in others if entries[place].kind == "published"]
-    return max(published or others, key=shared.__getitem__, default=focus), focus
+    return focus, max(published or others, key=shared.__getitem__, default=focus)
 
 
 def _compare_pair(
@@ -75,7 +78,8 @@ def _compare_pair(
             found.append((None, None, ""))
         else:
             found.append((_half(line.comparison), line.p, line.reason))
-    return PairwiseComparison(first, other, found)
+    told = tuple("; ".join(meeting.remarks(*sides)) for sides in ((row, against), (against, row)))
+    return PairwiseComparison(first, other, found, told)  # type: ignore[arg-type]
 
 
 def _half(found: Comparison) -> float | None:

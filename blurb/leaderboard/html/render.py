@@ -15,6 +15,7 @@ from blurb.leaderboard.html.pairwise import MOST, MOST_PROBES, opening
 from blurb.leaderboard.html.strips import lowest, marks, strips
 from blurb.leaderboard.intervals import BASES, Value
 from blurb.leaderboard.terminal import SHORT
+from blurb.results import groups
 from blurb.results.comparison import PAIRED
 from blurb.tasks import TWELVE, TYPES
 from blurb.wording import probability
@@ -67,14 +68,24 @@ def value_of(entry: PageRow, key: str) -> Value | None:
     return entry.datasets[key].test if key in entry.datasets else None
 
 
-def best(board: Leaderboard) -> dict[str, float]:
-    """The best value of each column, as printed: ties are all marked as best."""
+def best(board: Leaderboard) -> dict[str, set[int]]:
+    """The rows with the best value of each column among those that they may be ranked with, two or more.
+
+    Values count as printed: ties are all marked as best.
+    """
     found = {}
+    standings = [groups.of_row(entry.row) for entry in board.entries]
     for key, _, _ in columns(board):
-        whole = [entry for entry in board.entries if not entry.capped]
-        values = [round(value.mean, 2) for entry in whole if (value := value_of(entry, key))]
-        if values:
-            found[key] = max(values)
+        values = {
+            place: round(value.mean, 2) for place, entry in enumerate(board.entries) if (value := value_of(entry, key))
+        }
+        there = list(values)
+        marked: set[int] = set()
+        for part in groups.parts([standings[place] for place in there], key):
+            rivals = {there[place]: values[there[place]] for place in part.places}
+            if len(rivals) > 1:
+                marked |= {place for place, value in rivals.items() if value == max(rivals.values())}
+        found[key] = marked
     return found
 
 
@@ -108,6 +119,14 @@ def data(board: Leaderboard) -> Markup:
         "runs": [any(one.runs for one in entry.row.datasets.values()) for entry in board.entries],
         "pairs": pairs,
         "reasons": reasons,
+        "remarks": {
+            key: text
+            for pair in board.comparisons.pairs
+            for key, text in zip(
+                (f"{pair.first}-{pair.other}", f"{pair.other}-{pair.first}"), pair.remarks, strict=True
+            )
+            if text
+        },
         "opening": opening(board.comparisons, board.entries, focus(board)),
     }
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

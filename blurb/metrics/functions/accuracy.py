@@ -45,4 +45,4 @@ def _wrong(counts: Counts) -> Scores:
     return counts[:, 1] - counts[:, 0]
 
 
-METRIC = Metric(accuracy, main="accuracy", hub="accuracy", counts=_counts, score=_share, mistakes=_wrong)
+METRIC = Metric(accuracy, main="accuracy", hub="accuracy", counts=_counts, score=_share, mistakes=_wrong, low=0.0)

@@ -42,4 +42,4 @@ def _counts(gold: Sequence[str], predicted: Sequence[str], positive: str) -> Cou
     return np.stack([(right == positive) & (answer == positive), answer == positive, right == positive], 1)
 
 
-METRIC = Metric(binary_f1, main="f1", hub="f1", counts=_counts, score=f1, mistakes=wrong)
+METRIC = Metric(binary_f1, main="f1", hub="f1", counts=_counts, score=f1, mistakes=wrong, low=0.0)

@@ -47,4 +47,4 @@ def _counts(gold: Sequence[str], predicted: Sequence[str], negative: str) -> Cou
     return np.stack([(right == answer) & (right != negative), answer != negative, right != negative], 1)
 
 
-METRIC = Metric(micro_f1_without, main="f1", hub="f1", counts=_counts, score=f1, mistakes=wrong)
+METRIC = Metric(micro_f1_without, main="f1", hub="f1", counts=_counts, score=f1, mistakes=wrong, low=0.0)

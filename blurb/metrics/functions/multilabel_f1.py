@@ -88,4 +88,6 @@ def _counts(gold: Sequence[Any], predicted: Sequence[Any], labels: Sequence[str]
     return np.stack([(right & answer).sum(1), answer.sum(1), right.sum(1)], 1)
 
 
-METRIC = Metric(multilabel_f1, main="micro_f1", hub="f1", counts=_counts, score=f1, mistakes=wrong, sequence=True)
+METRIC = Metric(
+    multilabel_f1, main="micro_f1", hub="f1", counts=_counts, score=f1, mistakes=wrong, sequence=True, low=0.0
+)

@@ -53,6 +53,9 @@ class _Classes:
     def short(self, name: str) -> str:
         return name
 
+    def is_builtin(self, text: str) -> bool:
+        return text in KNOWN
+
 
 def named(text: str) -> str:
     """Canonical spelling of a baseline and its options.
@@ -60,7 +63,7 @@ def named(text: str) -> str:
     :raises UnknownName: if there is no such baseline or option
     :raises SettingsError: if a value does not have the type of the option
     """
-    return canonical(_Classes(), text) if "," in text or text not in KNOWN else text
+    return canonical(_Classes(), text)
 
 
 def learner(text: str, formulation: Formulation, device: str) -> Learner:

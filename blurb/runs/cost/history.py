@@ -15,10 +15,13 @@ from blurb.runs import index, provenance
 from blurb.runs.index import Entry
 from blurb.runs.provenance import Predicted
 
-UNKNOWN, KINDRED, LEAST = 0.4, 0.25, 0.1
-"""Relative spread of a prediction without history, with that of other types of task, and at best."""
+UNKNOWN, LEAST, MOST = 0.4, 0.1, 2.0
+"""Relative spread of a prediction: without history, at best, and at worst (a factor of three both ways)."""
 ENOUGH = 3
-"""Fewer trials give a factor but no spread: the machine may have been busy at the time."""
+"""Finished trials of a type that correct a prediction in full; of fewer, each corrects by its share of so many, as the
+machine may have been busy at the time."""
+SHORT = 10.0
+"""Predicted seconds below which a trial does not correct longer ones: what it took was mostly its start."""
 
 
 @dataclass(frozen=True)
@@ -39,21 +42,33 @@ class History:
     """Ratios of measured to predicted seconds of finished trials.
 
     :param ratios: by kind of learner and type of task
+    :param short: the same of trials that were predicted to be `SHORT`
     """
 
     ratios: Mapping[tuple[str, str], list[float]] = field(default_factory=dict)
+    short: Mapping[tuple[str, str], list[float]] = field(default_factory=dict)
 
     def correction(self, learner: str, type_: str) -> Correction:
-        """The correction from trials of that task type, or if there are none, from all trials of the learner."""
+        """The correction from trials of that learner and type; all others of the learner only widen the range.
+
+        With n trials below `ENOUGH` the factor is their geometric mean to the power n / `ENOUGH`, and the range has
+        both ends: no correction, and the whole of it.
+        """
         own = self.ratios.get((learner, type_), [])
-        if own:
+        if len(own) >= ENOUGH:
             mean, spread = _spread(own)
-            return Correction(mean, max(LEAST, spread) if len(own) >= ENOUGH else UNKNOWN, len(own))
-        others = [ratio for (kind, _), ratios in self.ratios.items() if kind == learner for ratio in ratios]
-        if others:
-            mean, spread = _spread(others)
-            return Correction(mean, max(KINDRED, spread) if len(others) >= ENOUGH else UNKNOWN, len(others))
-        return Correction()
+            return Correction(mean, min(MOST, max(LEAST, spread)), len(own))
+        others = [
+            ratio
+            for table in (self.ratios, self.short)
+            for (kind, _), ratios in table.items()
+            if kind == learner
+            for ratio in ratios
+        ]
+        factor = _spread(own)[0] ** (len(own) / ENOUGH) if own else 1.0
+        off = [abs(math.log(ratio / factor)) for ratio in others]
+        widened = math.expm1(math.sqrt(statistics.fmean(each**2 for each in off))) if off else 0.0
+        return Correction(factor, min(MOST, max(UNKNOWN, widened)), len(own))
 
 
 def _spread(ratios: list[float]) -> tuple[float, float]:
@@ -68,17 +83,18 @@ def read(root: Path, predicted: Mapping[Path, tuple[str, str, float]], environme
     :param predicted: kind, type and predicted seconds of known trials, by folder; for others the provenance counts
     """
     found: dict[tuple[str, str], list[float]] = {}
+    short: dict[tuple[str, str], list[float]] = {}
     for path, foreseen, taken in _finished(root, environment):
         kind, type_, seconds = predicted.get(path) or foreseen or ("", "", 0.0)
         if seconds > 0 and taken > 0:
-            found.setdefault((kind, type_), []).append(taken / seconds)
-    return History(found)
+            (short if seconds < SHORT else found).setdefault((kind, type_), []).append(taken / seconds)
+    return History(found, short)
 
 
 def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path, Predicted | None, float]]:
     """The trials of such an environment, with what was predicted and the seconds that they took."""
     known = index.of(root)
-    for done in sorted(root.glob("*/*/*/DONE.json")):
+    for done in sorted(root.glob("[!.]*/[!.]*/[!.]*/DONE.json")):
         with contextlib.suppress(StoreError):  # damage is told by others
             entry = known.find(index.key_of(done.parent))
             there, predicted, taken = _of_folder(done.parent) if entry is None else _of_entry(entry)

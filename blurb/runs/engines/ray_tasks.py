@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from blurb import stopping
+from blurb import garbage, stopping
 from blurb.errors import SettingsError, StoreError, said
 from blurb.runs import sweeps
 from blurb.runs.engine import SAVING, Engine, longest_first
@@ -117,6 +117,7 @@ def run_one(folder: str, index: int, cpus: float, code: str) -> tuple[str, float
     """
     import torch
 
+    garbage.own_process()
     torch.set_num_threads(max(1, int(cpus)))
     try:
         job = _jobs(folder, code)[index]

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from blurb.errors import StoreError
+from blurb.runs.figures import admits
 from blurb.runs.provenance import Provenance
 from blurb.runs.store import FILES, Record
 from blurb.tasks import SCORED, SPLITS, Split, Task
@@ -158,8 +159,10 @@ def of_record(record: Record) -> dict[str, Any]:
             {name: made.environment.get(name) for name in ("device", "threads", "cpus")},
             [made.predicted.learner, made.predicted.type] if made.predicted else None,
         )  # fmt: skip
-        figures = [_number(metrics[split][name]) for split in SCORED for name in scores[split]]
-        figures += [_number(metrics["majority"][split][name]) for split in SCORED for name in majority[split]]
+        task = record.trial.task
+        figures = [_number(metrics[split][name], task, name) for split in SCORED for name in scores[split]]
+        given = metrics["majority"]
+        figures += [_number(given[split][name], task, name) for split in SCORED for name in majority[split]]
         return {
             "about": facts.text, "figures": figures, "started": str(made.started).encode(errors="replace").decode(),
             "train_seconds": made.train_seconds, "predict_seconds": made.predict_seconds,
@@ -169,9 +172,11 @@ def of_record(record: Record) -> dict[str, Any]:
         raise StoreError(f"{record.path} cannot be understood ({type(error).__name__}: {error}).") from error
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > EXACT:
+def _number(value: Any, task: str, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= EXACT:
         raise ValueError(f"{value!r} is no figure")
+    if not admits(task, name, value):
+        raise ValueError(f"{name} of {task} cannot be {value!r}")
     return float(value)
 
 

@@ -15,7 +15,7 @@ from blurb.runs.index.entry import STAMP, Facts, facts_of
 if TYPE_CHECKING:
     import pyarrow
 
-VERSION = b"1"
+VERSION = b"2"
 SUFFIX = ".arrow"
 DIGEST = hashlib.sha256().digest_size
 

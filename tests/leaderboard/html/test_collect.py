@@ -184,7 +184,7 @@ def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace("\n6,", "\n1,"), "schema version 1"),
+        (lambda text: text.replace("\n7,", "\n1,"), "schema version 1"),
         (lambda text: text + text.splitlines()[1] + "\n", "same model, task, seed, split and metric as line 2"),
         (lambda text: text.replace(",data_hash,", ",hash,", 1), "data_hash"),
         (lambda text: text.splitlines()[0] + "\n", "no rows"),

@@ -15,9 +15,9 @@ from benchmarks.page import entry, synthetic
 from blurb.analysis import ablation_tables
 from blurb.leaderboard.html import render
 from blurb.leaderboard.html.collect import board, entry_of
-from blurb.leaderboard.html.model import Ablation, Page, RowProvenance
+from blurb.leaderboard.html.model import Ablation, Page, PageRow, RowProvenance
 from blurb.leaderboard.html.pairwise import opening
-from blurb.leaderboard.html.render import focus
+from blurb.leaderboard.html.render import best, focus
 from blurb.results import published
 from tests.leaderboard.html import reading
 
@@ -154,16 +154,45 @@ def test_compare_opens_with_the_pair_that_can_be_judged_best() -> None:
     found = board("blurb", [one, two, entry("a", level=80.0), floor, *map(entry_of, published.shipped())])
     names = [each.model for each in found.entries]
     pair = opening(found.comparisons, found.entries, 0)
-    assert [names[place] for place in pair] == ["a", "one"], "one and two have one run each"
+    assert [names[place] for place in pair] == ["one", "a"], "one and two have one run each"
     alone = board("blurb", [one, two, floor])
-    assert alone.entries[opening(alone.comparisons, alone.entries, 0)[0]].baseline
+    assert alone.entries[opening(alone.comparisons, alone.entries, 0)[1]].baseline
     text = reading.Page(render(Page("x", [found]))).all("script", type="application/json")[0].text
     assert json.loads(text)["opening"] == list(pair)
 
 
+def protocols(one: PageRow, protocol: str) -> PageRow:
+    """The row as another protocol would have made it."""
+    made = replace(one.row.configuration, protocol=protocol, protocol_hash=protocol[:1] * 64)
+    return replace(one, row=replace(one.row, configuration=made), detail=protocol)
+
+
+def test_compare_never_opens_with_one_encoder_under_two_protocols_if_there_is_a_baseline() -> None:
+    """As on the page of this repository, which opened with `sketch` against `quick`."""
+    mine = entry("m", level=80.0)
+    floor = protocols(entry("baseline:bigrams", level=60.0), "standard")
+    found = board("blurb", [protocols(mine, "quick@2"), protocols(mine, "sketch"), floor])
+    first, other = opening(found.comparisons, found.entries, 0)
+    assert [found.entries[first].model, found.entries[other].model] == ["m", "baseline:bigrams"]
+    content = json.loads(reading.Page(render(Page("x", [found]))).all("script", type="application/json")[0].text)
+    told = content["remarks"]["0-1"]
+    assert told.startswith("the same encoder under two protocols; protocol: ")
+    assert content["remarks"]["1-0"] != told  # the sides change places, as the rows do
+
+
+def test_stars_are_for_rows_of_one_protocol() -> None:
+    rows = [protocols(entry(name, level=level), protocol) for name, level, protocol in (
+        ("a", 70.0, "quick@2"), ("b", 60.0, "quick@2"), ("c", 80.0, "standard-short"), ("d", 90.0, "sketch"),
+        ("e", 89.0, "sketch"),
+    )]  # fmt: skip
+    found = board("blurb", rows)
+    starred = {found.entries[place].model for place in best(found)["score"]}
+    assert starred == {"a"}  # the best of two; c is alone, and `sketch` has no rank
+
+
 def test_without_verdicts_compare_opens_with_one_s_own_row_beside_a_published_one() -> None:
     found = board("blurb", [entry("one-run", seeds=(1,), level=60.0), *map(entry_of, published.shipped())])
-    first, other = opening(found.comparisons, found.entries, focus(found))
+    other, first = opening(found.comparisons, found.entries, focus(found))
     assert found.entries[other].model == "one-run"
     assert found.entries[first].kind == "published"
     assert len(found.entries[first].datasets) == 13

@@ -112,12 +112,12 @@
         const before = data.means[a][place], after = data.means[b][place];
         const [half, p, reason] = pair ? pair[place] : [null, null, 0];
         const there = before !== null && after !== null;
-        return { title, before, after, half, p, difference: there ? after - before : null, reason: a === b ? "the same row" : pair ? data.reasons[reason] : data.runs[a] && data.runs[b] ? "not on this page; use blurb compare" : "a number without runs" };
+        return { title, before, after, half, p, difference: there ? before - after : null, reason: a === b ? "the same row" : pair ? data.reasons[reason] : data.runs[a] && data.runs[b] ? "not on this page; use blurb compare" : "a number without runs" };
       }).filter((line) => line.before !== null || line.after !== null);
     };
 
     const show = () => {
-      const found = lines();
+      const found = lines(), a = +first.value, b = +other.value;
       const reach = Math.max(1, ...found.map((line) => line.difference === null ? 0 : Math.abs(line.difference) + (line.half || 0)));
       const x = (value) => 80 + 76 * value / reach;
       body.replaceChildren(...found.map((line) => {
@@ -125,7 +125,7 @@
         const head = make("th", line.title);
         head.scope = "row";
         const sure = line.p !== null && line.p < 0.05;
-        const verdict = line.difference === null ? "missing in one row" : line.p === null ? `cannot judge: ${line.reason}` : sure ? (line.difference > 0 ? "other is higher" : "first is higher") : "no difference shown";
+        const verdict = line.difference === null ? "missing in one row" : line.p === null ? `cannot judge: ${line.reason}` : sure ? `${data.names[line.difference > 0 ? a : b]} is higher` : "no difference shown";
         const cell = make("td", "", "forest text");
         if (line.difference !== null) {
           const picture = draw("svg", { viewBox: "0 0 160 16", role: "img", "aria-label": line.half === null ? "no interval" : `${signed(line.difference - line.half)} to ${signed(line.difference + line.half)}` });
@@ -140,7 +140,7 @@
           make("td", line.p === null ? "–" : line.p < 0.001 ? "< 0.001" : line.p.toFixed(3)), make("td", verdict, sure ? "text sure" : "text"));
         return row;
       }));
-      section.caption.firstElementChild.textContent = `${data.names[+other.value]} minus ${data.names[+first.value]}, test`;
+      section.caption.firstElementChild.textContent = `${data.names[a]} minus ${data.names[b]}, test` + (data.remarks[`${a}-${b}`] ? `. The rows differ: ${data.remarks[`${a}-${b}`]}.` : "");
     };
 
     [first.value, other.value] = data.opening;

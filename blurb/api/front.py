@@ -1,0 +1,147 @@
+"""What `import blurb` adds to its functions: arguments of wrong types are refused, and messages speak Python.
+
+The kinds of arguments are read from the signatures, so that each is written once.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import numbers
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from blurb.api.options import KEEP
+from blurb.errors import BlurbError, SettingsError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SPLITS = ("dev", "test")
+"""The splits that have scores."""
+SHOWN = 60
+"""Characters of a wrong value in a message."""
+
+
+def _is_row(value: object) -> bool:
+    from blurb.api.results import Results
+    from blurb.results.row_scores import RowScores
+
+    return isinstance(value, str | os.PathLike | Results | RowScores)
+
+
+def _is_rules(value: object) -> bool:
+    from blurb.regression import Rules
+
+    return isinstance(value, Rules)
+
+
+KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "None": ("None", lambda value: value is None),
+    "str": ("a str", lambda value: isinstance(value, str)),
+    "Path": ("a path", lambda value: isinstance(value, os.PathLike)),
+    "bool": ("True or False", lambda value: isinstance(value, bool)),
+    "int": ("an int", lambda value: isinstance(value, numbers.Integral) and not isinstance(value, bool)),
+    "float": ("a number", lambda value: isinstance(value, numbers.Real) and not isinstance(value, bool)),
+    "Split": (" or ".join(map(repr, SPLITS)), lambda value: isinstance(value, str) and value in SPLITS),
+    "Keep": (" or ".join(map(repr, KEEP)), lambda value: isinstance(value, str) and value in KEEP),
+    "Input": ("a str or a mapping", lambda value: isinstance(value, str | Mapping)),
+    "Model": (
+        "a str, a path or a loaded model",
+        lambda value: isinstance(value, str | os.PathLike) or hasattr(value, "save_pretrained"),
+    ),
+    "Tokenizer": (
+        "a str, a path or a loaded tokenizer",
+        lambda value: isinstance(value, str | os.PathLike) or hasattr(value, "save_pretrained"),
+    ),
+    "Row": ("a row, results with one row, or the name of a row", _is_row),
+    "Rules": ("rules", _is_rules),
+    "Any": ("anything", lambda value: True),
+}
+"""Words of the annotations -> how a message calls the kind, and whether a value is of it."""
+
+
+def wrong(function: Callable[..., Any], arguments: Mapping[str, Any]) -> list[str]:
+    """A sentence for each argument that is not of the kind that the signature of a function names."""
+    parameters = inspect.signature(function).parameters
+    found = []
+    for name, value in arguments.items():
+        parameter = parameters.get(name)
+        if parameter is None or parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        kinds = [kind.strip() for kind in str(parameter.annotation).split("|")]
+        if not any(_is_of(kind, value) for kind in kinds):
+            shown = repr(value)
+            shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
+            found.append(f"{name} must be {' or '.join(dict.fromkeys(map(_words, kinds)))} (got {shown}).")
+    return found
+
+
+def _is_of(kind: str, value: Any) -> bool:
+    several = re.fullmatch(r"Sequence\[(.+)\]", kind)
+    if several:
+        there = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+        return there and all(_is_of(several[1], each) for each in value)
+    return KINDS[kind][1](value)
+
+
+def _words(kind: str) -> str:
+    several = re.fullmatch(r"Sequence\[(.+)\]", kind)
+    return f"a list of these ({_words(several[1])})" if several else KINDS[kind][0]
+
+
+def spoken(function: Callable[P, T]) -> Callable[P, T]:
+    """The function as Python users call it: wrong types are a SettingsError, and options in messages are keywords."""
+
+    @functools.wraps(function)
+    def called(*arguments: P.args, **more: P.kwargs) -> T:
+        given = inspect.signature(function).bind(*arguments, **more).arguments  # a TypeError of Python's own
+        sentences = wrong(function, given)
+        if sentences:
+            raise SettingsError(" ".join(f"blurb.{function.__name__}: {sentence}" for sentence in sentences))
+        try:
+            return function(*arguments, **more)
+        except BlurbError as error:
+            for each in (error, *getattr(error, "errors", ())):
+                if each.args and isinstance(each.args[0], str):
+                    each.args = (in_python(each.args[0]), *each.args[1:])
+            raise
+
+    return called
+
+
+COMMAND = re.compile(r"\bblurb [a-z]+[^\n;]*")
+"""A command to type in a shell, whose options stay."""
+OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])(?: ([\w./=:,-]*[\w]))?")
+WORDS = frozenset((
+    "demo", "blurb", "best", "replace", "quick", "standard", "probe", "sketch", "smoke", "paper", "linkbert", "slurm",
+    "ray", "local", "cased", "uncased", "auto", "cpu", "cuda", "mps", "dummify", "markers", "original",
+))  # fmt: skip
+"""Values of options that look like words of a sentence; other values have a digit or a sign."""
+
+
+def in_python(text: str) -> str:
+    """A message with keywords of Python in the place of options.
+
+    >>> in_python("Give the folder with --data (or use --suite demo). Try --set lr=1e-5, or remove --dry-run.")
+    'Give the folder with data= (or use suite="demo"). Try lr=1e-5, or remove dry_run=.'
+    >>> in_python("To see where: blurb data verify --data FOLDER")
+    'To see where: blurb data verify --data FOLDER'
+    """
+    parts, start = [], 0
+    for command in COMMAND.finditer(text):
+        parts += [OPTION.sub(_keyword, text[start : command.start()]), command.group()]
+        start = command.end()
+    return "".join([*parts, OPTION.sub(_keyword, text[start:])])
+
+
+def _keyword(option: re.Match[str]) -> str:
+    name, value = option[1].replace("-", "_"), option[2]
+    if name == "set":
+        return value if value and "=" in value else f"a keyword {value}" if value else "a keyword"
+    name = {"print": "print_script"}.get(name, name)
+    if value and (value in WORDS or not value.isalpha()):
+        return f'{name}="{value}"'
+    return f"{name}=" + (f" {value}" if value else "")

@@ -1,0 +1,165 @@
+"""Which rows share a ranking: the groups within which there are ranks, a best figure and bold print.
+
+Rows of one group were made alike: by learners of one kind, their recipe, a protocol and overrides. Within a group a
+column is ranked among figures on the same data, scored alike (`blurb.results.meeting`). The published rows are by other
+code, on data of theirs; the protocols that follow a paper share their ranking, at the defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from blurb.protocols.protocol import without_rank
+from blurb.results.dataset_scores import DatasetScores
+from blurb.results.meeting import SHORT, plugins
+from blurb.results.score import dataset_weights, type_weights, weights_of_12
+from blurb.runs.spec import PROBE, RECIPES
+from blurb.tasks import TWELVE
+from blurb.wording import distinct
+
+if TYPE_CHECKING:
+    from blurb.results.row_scores import RowScores
+
+OF_PAPERS = ("standard", "paper", "linkbert")
+"""Protocols of which the rows may stand beside published ones."""
+SCORE = "score"
+THEIRS = "Published rows: other code, data of theirs"
+
+
+class State(NamedTuple):
+    """What a figure of a dataset rests on.
+
+    :param why_not: why it has no rank, "" if it has one
+    """
+
+    data: str = ""
+    metrics: str = ""
+    examples: str = ""
+    plugins: str = ""
+    released: bool = False
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a row may be ranked.
+
+    :param key: equal for rows of one group
+    :param title: what to call the group; "" for that of the published rows
+    :param place: of the group among the others
+    :param states: dataset -> what its figure rests on; None for published rows, whose data is theirs
+    :param why_not: why the row has no rank at all
+    """
+
+    key: tuple[str, ...] = ()
+    title: str = ""
+    place: int = 0
+    states: Mapping[str, State] | None = None
+    why_not: str = ""
+
+    def state(self, column: str) -> tuple[State, ...]:
+        """What a column rests on, a state for each of its datasets."""
+        return tuple((self.states or {}).get(name, State()) for name in datasets_of(column))
+
+    def unranked(self, column: str) -> str:
+        """Why the row has no rank in a column; "" if it has one."""
+        return self.why_not or next((state.why_not for state in self.state(column) if state.why_not), "")
+
+
+class Part(NamedTuple):
+    """Rows that are ranked together.
+
+    :param places: the places of these rows among the given ones
+    :param unranked: those of rows of the same group that have no rank
+    """
+
+    title: str
+    places: list[int]
+    unranked: list[int]
+
+
+def datasets_of(column: str) -> tuple[str, ...]:
+    """The datasets of a column: of a mean, or the one itself."""
+    if column == SCORE:
+        return tuple(dataset_weights())
+    if column == TWELVE:
+        return tuple(weights_of_12())
+    return tuple({str(kind): shares for kind, shares in type_weights().items()}.get(column, (column,)))
+
+
+def of_row(row: RowScores) -> Standing:
+    """The standing of a row."""
+    if row.published:
+        return Standing(("published", str(RECIPES["encoder"])))
+    made = row.configuration
+    plain = made.protocol.partition("@")[0]
+    states = {name: _state(row, name, one) for name, one in row.datasets.items()}
+    why = "the recipe or the protocol is not known" if not (row.recipe and made.protocol_hash) else ""
+    if plain in without_rank() and not made.from_file:
+        why = f"rows of {plain} have no rank"
+    key = made.suite, row.learner, row.recipe, made.protocol_hash[:SHORT], made.overrides_text
+    if row.learner == PROBE:
+        return Standing(key, _titled("probes", made.text, "probe"), 2, states, why)
+    if row.learner == "baseline":
+        return Standing(key, _titled("baselines", made.text, ""), 3, states, why)
+    if plain in OF_PAPERS and not (made.from_file or made.overrides or made.suite != "blurb"):
+        return Standing(("published", row.recipe), "", 0, states, why)
+    return Standing(key, made.text, 1, states, why)
+
+
+def _titled(kind: str, text: str, usual: str) -> str:
+    return kind if text in ("", usual) else f"{kind}, {text}"
+
+
+def _state(row: RowScores, name: str, dataset: DatasetScores) -> State:
+    data, metrics = dataset.known("data_hash"), dataset.known("metrics_version")
+    most, seed, code = dataset.limit("max_eval"), dataset.limit("eval_seed"), plugins(row, dataset)
+    why = ""
+    if dataset.finished < dataset.planned:
+        why = f"{dataset.finished} of {dataset.planned} seeds of {name}"
+    elif len(data) != 1:
+        why = f"the data of {name} is {'not known' if not data else 'not the same for all seeds'}"
+    elif len(metrics) != 1 or most is None or code is None or (most and seed is None):
+        why = f"it is not known how {name} was scored"
+    examples = f"{most} drawn by {seed}" if most else ""
+    released = dataset.known("verdict") == {"identical"}
+    return State("".join(sorted(data))[:SHORT], "".join(sorted(metrics)), examples, code or "", released, why)
+
+
+def parts(standings: Sequence[Standing], column: str) -> list[Part]:
+    """The rows that share a ranking in a column, group by group, that of the published rows first.
+
+    The published rows stand with figures on the data of the release; where there are none, with those of most rows.
+    """
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for place, one in enumerate(standings):
+        groups.setdefault(one.key, []).append(place)
+    ordered = sorted(groups.values(), key=lambda places: (standings[places[0]].place, standings[places[0]].title))
+    titles = distinct(
+        [standings[places[0]].title for places in ordered],
+        [(*standings[places[0]].key, "", "", "", "")[2:4] for places in ordered],
+    )
+    return [
+        part
+        for places, title in zip(ordered, titles, strict=True)
+        for part in _of_group(standings, column, places, title)
+    ]
+
+
+def _of_group(standings: Sequence[Standing], column: str, places: Sequence[int], title: str) -> list[Part]:
+    states: dict[tuple[State, ...], list[int]] = {}
+    theirs, unranked = [], []
+    for place in places:
+        one = standings[place]
+        if one.unranked(column):
+            unranked.append(place)
+        elif one.states is None:
+            theirs.append(place)
+        else:
+            states.setdefault(one.state(column), []).append(place)
+    order = sorted(states, key=lambda state: (not all(one.released for one in state), -len(states[state]), state))
+    first, *others = [states[state] for state in order] or [[]]
+    found = [Part(title, sorted([*theirs, *first]), unranked)]
+    return found + [Part(f"{title or 'protocols of papers'}, other data", other, []) for other in others]

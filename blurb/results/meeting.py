@@ -1,0 +1,255 @@
+"""What may meet: one place says whether two rows may be ranked, checked or compared with each other.
+
+A use asks for more the more it concludes. To *rank* rows says that one is better, and to *check* a row that it became
+worse: both need rows that were made alike. To *compare* two rows shows their difference, whatever made them; only the
+verdict needs numbers of one kind. What is unknown is not equal: a table of before, or one made by hand, may not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from blurb import tasks
+from blurb.results.dataset_scores import SETTINGS, DatasetScores
+from blurb.runs.spec import PROBE, short_weights
+from blurb.tasks import TYPES, Split
+
+if TYPE_CHECKING:
+    from blurb.results.row_scores import RowScores
+
+SHORT = 12
+"""Digits of a hash in the tables."""
+
+
+class Use(Enum):
+    """What two rows are brought together for."""
+
+    RANK = "rank"
+    CHECK = "check"
+    COMPARE = "compare"
+
+
+class Reason(Enum):
+    """Why two rows, or their numbers of a dataset, do not meet; the value is the beginning of the message."""
+
+    LEARNER = "different learners"
+    RECIPE = "different recipes"
+    PROTOCOL = "different protocols"
+    OVERRIDES = "different overrides"
+    PLUGINS = "different plug-in code"
+    SPLIT = "different splits"
+    DATA = "different data"
+    METRICS = "different versions of the metrics"
+    EXAMPLES = "different examples were scored"
+    UNKNOWN = "unknown"
+
+
+NOUNS = {
+    Reason.LEARNER: "learner", Reason.RECIPE: "recipe", Reason.PROTOCOL: "protocol", Reason.OVERRIDES: "overrides",
+    Reason.PLUGINS: "plug-in code", Reason.SPLIT: "split", Reason.DATA: "data",
+    Reason.METRICS: "version of the metrics", Reason.EXAMPLES: "number of scored examples",
+}  # fmt: skip
+ACROSS = ("protocol", "recipe", "overrides", "unknown")
+"""What a check may be told to pass over (`blurb check --across`)."""
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """One thing that two rows do not share.
+
+    :param of: what it is
+    :param sides: its value in the first row and in the other, None where it is unknown
+    :param words: the message, without what is unknown
+    """
+
+    of: Reason
+    sides: tuple[str | None, str | None]
+    words: str = ""
+
+    @property
+    def reason(self) -> Reason:
+        """`UNKNOWN` if a side does not say, else what differs."""
+        return Reason.UNKNOWN if None in self.sides else self.of
+
+    @property
+    def noun(self) -> str:
+        """What differs or is unknown."""
+        return NOUNS[self.of]
+
+    def text(self, first: str = "the first row", other: str = "the other row") -> str:
+        """As a message.
+
+        :param first: what to call the first row, if it does not say
+        """
+        if self.reason is not Reason.UNKNOWN:
+            return self.words or f"{self.of.value}: {self.sides[0] or 'none'} / {self.sides[1] or 'none'}"
+        where = "both rows" if self.sides == (None, None) else first if self.sides[0] is None else other
+        return f"the {self.noun} of {where} is unknown"
+
+    @property
+    def hint(self) -> str:
+        """How to check all the same; "" for what cannot be passed over."""
+        ways = (self.of.name.lower(), "unknown" if self.reason is Reason.UNKNOWN else "")
+        way = next((way for way in ways if way in ACROSS), "")
+        return f"; --across {way} judges all the same" if way else ""
+
+    @property
+    def beside(self) -> str:
+        """Both sides, for a remark: `protocol: standard / quick@2`."""
+        first, other = ("unknown" if side is None else side or "none" for side in self.sides)
+        return f"{self.noun}: {first} / {other}"
+
+
+def obstacles(first: RowScores, other: RowScores, use: Use, task: str = "", split: Split = "test") -> list[Obstacle]:
+    """All that keeps two rows apart, in a fixed order; of a dataset too, if one is named."""
+    found = [_learner(first, other, use)]
+    if use is not Use.COMPARE:
+        found += [_row_fact(of, first, other) for of in ROW_FACTS]
+    if task:
+        sides = tuple(row.datasets.get(task, DatasetScores(task)) for row in (first, other))
+        if use is not Use.COMPARE:
+            found.append(_equal(Reason.PLUGINS, plugins(first, sides[0]), plugins(other, sides[1])))
+        if use is not Use.RANK and split != "test" and any(one.means and not one.runs for one in sides):
+            found.append(
+                Obstacle(Reason.SPLIT, ("dev", "test"), f"{Reason.SPLIT.value}: numbers without runs are from test")
+            )
+        found += [_data(*sides), _metrics(*sides), _examples(*sides)]
+    return [one for one in found if one is not None]
+
+
+def comparable_with(
+    first: RowScores, other: RowScores, use: Use, task: str = "", split: Split = "test"
+) -> Reason | None:
+    """Why two rows do not meet for a use; None if they do."""
+    return next((one.reason for one in obstacles(first, other, use, task, split)), None)
+
+
+def is_passed(obstacle: Obstacle, across: Collection[str]) -> bool:
+    """Whether an obstacle is one that the user passes over (`ACROSS`)."""
+    return obstacle.of.name.lower() in across or (obstacle.reason is Reason.UNKNOWN and "unknown" in across)
+
+
+def protocol(row: RowScores) -> str | None:
+    """Its settings, whatever the file is called: the hash, which for a shipped protocol has its version."""
+    return None if row.published else row.configuration.protocol_hash[:SHORT] or None
+
+
+def _overrides(row: RowScores) -> str | None:
+    return None if row.published else row.configuration.overrides_text
+
+
+def _recipe(row: RowScores) -> str | None:
+    return None if row.published else row.recipe or None
+
+
+ROW_FACTS: dict[Reason, Callable[[RowScores], str | None]] = {
+    Reason.RECIPE: _recipe, Reason.PROTOCOL: protocol, Reason.OVERRIDES: _overrides,
+}  # fmt: skip
+"""What is said of a row as a whole, in the order of the messages."""
+
+
+def _row_fact(of: Reason, first: RowScores, other: RowScores) -> Obstacle | None:
+    known = ROW_FACTS[of]
+    found = _equal(of, known(first), known(other))
+    if found is None or of is not Reason.PROTOCOL or found.reason is Reason.UNKNOWN:
+        return found
+    names = first.configuration.protocol, other.configuration.protocol
+    if names[0] == names[1]:  # two files of one name and version, as a table could have them
+        names = tuple(f"{name} {side}" for name, side in zip(names, found.sides, strict=True))  # type: ignore[assignment]
+    return Obstacle(of, names)
+
+
+def _equal(of: Reason, first: str | None, other: str | None, words: str = "") -> Obstacle | None:
+    return None if first is not None and first == other else Obstacle(of, (first, other), words)
+
+
+def _learner(first: RowScores, other: RowScores, use: Use) -> Obstacle | None:
+    learners = first.learner, other.learner
+    if learners[0] == learners[1] or (use is Use.COMPARE and (PROBE not in learners or "baseline" in learners)):
+        return None
+    fine_tuned = PROBE in learners and "baseline" not in learners
+    words = f"{Reason.LEARNER.value}: a probe is not comparable with a fine-tuned encoder" if fine_tuned else ""
+    return Obstacle(Reason.LEARNER, learners, words)
+
+
+def plugins(row: RowScores, dataset: DatasetScores) -> str | None:
+    """The plug-in code of a dataset's runs; "" where a table of before names built-in code alone, None if unknown."""
+    known = dataset.plugins
+    if known is not None or row.published:
+        return known
+    from blurb.heads import heads, poolings
+
+    named = {"head": heads.names(), "pooling": poolings.names()}
+    settings = [run.settings for run in dataset.runs.values()] or [row.configuration.overrides]
+    values = {(key, str(one.get(key, "")).split(",")[0].strip()) for one in settings for key in SETTINGS}
+    own = any(value and key in named and (":" in value or value not in named[key]) for key, value in values)
+    return None if own or dataset.type not in ("", *TYPES) else ""
+
+
+def _data(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
+    hashes = [frozenset(one[:SHORT] for one in side.known("data_hash")) for side in (first, other)]
+    if len(hashes[0] | hashes[1]) > 1:  # also seeds of one row on several data
+        return Obstacle(Reason.DATA, (_listed(hashes[0]), _listed(hashes[1])), Reason.DATA.value)
+    if all(hashes) or all(one.known("verdict") == {"identical"} for one in (first, other)):
+        return None
+    return Obstacle(Reason.DATA, tuple("same" if one else None for one in hashes))  # type: ignore[arg-type]
+
+
+def _listed(values: frozenset[str]) -> str:
+    return " and ".join(sorted(values)) or "unknown"
+
+
+def _metrics(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
+    one, two = ("/".join(sorted(side.known("metrics_version"))) or None for side in (first, other))
+    return _equal(Reason.METRICS, one, two, f"{Reason.METRICS.value}: run blurb rescore on both")
+
+
+def _examples(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
+    most = first.limit("max_eval"), other.limit("max_eval")
+    words = [None if count is None else f"at most {count:,}" if count else "all" for count in most]
+    if most[0] != most[1] or None in most:
+        shown = ["unknown" if word is None else word for word in words]
+        text = f"{Reason.EXAMPLES.value}: {shown[0]} in one row, {shown[1]} in the other"
+        return Obstacle(Reason.EXAMPLES, (words[0], words[1]), text)
+    if not any(most):
+        return None
+    one, two = (None if seed is None else str(seed) for seed in (first.limit("eval_seed"), other.limit("eval_seed")))
+    text = f"{Reason.EXAMPLES.value}: they were sampled with different seeds (eval_seed)"
+    return _equal(Reason.EXAMPLES, one, two, text)
+
+
+def remarks(first: RowScores, other: RowScores) -> list[str]:
+    """All that differs between two rows, and what is not known of both: shown above a comparison, never a refusal."""
+    apart = obstacles(first, other, Use.CHECK)
+    weights = short_weights(first.weights), short_weights(other.weights)
+    found = []
+    if weights[0] and weights[0] == weights[1] and any(one.of is Reason.PROTOCOL for one in apart):
+        found.append("the same encoder under two protocols")
+    found += [one.beside for one in apart]
+    precisions = first.configuration.precision, other.configuration.precision
+    if all(precisions) and precisions[0] != precisions[1]:
+        found.append(f"precision: {precisions[0]} / {precisions[1]}")
+    datasets: dict[tuple[Reason, bool], list[str]] = {}
+    for name in (name for name in first.datasets if name in other.datasets):
+        for one in obstacles(first, other, Use.CHECK, name)[len(apart) :]:
+            datasets.setdefault((one.of, one.reason is Reason.UNKNOWN), []).append(name)
+    for (of, unknown), names in datasets.items():
+        found.append(f"{NOUNS[of]}: {'unknown for' if unknown else 'not the same on'} {_some(names)}")
+    return found
+
+
+MOST = 3
+"""Maximum number of datasets that a remark lists by name."""
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= MOST else f"{len(names)} datasets"
+
+
+def can_be_identical(task: str) -> bool:
+    """Whether the release of a dataset is known by its hashes, so that a verdict tells it from other data."""
+    known = tasks.known(task)
+    return known is not None and set(known.hashes) >= {"train", "dev", "test"}

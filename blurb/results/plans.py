@@ -1,0 +1,88 @@
+"""The plan of a row in the tables: its datasets with the number of seeds of each, also of those without any run.
+
+ncbi-disease:3 gad:3 biosses:10
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.errors import DataError
+from blurb.results.dataset_scores import DatasetScores
+
+if TYPE_CHECKING:
+    from blurb.results.row_scores import RowScores
+
+PART = re.compile(r"[^\s:]+:[0-9]{1,9}")
+
+
+def text(row: RowScores) -> str:
+    """The plan of a row; "" for numbers without one."""
+    from blurb.results.row_scores import in_order
+
+    return joined({name: one.planned for name, one in in_order(row.datasets) if one.planned})
+
+
+def joined(values: Mapping[str, object]) -> str:
+    """A cell of a value per dataset.
+
+    >>> joined({"gad": 3, "hoc": 3})
+    'gad:3 hoc:3'
+    """
+    return " ".join(f"{name}:{value}" for name, value in values.items())
+
+
+def per_dataset(row: RowScores, value: Callable[[DatasetScores], str | None]) -> str:
+    """`1` if all datasets with a score have that value, else the value per dataset: `bc2gm:2000 jnlpba:2000`."""
+    from blurb.results.row_scores import in_order
+
+    found = {name: known for name, one in in_order(row.datasets) if one.mean() is not None and (known := value(one))}
+    scored = sum(one.mean() is not None for one in row.datasets.values())
+    if len(set(found.values())) == 1 and len(found) == scored:
+        return next(iter(found.values()))
+    return joined(found)
+
+
+def of_dataset(cell: str, task: str) -> str:
+    """The value of a dataset in a cell of `per_dataset`; "" if it has none."""
+    if ":" not in cell:
+        return cell
+    return parts(cell).get(task, "")
+
+
+def parts(cell: str) -> dict[str, str]:
+    """Dataset -> value of a cell."""
+    return dict(part.rpartition(":")[::2] for part in cell.split())
+
+
+def seeds(cell: str) -> dict[str, int]:
+    """Dataset -> number of planned seeds."""
+    return {name: int(count) for name, count in parts(cell).items()}
+
+
+def check(cell: str, path: Path, line: int, column: str = "plan") -> None:
+    """Raises a DataError (file, line) if a cell of numbers per dataset cannot be read."""
+    for part in cell.split():
+        if not PART.fullmatch(part):
+            raise DataError(f"{column} must have a number per dataset, such as gad:3 (got {part[:20]!r}).", path, line)
+
+
+def together(cells: Iterable[str]) -> dict[str, int]:
+    """The plan of several lines of one row, which machines may have planned separately: the most seeds of each."""
+    found: dict[str, int] = {}
+    for cell in dict.fromkeys(cells):
+        for name, count in seeds(cell).items():
+            found[name] = max(found.get(name, 0), count)
+    return found
+
+
+def completed(there: Mapping[str, DatasetScores], cells: Iterable[str]) -> dict[str, DatasetScores]:
+    """The datasets with those that were planned and have no run."""
+    planned = together(cells)
+    return {
+        **there,
+        **{name: DatasetScores(name, planned=count) for name, count in planned.items() if name not in there},
+    }

@@ -1,0 +1,51 @@
+"""Which figures there can be: a number outside the range of its metric is damage, wherever it is read."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from blurb import metrics, tasks
+from blurb.metrics import Metric
+
+
+def admits(task: str, name: str, value: float) -> bool:
+    """Whether a figure of a task can be this number, as a fraction or a count.
+
+    :param name: of one of the values of the task's metric
+
+    >>> admits("gad", "f1", 0.8), admits("gad", "f1", 7.0), admits("biosses", "pearson", -0.1)
+    (True, False, True)
+    """
+    if not math.isfinite(value):
+        return False
+    known = _metric(task)
+    if known is not None:
+        return known.admits(name, value)
+    return any(one.admits(name, value) for one in map(metrics.get, metrics.names()))
+
+
+def admits_in_tables(task: str, name: str, value: float) -> bool:
+    """The same of a number times 100, as tables have all but counts."""
+    if not math.isfinite(value):
+        return False
+    known = _metric(task)
+    every = [known] if known is not None else [metrics.get(one) for one in metrics.names()]
+    return any(one.admits(name, value if name in one.tallies else value / 100) for one in every)
+
+
+def bounds(task: str) -> tuple[float, float]:
+    """The least and the greatest score of a task, times 100.
+
+    >>> bounds("gad"), bounds("biosses")
+    ((0.0, 100.0), (-100.0, 100.0))
+    """
+    known = _metric(task)
+    return (-100.0 if known is None else 100 * known.low), 100.0
+
+
+@lru_cache(maxsize=256)
+def _metric(task: str) -> Metric | None:
+    """The metric of a task that is known here; None for a task or a metric that is not installed."""
+    known = tasks.known(task)
+    return metrics.get(known.metric) if known is not None and known.metric in metrics.names() else None

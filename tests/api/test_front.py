@@ -1,0 +1,97 @@
+"""Arguments of Python calls: wrong types and unknown splits are one sentence; messages have keywords, no options."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blurb
+from blurb.api import front
+from blurb.errors import BlurbError, SettingsError
+
+FUNCTIONS = [name for name in blurb.__all__ if inspect.isfunction(getattr(blurb, name))]
+WRONG: list[Any] = [5, float("nan"), None, b"x", [5], {"a": 1}]
+FIRST = {
+    "run": {"model": "baseline:majority", "tasks": "biosses", "suite": "demo", "progress": False},
+    "check": {"candidate": "a", "baseline": "b"}, "compare": {"first": "a", "other": "b"},
+    "load_dataset": {"task": "gad", "suite": "demo"}, "load_model": {"trial": "runs"},
+    "predict": {"trial": "runs", "inputs": "a"}, "load_results": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_annotation_is_known(name: str) -> None:
+    for parameter in inspect.signature(getattr(blurb, name)).parameters.values():
+        for kind in str(parameter.annotation).split("|"):
+            assert re.sub(r"Sequence\[(.+)\]", r"\1", kind.strip()) in front.KINDS
+
+
+def calls() -> Iterator[tuple[str, str, Any]]:
+    for name in FUNCTIONS:
+        for parameter in inspect.signature(getattr(blurb, name)).parameters.values():
+            if parameter.kind is not parameter.VAR_KEYWORD:
+                yield from ((name, parameter.name, value) for value in WRONG)
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), calls())
+def test_a_wrong_value(name: str, parameter: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    function = getattr(blurb, name)
+    given = {**FIRST[name], parameter: value}
+    if name == "run" and parameter != "dry_run":
+        given["dry_run"] = True
+    wrong = front.wrong(function, given)
+    if not wrong and parameter in ("dry_run", "progress", "output", "leaderboard"):
+        return  # a valid value, with which a trial would run
+    if wrong:
+        with pytest.raises(SettingsError, match=f"^blurb.{name}: {parameter} must be "):
+            function(**given)
+    else:
+        with contextlib.suppress(BlurbError):
+            function(**given)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("function", [blurb.compare, blurb.check])
+@pytest.mark.parametrize("split", ["tset", 5, "", float("nan")])
+def test_an_unknown_split(function: Any, split: Any) -> None:
+    with pytest.raises(SettingsError, match=r"split must be 'dev' or 'test'.* \(got .*\)\.$"):
+        function("a", "b", split=split)
+
+
+def test_messages_have_keywords() -> None:
+    with pytest.raises(SettingsError) as caught:
+        blurb.load_dataset("ncbi-disease")
+    assert str(caught.value) == (
+        'Give the folder of the datasets with data= (or use suite="demo", which needs no data).'
+    )
+    with pytest.raises(BlurbError, match=r'keep_model="best"\.$'):
+        blurb.load_model("tour")
+
+
+SEEDS = {"suite": "demo", "protocol": "smoke", "seeds": 2, "progress": False, "leaderboard": None}
+
+
+@pytest.mark.parametrize("model", ["scratch:tiny", "baseline:bigrams"])
+def test_threads_give_the_figures_of_one_thread(model: str, tmp_path: Path) -> None:
+    def figures(name: str, out: dict[str, Any]) -> None:
+        found = blurb.run(model, "biosses,gad", output=tmp_path / name, **SEEDS)
+        out[name] = (found.failed, found.to_pandas().to_dict("records"))
+
+    alone: dict[str, Any] = {}
+    figures("alone", alone)
+    together: dict[str, Any] = {}
+    threads = [threading.Thread(target=figures, args=(str(number), together)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(together) == 3
+    assert all(found == alone["alone"] for found in together.values())

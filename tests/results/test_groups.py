@@ -1,0 +1,190 @@
+"""Which rows share a ranking. The oracle is the rule of docs/leaderboard.md, "What may meet"."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb import tasks
+from blurb.cli import cli
+from blurb.leaderboard import ranking
+from blurb.protocols import protocol
+from blurb.results import groups, published, results_csv
+from blurb.results.row_scores import RowScores
+from blurb.runs.store import Store
+from tests.conftest import ROOT
+from tests.results import invented, played
+from tests.results.test_meeting import CASES, row
+
+RESULTS = ROOT / "docs" / "results"
+SHARED = {"alike", "other weights", "another tokenizer", "another precision", "another name of one protocol",
+          "fewer training examples"}  # fmt: skip
+HIDDEN = {"a protocol of a table of schema 3", "an unknown recipe", "data that is not known",
+          "the release by its verdict", "metrics that are not known"}  # fmt: skip
+
+
+def ranks(*rows: RowScores, column: str = "gad") -> dict[str, tuple[str, str]]:
+    """Name -> rank and the rows that it is ranked among."""
+    on_test = [ranking.of_row(one, resampled=False) for one in rows]
+    return {one.entry.name: (one.rank, one.part) for one in ranking.in_parts(on_test, column)}
+
+
+def named(one: RowScores, name: str) -> RowScores:
+    """On test, under a name."""
+    gad = one.datasets["gad"]
+    runs = {seed: replace(run, figures={"test": run.figures["dev"]}) for seed, run in gad.runs.items()}
+    return replace(one, label=name, datasets={"gad": replace(gad, runs=runs)})
+
+
+@pytest.mark.parametrize(("words", "other"), [one[:2] for one in CASES], ids=[one[0] for one in CASES])
+def test_who_is_ranked_beside_a_row(words: str, other: RowScores) -> None:
+    """Rows that a check refuses are never ranked together; what is unknown has no rank."""
+    found = ranks(named(row(), "one"), named(other, "two"))
+    first, second = (found[name][0].removeprefix("probe ") for name in ("one", "two"))
+    if words in HIDDEN:
+        assert (first, second) == ("1", "")
+    else:
+        assert (first, second) == (("1-2", "1-2") if words in SHARED else ("1", "1"))
+        assert (found["one"][1] == found["two"][1]) == (words in SHARED)
+
+
+@pytest.mark.parametrize("name", protocol.names())
+def test_each_protocol_has_its_place(name: str) -> None:
+    made = protocol.load(name)
+    one = named(row(protocol=made.name, protocol_hash=made.hash, learner=made.learner), "mine")
+    paper = next(each for each in published.shipped() if "gad" in each.means())
+    found = ranks(one, paper)
+    beside = found["mine"][1] == found[paper.name][1]
+    assert beside == (name in ("standard", "paper", "linkbert"))
+    assert (found["mine"][0] == "") == (name in ("sketch", "smoke"))
+    changed = replace(one, configuration=replace(one.configuration, overrides={"lr": 0.1}))
+    assert ranks(changed, paper)["mine"][1] != ""  # not at its defaults
+
+
+def test_a_user_s_file_is_no_protocol_of_a_paper() -> None:
+    one = named(row(protocol="standard@0123abcd"), "mine")
+    assert ranks(one)["mine"][1] == "standard@0123abcd"
+    sketch = named(row(protocol="sketch@0123abcd"), "mine")
+    assert ranks(sketch)["mine"] == ("1", "sketch@0123abcd")
+
+
+def test_sketch_has_no_rank_whatever_its_sets_and_the_paper_s_rows_stay_apart(tmp_path: Path) -> None:
+    """The command of the audit, which ranked four protocols from 1 to 18."""
+    table = RESULTS / "protocol-study" / "results.csv"
+    arguments = ["leaderboard", "show", "--output", str(tmp_path), "--sort", "ncbi-disease", "--results", str(table)]
+    result = CliRunner().invoke(cli, [*arguments, "--format", "json", "--no-intervals"], catch_exceptions=False)
+    lines = [line for line in json.loads(result.output) if line["ncbi-disease"] is not None]
+    of: dict[str, set[int]] = {}
+    for line in lines:
+        if line["best_rank"] is not None:
+            of.setdefault(line["group"], set()).add(line["best_rank"])
+    assert {group: len(places) for group, places in of.items() if group} == {
+        "quick@2": 6, "standard-short": 6, "probes": 5,  # two probes are equal
+    }  # fmt: skip
+    assert all(line["published"] for line in lines if line["group"] == "")
+    assert {line["best_rank"] for line in lines if "sketch" in line["row"]} == {None}
+    shown = CliRunner().invoke(cli, [*arguments, "--no-intervals"], catch_exceptions=False).output
+    assert "whole sketch: not ranked: rows of sketch have no rank" in " ".join(shown.split())
+    assert "Published rows: other code, data of theirs." in shown
+
+
+def test_other_data_is_said_and_ranked_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GAD with its labels turned round stood as one of "1-3" among rows on the real one, without a word."""
+    monkeypatch.chdir(tmp_path)
+    store = Store(tmp_path / "runs")
+    standard = replace(played.CONFIGURATION, protocol="standard")
+    for name in ("a", "b"):
+        played.play(store, name, {"gad": 0.8, "hoc": 0.8}, configuration=standard)
+    played.play(store, "turned", {"gad": 0.9}, configuration=standard, data="e")
+    result = CliRunner().invoke(cli, ["leaderboard", "show", "--sort", "gad", "--format", "json"])
+    lines = {line["row"]: line for line in json.loads(result.output)}
+    assert lines["turned standard"]["group"] == "protocols of papers, other data"
+    assert (lines["turned standard"]["best_rank"], lines["a standard"]["group"]) == (1, "")
+    path = min((store.root / "turned" / "gad").glob("*/provenance.json"))
+    for path in (store.root / "turned" / "gad").glob("*/provenance.json"):
+        path.write_text(path.read_text().replace('"identical"', '"counts only"'))
+        store.seal(path.parent)
+    text = " ".join(CliRunner().invoke(cli, ["leaderboard", "show", "--sort", "gad"]).output.split())
+    assert "turned standard: data not verified: gad counts only." in text
+
+
+def whole(**verdicts: str) -> RowScores:
+    """All thirteen datasets; of the release but for those that are named."""
+    found = invented.row("m", {task.name: (80.0, 81.0) for task in tasks.all() if task.paper_order})
+    datasets = {
+        name: replace(one, runs={
+            seed: replace(run, verdict=verdicts.get(name.replace("-", "_"), run.verdict))
+            for seed, run in one.runs.items()
+        })
+        for name, one in found.datasets.items()
+    }  # fmt: skip
+    return replace(found, datasets=datasets)
+
+
+def test_a_row_on_two_states_of_the_data_has_no_means_of_both() -> None:
+    assert whole().score == pytest.approx(80.5)
+    turned = whole(gad="counts only")
+    assert (turned.score, turned.blurb_12) == (None, None)
+    assert set(turned.type_means()) == {"ner", "pico", "similarity", "document", "qa"}
+    assert "two states of the data" in turned.doubts
+    assert not {"score", "blurb-12", "relation"} & set(ranking.of_row(turned, resampled=False).values)
+    other = whole(**{name.replace("-", "_"): "differs" for name in whole().datasets})  # one state, another
+    assert other.score == pytest.approx(80.5)
+    for name in ("ebm_pico", "bioasq"):  # nobody knows hashes of all their splits
+        assert whole(**{name: "differs"}).score == pytest.approx(80.5)
+
+
+def test_the_committed_rows_have_the_means_that_they_had() -> None:
+    rows = results_csv.read(RESULTS / "minilm" / "quick" / "results.csv")
+    assert next(one.blurb_12 for one in rows if one.learner == "encoder") == pytest.approx(69.95, abs=0.005)
+
+
+def test_a_row_with_fewer_seeds_than_planned_has_no_rank() -> None:
+    one = named(row(), "one")
+    short = replace(one, datasets={"gad": replace(one.datasets["gad"], planned=5)}, label="short")
+    found = ranks(one, short)
+    assert (found["one"][0], found["short"][0]) == ("1", "")
+    assert groups.of_row(short).unranked("gad") == "3 of 5 seeds of gad"
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_bold_is_within_a_protocol_and_the_caption_says_so(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store(tmp_path / "runs")
+    quick = played.CONFIGURATION
+    sketch = replace(quick, protocol="sketch", protocol_hash="2" * 64)
+    for name, share, made in (("a", 0.5, quick), ("b", 0.6, quick), ("c", 0.9, sketch), ("d", 0.95, sketch)):
+        played.play(store, name, {"gad": share}, configuration=made)
+    text = CliRunner().invoke(cli, ["export", form, "--tasks", "gad"], catch_exceptions=False).output
+    (line,) = (one for one in text.splitlines() if one.startswith(("| GAD", "GAD")))
+    cells = [cell for cell in re.split(r"[|&]", line) if cell.strip()][1:]
+    assert [bool(re.search(r"\*\*|textbf", cell)) for cell in cells] == [False, True, False, False]
+    assert "the best of each dataset is bold, among models of one protocol and kind" in text
+
+
+def test_a_changed_default_is_a_new_version_of_every_protocol() -> None:
+    """What a shipped protocol makes of its file and of the defaults; whoever changes one raises `version`."""
+    table = json.loads((Path(__file__).parent / "protocols.json").read_text())
+    assert resolved() == table
+
+
+def resolved() -> dict[str, str]:
+    """Name with version -> hash of the settings of all tasks for three sizes of encoders, and of seeds and search."""
+    found = {}
+    for name in protocol.names():
+        made = protocol.load(name)
+        parts = [
+            [task.name, parameters, sorted(vars(made.settings(task, {}, parameters)).items()), made.seeds(task)]
+            for task in tasks.all() if task.paper_order for parameters in (10**7, 10**8, 10**9)
+        ]  # fmt: skip
+        text = json.dumps([parts, made.grid({}), made.learner], sort_keys=True, default=str)
+        found[made.name] = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return found

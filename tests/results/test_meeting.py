@@ -1,0 +1,185 @@
+"""What may meet, use by use. The oracle is the rule of docs/leaderboard.md, "What may meet", written as a table."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from blurb import tasks
+from blurb.cli import cli
+from blurb.regression import Outcome, Rules, decide
+from blurb.regression.rules import Limit
+from blurb.results import leaderboard_csv, published, results_csv
+from blurb.results.meeting import Reason, Use
+from blurb.results.references import of_file
+from blurb.results.row_scores import RowScores
+from blurb.runs.spec import Configuration
+from tests.conftest import ROOT
+from tests.results import invented
+
+RESULTS = ROOT / "docs" / "results"
+NONE = None
+
+
+def row(**changes: Any) -> RowScores:
+    """A row of GAD on dev and test about which everything is known."""
+    made = {name: changes.pop(name) for name in list(changes) if name in Configuration.__dataclass_fields__}
+    facts = {name: changes.pop(name) for name in ("data_hash", "metrics_version", "verdict") if name in changes}
+    settings = {
+        name: changes.pop(name) for name in ("max_eval", "eval_seed", "plugins", "max_train") if name in changes
+    }
+    found = invented.row("m", {"gad": (80.1, 80.3, 80.2)}, split="dev")
+    gad = found.datasets["gad"]
+    runs = {seed: replace(run, settings={**run.settings, **settings}, **facts) for seed, run in gad.runs.items()}
+    return replace(
+        found, datasets={"gad": replace(gad, runs=runs)}, configuration=replace(found.configuration, **made), **changes
+    )
+
+
+PAPER = next(one for one in published.shipped() if "gad" in one.means())
+CASES: list[tuple[str, RowScores, Reason | None, Reason | None]] = [
+    ("alike", row(), NONE, NONE),
+    ("other weights", row(weights="f" * 64), NONE, NONE),
+    ("another tokenizer", row(tokenizer="f" * 64), NONE, NONE),
+    ("another precision", row(precision="bf16"), NONE, NONE),
+    ("another name of one protocol", row(protocol="mine@12345678"), NONE, NONE),
+    ("another protocol", row(protocol="standard", protocol_hash="1" * 64), Reason.PROTOCOL, NONE),
+    ("another version", row(protocol="quick@2", protocol_hash="2" * 64), Reason.PROTOCOL, NONE),
+    ("a changed file of one name", row(protocol_hash="3" * 64), Reason.PROTOCOL, NONE),
+    ("a protocol of a table of schema 3", row(protocol_hash=""), Reason.UNKNOWN, NONE),
+    ("overrides", row(overrides={"lr": 0.1}), Reason.OVERRIDES, NONE),
+    ("another recipe", row(recipe="2"), Reason.RECIPE, NONE),
+    ("an unknown recipe", row(recipe=""), Reason.UNKNOWN, NONE),
+    ("other code", row(plugins="head=12ab"), Reason.PLUGINS, NONE),
+    ("a baseline", row(learner="baseline"), Reason.LEARNER, NONE),
+    ("a probe", row(learner="probe"), Reason.LEARNER, Reason.LEARNER),
+    ("other data", row(data_hash="e"), Reason.DATA, Reason.DATA),
+    ("data that is not known", row(data_hash="", verdict=""), Reason.UNKNOWN, Reason.UNKNOWN),
+    ("the release by its verdict", row(data_hash=""), NONE, NONE),
+    ("other metrics", row(metrics_version="2"), Reason.METRICS, Reason.METRICS),
+    ("metrics that are not known", row(metrics_version=""), Reason.UNKNOWN, Reason.UNKNOWN),
+    ("some examples", row(max_eval="64"), Reason.EXAMPLES, Reason.EXAMPLES),
+    ("fewer training examples", row(max_train="64"), NONE, NONE),  # an override or protocol says it, too
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("other", "check", "compare"), [one[1:] for one in CASES], ids=[one[0] for one in CASES])
+def test_the_table_of_uses(other: RowScores, check: Reason | None, compare: Reason | None) -> None:
+    first = row()
+    for one, two in ((first, other), (other, first)):
+        assert one.comparable_with(two, Use.CHECK, "gad", "dev") is check
+        assert one.comparable_with(two, Use.COMPARE, "gad", "dev") is compare
+        found = decide(one, two, Rules(default=Limit(50.0)))
+        assert found.outcome is (Outcome.CANNOT_JUDGE if check else Outcome.PASS)
+
+
+def test_what_a_check_may_pass_over_is_typed_and_said() -> None:
+    """Every key that --across names, and no other: data, metrics, examples and learners stay refusals."""
+    for words, other, check, _ in CASES:
+        for across in ("protocol", "recipe", "overrides", "unknown"):
+            decision = decide(other, row(), Rules(across=(across,)))
+            passed = check is None or across == check.name.lower() or (
+                check is Reason.UNKNOWN and across == {"a protocol of a table of schema 3": "protocol",
+                                                       "an unknown recipe": "recipe"}.get(words)
+            )  # fmt: skip
+            assert (decision.outcome is Outcome.PASS) == passed, (words, across)
+    assert "protocol: standard / quick" in decide(CASES[5][1], row(), Rules()).remarks
+    assert "precision: bf16 / fp32" in decide(CASES[3][1], row(), Rules()).remarks
+
+
+def test_a_number_of_a_paper_says_nothing_of_how_it_was_made() -> None:
+    assert row().comparable_with(PAPER, Use.CHECK) is Reason.UNKNOWN
+    assert row().comparable_with(PAPER, Use.COMPARE) is None
+    assert row(learner="probe").comparable_with(PAPER, Use.COMPARE) is Reason.LEARNER
+
+
+def check(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, ["check", *arguments], catch_exceptions=False)
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_one_encoder_under_two_protocols_is_no_regression() -> None:
+    """The two commands of the audit, which were exit 1 with "more than runs of one encoder differ"."""
+    quick, standard = (f"{RESULTS}/minilm/{name}/results.csv:all-MiniLM-L6-v2" for name in ("quick", "standard"))
+    code, told = check(quick, "--baseline", standard.removesuffix(":all-MiniLM-L6-v2"))
+    assert (code, "different protocols: quick@2 / standard" in told) == (2, True)
+    assert "The rows differ: the same encoder under two protocols." in told
+    study = f"{RESULTS}/protocol-study/results.csv"
+    code, told = check(f"{study}:whole quick@2", "--baseline", f"{study}:whole standard-short bf16")
+    assert (code, "different protocols: quick@2 / standard-short" in told) == (2, True)
+    code, told = check(quick, "--baseline", standard.removesuffix(":all-MiniLM-L6-v2"), "--across", "protocol")
+    assert (code, "Judged across protocol, as asked for." in told) == (1, True)
+    assert "more than seeds explain" in told
+    assert "runs of one encoder" not in told
+
+
+def test_tables_of_means_do_not_meet_where_they_do_not_say_what_was_scored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The audit's pair of leaderboard.csv files alone: 2,000 test examples beside all, which was exit 0."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("quick", "sketch"):
+        Path(name).mkdir()
+        text = (RESULTS / "minilm" / name / "leaderboard.csv").read_text()
+        Path(name, "leaderboard.csv").write_text(text)
+    sides = [f"{name}/leaderboard.csv:all-MiniLM-L6-v2" for name in ("sketch", "quick")]
+    options = ("--split", "test", "--max-drop", "30")
+    code, told = check(sides[0], "--baseline", sides[1], *options)
+    assert (code, "pass" in told) == (2, False)
+    code, told = check(sides[0], "--baseline", sides[1], *options, "--across", "protocol")
+    assert (code, "is unknown; --across unknown judges all the same" in told) == (2, True)
+    for name in ("quick", "sketch"):  # as this version writes them
+        rows = results_csv.read(RESULTS / "minilm" / name / "results.csv")
+        leaderboard_csv.write(Path(name, "leaderboard.csv"), rows)
+    code, told = check(sides[0], "--baseline", sides[1], *options, "--across", "protocol", "--across", "unknown")
+    assert (code, "different examples were scored: at most 2,000 in one row, all in the other" in told) == (2, True)
+
+
+def test_a_line_of_means_says_all_that_it_has(tmp_path: Path) -> None:
+    """Note, seeds, data, limits and version of the metrics: written, read, and written again letter by letter."""
+    for name in ("quick", "sketch", "probe", "standard"):
+        rows = results_csv.read(RESULTS / "minilm" / name / "results.csv")
+        first, again = tmp_path / "first.csv", tmp_path / "again.csv"
+        leaderboard_csv.write(first, rows)
+        read = of_file(first, alone=True)
+        assert [(one.note, one.data, one.run_counts) for one in read] == [
+            (one.note, one.data, one.run_counts) for one in rows
+        ]
+        for one, two in zip(rows, read, strict=True):
+            for task, dataset in two.datasets.items():
+                assert dataset.limit("max_eval") == one.datasets[task].limit("max_eval")
+                assert dataset.known("metrics_version") == one.datasets[task].known("metrics_version")
+        leaderboard_csv.write(again, read)
+        lines = [list(csv.DictReader(path.open(encoding="utf-8"))) for path in (first, again)]
+        spread = ("score_sd", "score_low", "score_high", "blurb-12", *tasks.TYPES)  # means of rounded figures
+        assert [{key: line[key] for key in line if key not in spread} for line in lines[0]] == [
+            {key: line[key] for key in line if key not in spread} for line in lines[1]
+        ]
+
+
+def test_tables_of_before_are_read_and_say_what_they_do_not_know() -> None:
+    for path in sorted(RESULTS.rglob("leaderboard.csv")):
+        rows = of_file(path, alone=True)
+        assert {one.limit("max_eval") for each in rows for one in each.datasets.values()} == {None}
+        assert all(each.note is not None and each.run_counts for each in rows)
+
+
+@pytest.mark.parametrize("column", ["max_eval", "plan"])
+@pytest.mark.parametrize("cell", ["x", "gad:x", "gad:-1", "gad:1e3", "gad:٣", ":", "gad:" + "9" * 400])
+def test_a_cell_that_says_nothing_is_named_with_its_line(
+    column: str, cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "leaderboard.csv"
+    leaderboard_csv.write(path, [row()])
+    (line,) = csv.DictReader(path.open(encoding="utf-8"))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, line, lineterminator="\n")
+        writer.writeheader()
+        writer.writerow({**line, column: cell})
+    result = CliRunner().invoke(cli, ["check", f"{path}", "--baseline", f"{path}"])
+    assert str(result.exception).startswith(f"{path}:2: {column} must ")

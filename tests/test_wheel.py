@@ -1,0 +1,77 @@
+"""The wheel and the sdist hold every file of the package, and every module can be imported from the wheel alone.
+
+A package that git ignored by accident was once missing from both, while every test in the checkout passed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+IMPORT_ALL = """
+import importlib, pkgutil, blurb
+names = [module.name for module in pkgutil.walk_packages(blurb.__path__, "blurb.")]
+for name in names:
+    if name != "blurb.__main__":
+        importlib.import_module(name)
+from blurb import tasks
+from blurb.corpora.build import builder
+for task in tasks.all():
+    builder(task)
+print(len(names), blurb.__file__)
+"""
+
+
+@pytest.fixture(scope="module")
+def tracked() -> set[str]:
+    """The files below `blurb/` that git knows, changes that are not committed included."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout: git ls-files has nothing to say")
+    command = ["git", "ls-files", "--cached", "--others", "--exclude=__pycache__", "blurb"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return {name for name in listed if (ROOT / name).is_file()}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the sdist of this checkout."""
+    pytest.importorskip("hatchling", reason="hatchling is not installed")
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "-d", folder]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    return folder
+
+
+def test_the_wheel_has_every_file_of_the_package(built: Path, tracked: set[str]) -> None:
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+        names = {name for name in wheel.namelist() if name.startswith("blurb/")}
+    assert names == tracked
+    assert "blurb/corpora/build/gad.py" in names
+
+
+def test_the_sdist_has_every_file_of_the_package(built: Path, tracked: set[str]) -> None:
+    with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    assert {name for name in names if name.startswith("blurb/")} == tracked
+
+
+def test_every_module_is_imported_from_the_wheel(built: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+        wheel.extractall(tmp_path / "site")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", IMPORT_ALL],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    count, file = done.stdout.split()
+    assert int(count) > 300
+    assert Path(file).is_relative_to(tmp_path)
