@@ -17,7 +17,7 @@ ENDINGS = (".png", ".svg", ".pdf")
 
 
 def instead_of_pixels(patch: pytest.MonkeyPatch) -> None:
-    """Every figure that is saved becomes JSON; without Matplotlib a command that draws says so, and its case differs."""
+    """Every figure that is saved becomes JSON; without Matplotlib only the cases that draw differ."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
