@@ -116,6 +116,14 @@ def test_overrides_win_over_everything() -> None:
     assert _settings("quick", "biosses", lr=7e-5, epochs=4).epochs == 4
 
 
+@pytest.mark.parametrize("seeds", ["1e30", str(10**30), "10001", f"[{2**63}]", "[-1]", "0"])
+def test_seeds_that_nobody_means(tmp_path: Path, seeds: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f"seeds = {seeds}\n")
+    with pytest.raises(SettingsError, match="seeds"):
+        protocol.load(str(path))
+
+
 def test_a_number_of_seeds_means_one_to_n() -> None:
     assert protocol.load("linkbert").seeds(tasks.get("biosses"), 3) == (1, 2, 3)
 
