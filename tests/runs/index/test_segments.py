@@ -27,7 +27,8 @@ FACTS = Facts(
 def row(number: int = 0, facts: Facts = FACTS, **changes: Any) -> dict[str, Any]:
     figures = [0.1 + number / 10, 7.0, 1 / 3, 8.0, 0.01, 0.02]
     return {
-        "key": f"m/ncbi-disease/{number:016x}", "time": 1_700_000_000_123_456_789 + number, "stamp": bytes([number]) * 16,
+        "key": f"m/ncbi-disease/{number:016x}", "time": 1_700_000_000_123_456_789 + number,
+        "stamp": bytes([number]) * 16,
         "about": facts.text, "figures": figures, "started": "2026-01-31T12:00:00Z", "train_seconds": 1.5,
         "predict_seconds": None, "predicted": 2.5, **changes,
     }  # fmt: skip
@@ -88,7 +89,7 @@ def test_rows_of_several_segments_become_one() -> None:
     assert merged is not None
     assert [key[-1] for key in merged.keys] == ["1", "2", "3"]
     assert [Entry(merged, number).facts.metric for number in range(3)] == ["f1", "gold", "f1"]
-    assert [Entry(merged, number).figure(0) for number in range(3)] == [1.1, 2.1, 3.1]
+    assert [Entry(merged, number).figure(0) for number in range(3)] == [0.1 + number / 10 for number in (1, 2, 3)]
     assert segments.unpacked(segments.packed(segments.together([]))) is not None
 
 
