@@ -293,8 +293,7 @@ def _seeds(value: Any, where: str) -> dict[str, tuple[int, ...]]:
     for task, entry in table.items():
         listed = list(range(1, min(entry, MOST_SEEDS + 1) + 1)) if type(entry) is int else entry
         if not isinstance(listed, list) or not listed or not all(type(s) is int and 0 <= s < 2**63 for s in listed):
-            wanted = "a number of runs or a list of whole numbers"
-            raise SettingsError(f"{where}: seeds must be {wanted} (got {str(entry)[:60]}).")
+            raise SettingsError(f"{where}: seeds must be a number or a list of numbers from 0 (got {str(entry)[:60]}).")
         if len(listed) > MOST_SEEDS:
             raise SettingsError(f"{where}: at most {MOST_SEEDS:,} seeds are run.")
         found["" if task == "default" else _known(task, where)] = tuple(listed)
