@@ -197,8 +197,8 @@ def test_settings_are_keywords_of_their_types(tmp_path: Path) -> None:
     assert made.rows[0].limits("max_eval") == {"gad": 7}
     assert not (tmp_path / "leaderboard.csv").exists()
     for wrong, told in (
-        ({"max_eval": "many"}, "whole number"),
-        ({"epochs": True}, "whole number"),
+        ({"max_eval": "many"}, "^max_eval must be a whole number"),
+        ({"epochs": True}, "epochs must be an int or None"),
         ({"epoch": 3}, "epochs"),
     ):
         with pytest.raises(BlurbError, match=told):
@@ -227,5 +227,5 @@ def test_a_dataset_as_the_trials_read_it() -> None:
     assert set(loaded["train"].column_names) >= {"id", "tokens", "tags"}
     with pytest.raises(SettingsError, match="one task"):
         blurb.load_dataset("ner", suite="demo")
-    with pytest.raises(SettingsError, match="--data"):
+    with pytest.raises(SettingsError, match="with data= "):
         blurb.load_dataset("gad")
