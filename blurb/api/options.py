@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from blurb.errors import SettingsError
 from blurb.inputs.relations import DUMMIES
+from blurb.names import checkpoints_by_number
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -73,9 +74,11 @@ class TrainOptions:
 
     @property
     def models(self) -> list[Model]:
-        """The models, also if there is one."""
-        several = isinstance(self.model, Sequence) and not isinstance(self.model, str)
-        return list(self.model) if several else [self.model]  # type: ignore[arg-type]
+        """The models, also if there is one; checkpoints of one run by their numbers."""
+        if isinstance(self.model, str) or not isinstance(self.model, Sequence):
+            return [self.model]
+        named = all(isinstance(one, str | Path) for one in self.model)
+        return checkpoints_by_number(self.model) if named else list(self.model)
 
     @property
     def shorthands(self) -> dict[str, str]:

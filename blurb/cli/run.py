@@ -136,8 +136,7 @@ def _show_rows(options: RunOptions, results: Results) -> None:
     from blurb.wording import option
 
     out = console(width=120)
-    for row in results.rows:
-        out.print(render(row))
+    out.print(render(results.rows, out.width))
     out.print(standing(results.rows, results.others, out.width))
     leaderboard = Path(options.leaderboard)  # type: ignore[arg-type]
     out.print(f"Rows: {leaderboard}   scores by seed: {results_beside(leaderboard)}   trials: {options.output}")

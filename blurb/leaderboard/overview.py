@@ -5,6 +5,7 @@ Numbers are whole at 80 columns; names give way.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -94,11 +95,25 @@ def _of_datasets(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
     table = _table()
     table.add_column("dataset", no_wrap=True)
     for row in rows:
-        table.add_column(Text(row.name), justify="right", overflow="fold", max_width=ROOM)
+        table.add_column(Text("\n".join(_broken(row.name))), justify="right", overflow="fold", max_width=ROOM)
     titles = {task.name: task.title for task in tasks.all()}
     for name in names:
         table.add_row(titles.get(name, name), *(_with_skill(row, name) for row in rows))
     return table
+
+
+def _broken(name: str, room: int = ROOM) -> list[str]:
+    """The lines of a name, which end after a blank or a sign.
+
+    >>> _broken("baseline:majority demo"), _broken("checkpoint-12000 probe")
+    (['baseline:', 'majority demo'], ['checkpoint-', '12000 probe'])
+    """
+    lines = [""]
+    for piece in re.split(r"(?<=[\s:/_.,=-])", name):
+        if lines[-1] and len(lines[-1] + piece.rstrip()) > room:
+            lines.append("")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]
 
 
 class _Figure:

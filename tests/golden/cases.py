@@ -467,13 +467,15 @@ LEFT_OUT: Sequence[str] = (
     "models check --casing",
     # The weights are not seen in what is printed; tests/api has them.
     "run --tokenizer", "ablate --tokenizer", "run --keep-sweep", "predict --head", "predict --pooling",
-    "predict --trust-remote-code", "reproduce --head", "reproduce --pooling", "run --keep-model", "run --resume-trials", "predict", "predict --data",
+    "predict --trust-remote-code", "reproduce --head", "reproduce --pooling", "run --keep-model", "run --resume-trials",
+    "predict", "predict --data",
     "predict --device", "predict --out", "predict --output", "predict --seed", "predict --task", "predict --text",
     # Of models on the Hub, and of what decides how a trial is run; tests/api has the rest.
     "reproduce --trust-remote-code", "reproduce --casing", "reproduce --device",
     # What runs elsewhere, with absolute paths; tests/runs/engines and tests/cli/test_worker.py have it.
     "run --print", "worker", "worker --data", "worker --device", "worker --jobs", "worker --leaderboard",
-    "worker --allow-code", "retry --allow-code", "worker --max-failures", "worker --output", "worker --part", "worker --sweep", "retry", "retry --data",
+    "worker --allow-code", "retry --allow-code", "worker --max-failures", "worker --output", "worker --part",
+    "worker --sweep", "retry", "retry --data",
     "retry --device", "retry --jobs", "retry --later", "retry --output", "retry --tasks", "status --watch",
     # In tests/cli: a class and its line in the file, and leftovers by the clock of the disk.
     "heads show", "gc --data",
