@@ -102,6 +102,7 @@ class RunOptions(TrainOptions):
 
     :param leaderboard: None to write no tables
     :param check: the baseline of a regression check
+    :param across: what may differ between a row and that baseline
     :param keep_model: "best" to keep the trained models (docs/models.md)
     :param engine: `local`, or another with its options: `ray,gpus=0.5`, `slurm,partition=gpu` (docs/cluster.md)
     :param print_script: whether Slurm's script is printed and not submitted
@@ -121,6 +122,7 @@ class RunOptions(TrainOptions):
     track: str | None = None
     check: Row | None = None
     rules: Rules | Path | str | None = None
+    across: Sequence[str] = ()
     keep_model: Keep = "none"
     resume_trials: bool = False
     keep_sweep: bool = False
