@@ -103,17 +103,21 @@ def _of_datasets(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
 
 
 def _broken(name: str, room: int = ROOM) -> list[str]:
-    """The lines of a name, which end after a blank or a sign.
+    """The lines of a name: they end between words, and within a word that is too long after a sign.
 
-    >>> _broken("baseline:majority demo"), _broken("checkpoint-12000 probe")
-    (['baseline:', 'majority demo'], ['checkpoint-', '12000 probe'])
+    >>> _broken("baseline:majority demo"), _broken("checkpoint-12000 quick batch_size=16")
+    (['baseline:', 'majority demo'], ['checkpoint-', '12000 quick', 'batch_size=16'])
     """
     lines = [""]
-    for piece in re.split(r"(?<=[\s:/_.,=-])", name):
-        if lines[-1] and len(lines[-1] + piece.rstrip()) > room:
-            lines.append("")
-        lines[-1] += piece
-    return [line.rstrip() for line in lines]
+    for word in name.split():
+        pieces = [word] if len(word) <= room else re.split(r"(?<=[:/_.,=-])", word)
+        for place, piece in enumerate(pieces):
+            blank = " " if place == 0 and lines[-1] else ""
+            if lines[-1] and len(lines[-1] + blank + piece) > room:
+                lines.append(piece)
+            else:
+                lines[-1] += blank + piece
+    return lines
 
 
 class _Figure:

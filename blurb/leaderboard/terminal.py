@@ -66,7 +66,8 @@ def _compact(rows: Sequence[RowScores], width: int) -> RenderableType:
     if Measurement.get(Console(width=10_000), Console(width=10_000).options, tables[0]).minimum > width:
         room = max(1, (width - NAME) // (len("ncbi-disease") + 1))
         tables = [_lines(rows, names[start : start + room], _mean) for start in range(0, len(names), room)]
-    said = [(row.name, text) for row in rows for text in ([_score(row).plain] if _of_blurb(row) else []) + _notes(row)]
+    lost = {row.name: [_score(row).plain] for row in rows if _of_blurb(row) and row.score is None}
+    said = [(row.name, text) for row in rows for text in (*lost.get(row.name, ()), *_notes(row))]
     return Group(*tables, *(Text(text, style="yellow") for text in once(said, len(rows))))
 
 
@@ -81,8 +82,10 @@ def _lines(rows: Sequence[RowScores], names: Sequence[str], cell: Callable[[list
         done, planned = sum(len(one.runs) for one in there), sum(one.planned for one in there)
         table.add_row(*map(Text, (row.name, *cells)), str(done) if done == planned else f"{done} of {planned}")
     floors = [{_number(constants.best_constant(row, name)) for row in rows if row.values(name)} for name in names]
-    table.add_section()
-    table.add_row("best constant", *(floor.pop() if len(floor) == 1 else "" for floor in floors), style="dim")
+    shared = [floor.pop() if len(floor) == 1 else "" for floor in floors]
+    if any(shared):
+        table.add_section()
+        table.add_row("best constant", *shared, style="dim")
     return table
 
 
@@ -94,7 +97,7 @@ def _datasets(row: RowScores) -> Table:
                   padding=(0, 1, 0, 0), pad_edge=False)  # fmt: skip
     table.add_column("dataset")
     table.add_column("metric")
-    for column in ("dev", "test", "best constant", *(["best of Table 6"] if best else [])):
+    for column in ("dev", "test", "best\nconstant", *(["best of Table 6"] if best else [])):
         table.add_column(column, justify="right")
     table.add_column("seeds", justify="right")
     for task in tasks.all():
