@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
 from urllib.parse import quote, unquote
 
 from blurb.errors import SettingsError
+
+T = TypeVar("T")
 
 LONGEST = 255
 """Maximum bytes of a folder name."""
@@ -64,6 +67,38 @@ def folder(name: str, owners: Callable[[str], Collection[str]]) -> str:
     if len(encoded(name)) > LONGEST:
         raise SettingsError(f"The folder {plain(name)} belongs to {min(there)}; choose a shorter name with --name.")
     return encoded(name)
+
+
+def by_number(name: str) -> tuple[tuple[int, str], ...]:
+    """The key that sorts names with numbers as people do.
+
+    >>> sorted(["checkpoint-10000", "checkpoint-2000", "checkpoint-1000"], key=by_number)
+    ['checkpoint-1000', 'checkpoint-2000', 'checkpoint-10000']
+    """
+    found = []
+    for place, part in enumerate(re.split("([0-9]+)", name)):  # text and number take turns
+        digits = part.lstrip("0")
+        found.append((len(digits), digits) if place % 2 else (0, part))  # int() refuses thousands of digits
+    return (*found, (0, name))
+
+
+def checkpoints_by_number(given: Sequence[T]) -> list[T]:
+    """Things with those whose names differ in numbers alone in the order of these numbers, at the places they have.
+
+    A shell sorts `checkpoint-*` as text; whatever else was typed stays in the order in which it was typed.
+
+    >>> checkpoints_by_number(["b/step-1000", "pubmedbert", "b/step-200", "a"])
+    ['b/step-200', 'pubmedbert', 'b/step-1000', 'a']
+    """
+    alike: dict[str, list[int]] = {}
+    for place, one in enumerate(given):
+        alike.setdefault(re.sub("[0-9]+", "0", str(one)), []).append(place)
+    ordered = list(given)
+    for places in alike.values():
+        members = sorted((given[place] for place in places), key=lambda one: by_number(str(one)))
+        for place, one in zip(places, members, strict=True):
+            ordered[place] = one
+    return ordered
 
 
 def related(folder: str, name: str) -> bool:

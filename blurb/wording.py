@@ -72,6 +72,20 @@ def plural(count: int, name: str) -> str:
     return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
 
 
+def once(said: Iterable[tuple[str, str]], count: int) -> list[str]:
+    """Each sentence once: alone if it holds of all, else after the names of all that it holds of.
+
+    :param count: how many there are
+
+    >>> once([("a", "Synthetic."), ("a", "Two seeds."), ("b", "Synthetic.")], 2)
+    ['Synthetic.', 'a: Two seeds.']
+    """
+    names: dict[str, list[str]] = {}
+    for name, sentence in said:
+        names.setdefault(sentence, []).append(name)
+    return [text if len(those) == count else f"{', '.join(those)}: {text}" for text, those in names.items()]
+
+
 def grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
     """A line for each reason, with all that it holds of; the reasons are no columns, so that a table stays narrow.
 

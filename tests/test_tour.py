@@ -21,5 +21,8 @@ def test_the_tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         exec("".join(cell["source"]), names)
     assert not names["results"].failed
     assert names["model"].task.name == "ncbi-disease"
+    (stored, *_) = cells[0]["outputs"]  # python -m tests.tour makes them anew
+    assert "".join(stored["data"]["text/plain"]) == repr(names["results"]), "the outputs are of another day"
+    assert max(len("".join(one["data"]["text/plain"])) for cell in cells for one in cell["outputs"]) < 1_000
     assert any("image/png" in output.get("data", {}) for cell in cells for output in cell["outputs"])
     assert not any(output["output_type"] == "error" for cell in cells for output in cell["outputs"])

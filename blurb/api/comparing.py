@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.errors import SettingsError, Tell, UnknownName, tell_damage
+from blurb.errors import Gathered, SettingsError, Tell, UnknownName, tell_damage
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -40,7 +40,7 @@ def compare(
     """
     from blurb.results.comparison import compare_rows
 
-    one, two = (row_of(row, output) for row in (first, other))
+    one, two = rows_of((first, other), output)
     return Comparison(one, two, split, tuple(compare_rows(one, two, split, with_units=not runs_only)))
 
 
@@ -112,8 +112,14 @@ def check(
     """
     from blurb import regression
 
-    chosen = read_rules(rules, split, max_drop, tasks, across)
-    return regression.decide(row_of(candidate, output), row_of(baseline, output), chosen)
+    found = Gathered()
+    chosen = found.tried(read_rules, rules, split, max_drop, tasks, across)
+    rows = found.tried(rows_of, (candidate, baseline), output)
+    found.tell()
+    assert rows is not None
+    assert chosen is not None
+    one, two = rows
+    return regression.decide(one, two, chosen)
 
 
 def read_rules(
@@ -127,17 +133,29 @@ def read_rules(
 
     if rules is None and os.path.lexists(regression.rules.NAME):  # a link to nowhere or a folder cannot be read
         rules = regression.rules.NAME
-    found = regression.load(Path(rules)) if isinstance(rules, str | Path) else rules or regression.Rules()
+    wrong = Gathered()
+    found = wrong.tried(regression.load, Path(rules)) if isinstance(rules, str | Path) else rules
+    named = None if tasks is None else wrong.tried(known.select, tasks)
+    for one in across:
+        if one not in ACROSS:
+            wrong.add(UnknownName("value of across", str(one), ACROSS))
+    wrong.tell()
+    found = found or regression.Rules()
     if split:
         found = dataclasses.replace(found, split=split)
     if max_drop is not None:
         found = dataclasses.replace(found, default=regression.rules.Limit(max_drop=max_drop))
-    if tasks is not None:
-        found = dataclasses.replace(found, required=tuple(task.name for task in known.select(tasks)))
-    for one in across:
-        if one not in ACROSS:
-            raise UnknownName("value of across", str(one), ACROSS)
+    if named is not None:
+        found = dataclasses.replace(found, required=tuple(task.name for task in named))
     return dataclasses.replace(found, across=tuple(across))
+
+
+def rows_of(rows: Sequence[Row], output: Path | str) -> list[RowScores]:
+    """The rows that are meant; all that is wrong with the references is one error."""
+    found = Gathered()
+    there = [found.tried(row_of, row, output) for row in rows]
+    found.tell()
+    return [row for row in there if row is not None]
 
 
 def row_of(row: Row, output: Path | str, tell: Tell = tell_damage) -> RowScores:

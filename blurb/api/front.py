@@ -130,6 +130,7 @@ def in_python(text: str) -> str:
     >>> in_python("To see where: blurb data verify --data FOLDER")
     'To see where: blurb data verify --data FOLDER'
     """
+    text = text.removeprefix("--set: ")  # the keyword follows
     parts, start = [], 0
     for command in COMMAND.finditer(text):
         parts += [OPTION.sub(_keyword, text[start : command.start()]), command.group()]

@@ -50,6 +50,7 @@ def run(
     track: str | None = None,
     check: Row | None = None,
     rules: Rules | Path | str | None = None,
+    across: Sequence[str] = (),
     keep_model: Keep = "none",
     resume_trials: bool = False,
     keep_sweep: bool = False,
@@ -82,6 +83,7 @@ def run(
     :param track: "tensorboard", "wandb", "mlflow" or "trackio"
     :param check: a baseline, to which each row is compared as by `blurb.check`: `Results.decisions`
     :param rules: of that check
+    :param across: what may differ all the same between a row and that baseline, as of `blurb.check`
     :param keep_model: "best" keeps the trained models for `blurb.load_model`; "replace" also replaces a finished trial
         whose model cannot be made again as it was
     :param resume_trials: save a checkpoint of each trial after every epoch, from which the same call goes on

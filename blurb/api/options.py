@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from blurb.errors import SettingsError
 from blurb.inputs.relations import DUMMIES
+from blurb.names import checkpoints_by_number
 from blurb.protocols.protocol import MOST_SEEDS
 
 if TYPE_CHECKING:
@@ -74,9 +75,11 @@ class TrainOptions:
 
     @property
     def models(self) -> list[Model]:
-        """The models, also if there is one."""
-        several = isinstance(self.model, Sequence) and not isinstance(self.model, str)
-        return list(self.model) if several else [self.model]  # type: ignore[arg-type]
+        """The models, also if there is one; checkpoints of one run by their numbers."""
+        if isinstance(self.model, str) or not isinstance(self.model, Sequence):
+            return [self.model]
+        named = all(isinstance(one, str | Path) for one in self.model)
+        return checkpoints_by_number(self.model) if named else list(self.model)
 
     @property
     def shorthands(self) -> dict[str, str]:
@@ -100,6 +103,7 @@ class RunOptions(TrainOptions):
 
     :param leaderboard: None to write no tables
     :param check: the baseline of a regression check
+    :param across: what may differ between a row and that baseline
     :param keep_model: "best" to keep the trained models (docs/models.md)
     :param engine: `local`, or another with its options: `ray,gpus=0.5`, `slurm,partition=gpu` (docs/cluster.md)
     :param print_script: whether Slurm's script is printed and not submitted
@@ -119,6 +123,7 @@ class RunOptions(TrainOptions):
     track: str | None = None
     check: Row | None = None
     rules: Rules | Path | str | None = None
+    across: Sequence[str] = ()
     keep_model: Keep = "none"
     resume_trials: bool = False
     keep_sweep: bool = False

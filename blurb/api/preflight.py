@@ -166,10 +166,12 @@ def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
 
     if options.rules and options.check is None:
         raise SettingsError("--rules needs --check with the row to compare with.")
+    if options.across and options.check is None:
+        raise SettingsError("--across needs --check with the row to compare with.")
     if options.check is None:
         return None
     found = Gathered()
-    rules = found.tried(read_rules, options.rules)
+    rules = found.tried(read_rules, options.rules, across=options.across)
     found.tried(row_of, options.check, Path(options.output), lambda text: None)  # the run may repair what is damaged
     found.tell()
     if rules is not None and rules.required is None:

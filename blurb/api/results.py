@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.errors import DataError, SettingsError
+from blurb.tasks import TWELVE, TYPES
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from blurb.results.row_scores import RowScores
     from blurb.runs.worker import TrialOutcome
 
+FIRST = ("model", "protocol", "score", TWELVE, *TYPES)
+"""The first columns of `Results.leaderboard`."""
 TIDY = ("model", "configuration", "task", "seed", "split", "metric", "value")
 
 
@@ -59,15 +62,20 @@ class Results:
         return DataFrame(lines, columns=TIDY).astype({"seed": "Int64"})
 
     def leaderboard(self) -> DataFrame:
-        """One line per row: the columns of `leaderboard.csv` (docs/csv.md)."""
+        """One line per row: model, protocol and numbers first, then all columns of `leaderboard.csv` (docs/csv.md).
+
+        The numbers have all their digits; those of the file are rounded.
+        """
         from pandas import DataFrame
 
         from blurb.results import leaderboard_csv
 
         columns = leaderboard_csv.columns_of(self.rows)
-        frame = DataFrame([leaderboard_csv.line_of(row) for row in self.rows], columns=columns)
         numbers = [*leaderboard_csv.NUMBERS, *(name for name in columns if name not in leaderboard_csv.COLUMNS)]
-        return frame.astype(dict.fromkeys(numbers, "string")).replace({"": None}).astype(dict.fromkeys(numbers, float))
+        first = [*FIRST, *(name for name in columns if name in numbers and name not in FIRST)]
+        lines = [leaderboard_csv.line_of(row) | leaderboard_csv.figures_of(row) for row in self.rows]
+        frame = DataFrame(lines, columns=[*first, *(name for name in columns if name not in first)])
+        return frame.astype(dict.fromkeys(numbers, float))
 
     def predictions(self, model: str, task: str, seed: int | None = None) -> DataFrame:
         """What a trial answered on dev and test: one line per example, labels as names.

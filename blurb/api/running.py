@@ -85,7 +85,7 @@ def _executed(options: RunOptions) -> Results:
     submitted = sum(outcome.status == "submitted" for outcome in outcomes)
     if options.check is None or failed:
         return Results(rows, store.root, failed, others=others, submitted=submitted)
-    decisions = tuple(check(row, options.check, rules, output=store.root) for row in rows)
+    decisions = tuple(check(row, options.check, rules, output=store.root, across=options.across) for row in rows)
     return Results(rows, store.root, decisions=decisions, others=others)
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from blurb.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.names import by_number
 from blurb.results.references import pick
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.runs import housekeeping, inventory
@@ -61,7 +62,7 @@ def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
     there = row_files.read(store, tell)
     named = labelled([_without_scores(row) for row in there])
     found = [StoredRow(row.name, planned, store) for row, planned in zip(named, there, strict=True)]
-    return sorted(found, key=lambda row: (row.planned.configuration.suite, row.planned.model, row.name))
+    return sorted(found, key=lambda row: (row.planned.configuration.suite, by_number(row.planned.model), row.name))
 
 
 def find(store: Store, reference: str) -> StoredRow:

@@ -49,6 +49,10 @@ class Points(click.FloatRange):
 
 
 POINTS = Points(min=0)
+ACROSS = click.option(
+    "--across", type=click.Choice(["protocol", "recipe", "overrides", "unknown"]), multiple=True,
+    help="Judge rows that differ in this, or do not say (unknown); repeatable.",
+)  # fmt: skip
 STORE = click.option(
     "--output",
     type=click.Path(path_type=Path),

@@ -10,7 +10,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._exit import gate
-from blurb.cli._options import POINTS, STORE
+from blurb.cli._options import ACROSS, POINTS, STORE
 from blurb.tasks import SCORED
 from blurb.terminal.output import json_text, show
 
@@ -38,10 +38,7 @@ if TYPE_CHECKING:
     shell_complete=_complete.tasks,
     help="Datasets to judge (names or types).  [default: all of the baseline]",
 )
-@click.option(
-    "--across", type=click.Choice(["protocol", "recipe", "overrides", "unknown"]), multiple=True,
-    help="Judge rows that differ in this, or do not say (unknown); repeatable.",
-)  # fmt: skip
+@ACROSS
 @STORE
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the result as JUnit XML.")
 @click.option(

@@ -44,17 +44,21 @@ def command(
     gets no verdict except from --max-drop.
     """
     from blurb import api
-    from blurb.api.comparing import COLUMNS
-    from blurb.errors import SettingsError
+    from blurb.api.comparing import COLUMNS, rows_of
+    from blurb.errors import Gathered, SettingsError
     from blurb.plots import forest
     from blurb.results import comparison
     from blurb.wording import grouped
 
     if len(rows) < 2:
         raise SettingsError("Name at least two rows to compare.")
+    wrong = Gathered()
     if plot is not None:
-        forest.check(plot)
-    first, *others = [api.row_of(row, output) for row in rows]
+        wrong.tried(forest.check, plot)
+    meant = wrong.tried(rows_of, rows, output)
+    wrong.tell()
+    assert meant is not None
+    first, *others = meant
     found = [api.compare(first, other, split=split, runs_only=runs_only) for other in others]  # type: ignore[arg-type]
     if form == "table":
         for compared in found:

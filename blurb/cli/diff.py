@@ -62,10 +62,10 @@ def command(
     from blurb.analysis.differences import differences
     from blurb.cli import _texts
     from blurb.errors import UnknownName
-    from blurb.results.references import trial
+    from blurb.results.references import trials
 
     show_text = _texts.may_show(with_text, data, raw, form)
-    first, other = (trial(row, output, name, seed) for row in (a, b))
+    first, other = trials((a, b), output, name, seed)
     texts = _texts.of_trial(first, data, raw, split)[0] if data or raw else None
     found = differences(first, other, split, texts)  # type: ignore[arg-type]
     kinds = sorted({kind for example in found.examples for kind in example.kinds})

@@ -56,7 +56,10 @@ def command(form: str, rows: tuple[str, ...], output: Path, selection: str, **op
     given = {name: options[name] for name in options if options[name] is not None}
     # 0 is a valid seed; empty or False means that the option was not given.
     own = frozenset(name for name in OWN if name in given and given[name] is not False and given[name] != ())
-    wanted = formats.Wanted(output, tasks.load_selection(selection), rows=rows, given=own, **given)
+    datasets = tasks.load_selection(selection)
+    typed = {part.strip() for part in selection.split(",")}
+    named = frozenset(task.name for task in datasets if task.name in typed or task.file)
+    wanted = formats.Wanted(output, datasets, rows=rows, named=named, given=own, **given)
     files = formats.render(form, wanted)
     out = wanted.out or (Path(kind.folder) if kind.folder else None)
     if out is None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from blurb.cli import _complete
 from blurb.cli._options import HEAD, POOLING, STORE, TRUST
+
+if TYPE_CHECKING:
+    from blurb.data.raw import Input
 
 
 @click.command(name="predict")
@@ -48,7 +53,7 @@ def command(
     """
     from blurb import api, tasks
     from blurb.data import raw
-    from blurb.errors import SettingsError
+    from blurb.errors import Gathered, SettingsError
     from blurb.files import write_whole
     from blurb.models import kept
     from blurb.results import references
@@ -58,18 +63,28 @@ def command(
     alone = (Path(trial) / kept.ABOUT).is_file()
     if task is not None and task.endswith(tasks.SUFFIX):
         tasks.load(task)
+    wrong = Gathered()
+    record = None if alone else wrong.tried(references.trial, trial, output, task, seed)
+    inputs = wrong.tried(_inputs, file, texts)
+    wrong.tell()
     model = api.load_model(
-        trial if alone else references.trial(trial, output, task, seed).path, device, head=head, pooling=pooling,
+        trial if record is None else record.path, device, head=head, pooling=pooling,
         trust_remote_code=trust_remote_code,
     )  # fmt: skip
     if data:
         name = tasks.to_read(model.task).file or model.task.name
         found = model.of_examples(api.load_dataset(name, data, original=model.reads_originals)["test"].to_list())
     else:
-        inputs = list(raw.lines(file)) if file else list(enumerate(texts, 1))
-        found = model.of_raw([raw.read(model.task, given, number, file) for number, given in inputs])
+        found = model.of_raw([raw.read(model.task, given, number, file) for number, given in inputs or ()])
     written = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in found)
     if out:
         write_whole(out, written.encode())
     else:
         click.echo(written, nl=False)
+
+
+def _inputs(file: Path | None, texts: Sequence[str]) -> list[tuple[int, Input]]:
+    """The inputs with their numbers, or those of their lines."""
+    from blurb.data import raw
+
+    return list(raw.lines(file)) if file else list(enumerate(texts, 1))

@@ -9,7 +9,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
-from blurb.cli._options import WithSettings, data_options, machine_options
+from blurb.cli._options import ACROSS, WithSettings, data_options, machine_options
 
 if TYPE_CHECKING:
     from blurb.api import Results
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     help="Then compare the row with this baseline, as blurb check does.",
 )
 @click.option("--rules", type=click.Path(path_type=Path), help="Rules for --check.  [default: blurb-check.toml]")
+@ACROSS
 @click.option(
     "--keep-model", type=click.Choice(["none", "best", "replace"]), default="none", show_default=True,
     help="Keep the trained models for blurb predict; 'replace' also replaces a finished trial whose model cannot be "
@@ -136,8 +137,7 @@ def _show_rows(options: RunOptions, results: Results) -> None:
     from blurb.wording import option
 
     out = console(width=120)
-    for row in results.rows:
-        out.print(render(row))
+    out.print(render(results.rows, out.width))
     out.print(standing(results.rows, results.others, out.width))
     leaderboard = Path(options.leaderboard)  # type: ignore[arg-type]
     out.print(f"Rows: {leaderboard}   scores by seed: {results_beside(leaderboard)}   trials: {options.output}")

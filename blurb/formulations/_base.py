@@ -126,6 +126,21 @@ class Formulation(ABC):
         """A constant answer as prediction for a unit."""
         return answer
 
+    def unit_of(self, gold: Any) -> Example | None:
+        """A unit of which only the gold answer is known, as `constants` and `constant` need; None if they need more."""
+        return None
+
+    def best_constant(self, gold: Sequence[Any], documents: Sequence[str | None]) -> float | None:
+        """The best score, as a fraction, of one answer for all units with these gold answers; None if unknown.
+
+        :param documents: document of each unit, for tasks scored by document
+        """
+        units = [unit for answer in gold if (unit := self.unit_of(answer)) is not None]
+        if not units or len(units) < len(gold):
+            return None
+        answers = ([self.constant(answer, unit) for unit in units] for answer in self.constants(units))
+        return max(self.main_metric(self.score(gold, predicted, documents)) for predicted in answers)
+
     def score(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[str | None]) -> dict[str, float]:
         """All metrics of the task as fractions; the first is the score.
 
@@ -159,6 +174,9 @@ class Classification(Formulation):
 
     def gold(self, unit: Example) -> str:
         return str(unit["label"])
+
+    def unit_of(self, gold: str) -> Example:
+        return {"label": gold}
 
     def output(
         self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]

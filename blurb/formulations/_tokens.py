@@ -46,6 +46,9 @@ class TokenTagging(Formulation):
     def gold(self, unit: Example) -> list[str]:
         return list(unit["tags"])
 
+    def unit_of(self, gold: list[str]) -> Example:
+        return {"tokens": gold, "tags": gold}  # of the tokens only their number is asked for
+
     def output(
         self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
     ) -> Output:

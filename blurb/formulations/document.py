@@ -56,6 +56,9 @@ class Document(Formulation):
     def gold(self, unit: Example) -> list[str]:
         return list(unit["labels"])
 
+    def unit_of(self, gold: list[str]) -> Example:
+        return {"labels": gold}
+
     def output(
         self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
     ) -> Output:

@@ -45,6 +45,9 @@ class Similarity(Formulation):
     def gold(self, unit: Example) -> float:
         return float(unit["score"])
 
+    def unit_of(self, gold: float) -> Example:
+        return {"score": gold}
+
     def output(
         self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
     ) -> Output:

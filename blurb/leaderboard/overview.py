@@ -5,6 +5,7 @@ Numbers are whole at 80 columns; names give way.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -94,11 +95,29 @@ def _of_datasets(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
     table = _table()
     table.add_column("dataset", no_wrap=True)
     for row in rows:
-        table.add_column(Text(row.name), justify="right", overflow="fold", max_width=ROOM)
+        table.add_column(Text("\n".join(_broken(row.name))), justify="right", overflow="fold", max_width=ROOM)
     titles = {task.name: task.title for task in tasks.all()}
     for name in names:
         table.add_row(titles.get(name, name), *(_with_skill(row, name) for row in rows))
     return table
+
+
+def _broken(name: str, room: int = ROOM) -> list[str]:
+    """The lines of a name: they end between words, and within a word that is too long after a sign.
+
+    >>> _broken("baseline:majority demo"), _broken("checkpoint-12000 quick batch_size=16")
+    (['baseline:', 'majority demo'], ['checkpoint-', '12000 quick', 'batch_size=16'])
+    """
+    lines = [""]
+    for word in name.split():
+        pieces = [word] if len(word) <= room else re.split(r"(?<=[:/_.,=-])", word)
+        for place, piece in enumerate(pieces):
+            blank = " " if place == 0 and lines[-1] else ""
+            if lines[-1] and len(lines[-1] + blank + piece) > room:
+                lines.append(piece)
+            else:
+                lines[-1] += blank + piece
+    return lines
 
 
 class _Figure:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from blurb.leaderboard import intervals
 from blurb.leaderboard.intervals import Value
+from blurb.names import by_number
 from blurb.results import groups
 from blurb.results.groups import Standing
 from blurb.results.row_scores import DEMO, RowScores
@@ -136,7 +137,7 @@ def _places(entries: Sequence[RankedRow], column: str) -> list[tuple[Place, Rank
     def bounds(entry: RankedRow) -> tuple[float, float]:
         return entry.intervals.get(column, (entry.values[column], entry.values[column]))
 
-    there = sorted(entries, key=lambda entry: (-entry.values[column], entry.name))
+    there = sorted(entries, key=lambda entry: (-entry.values[column], by_number(entry.name)))
     lows, highs = (sorted(ends) for ends in zip(*map(bounds, there), strict=True)) if there else ([], [])
     places: list[tuple[Place, RankedRow]] = []
     for entry in there:

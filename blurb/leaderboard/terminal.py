@@ -6,31 +6,87 @@ Names and titles come from users, so they go into `Text`, which does not interpr
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable, Sequence
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from blurb import tasks
-from blurb.results import published
-from blurb.results.row_scores import RowScores
+from blurb.results import constants, published
+from blurb.results.row_scores import RowScores, in_order
 from blurb.tasks import TYPES
+from blurb.wording import once
 
 SHORT = {name: tasks.types.get(name).short for name in TYPES}
 
 
-def render(row: RowScores) -> RenderableType:
+CARDS = 3
+"""Maximum number of rows with a card of their own; more are lines of one table."""
+NAME = 24
+"""Characters that the name of a row has at least in a table of many."""
+
+
+def render(rows: Sequence[RowScores], width: int = 120) -> RenderableType:
+    """The rows of a run: a card each, or one table if there are many.
+
+    :param width: of the terminal
+    """
+    return Group(*map(card, rows)) if len(rows) <= CARDS else _compact(rows, width)
+
+
+def card(row: RowScores) -> RenderableType:
     """The datasets of one row, its score or what is missing, and notes."""
-    parts: list[RenderableType] = [_datasets(row)]
-    of_blurb = any(name not in row.own_tasks for name in row.datasets)
-    if of_blurb:  # tasks of one's own have no score, and no release to be verified against
-        parts.append(_score(row))
-    if row.note:
-        parts.append(Text(f"Note: {row.note}.", style="yellow"))
-    if of_blurb and row.data not in ("synthetic", "verified"):
-        parts.append(Text(f"The data is not verified as BLURB's: {row.data}.", style="yellow"))
-    return Group(*parts)
+    notes = [Text(text, style="yellow") for text in _notes(row)]
+    if _of_blurb(row):
+        notes.insert(0, _score(row))
+    return Group(_datasets(row), *notes)
+
+
+def _of_blurb(row: RowScores) -> bool:
+    """Tasks of one's own have no score, and no release to be verified against."""
+    return any(name not in row.own_tasks for name in row.datasets)
+
+
+def _notes(row: RowScores) -> list[str]:
+    found = [f"Note: {row.note}."] if row.note else []
+    if _of_blurb(row) and row.data not in ("synthetic", "verified"):
+        found.append(f"The data is not verified as BLURB's: {row.data}.")
+    if alike := [name for name, _ in in_order(row.datasets) if constants.equals_a_constant(row, name)]:
+        found.append(f"{', '.join(alike)}: the score of a constant answer.")
+    return found
+
+
+def _compact(rows: Sequence[RowScores], width: int) -> RenderableType:
+    """A line a row, with the mean on test of every dataset; what holds of several rows is said once."""
+    names = list(dict.fromkeys(task.name for task in tasks.all() for row in rows if row.seeds(task.name)))
+    tables = [_lines(rows, names, mean_and_sd)]
+    if Measurement.get(Console(width=10_000), Console(width=10_000).options, tables[0]).minimum > width:
+        room = max(1, (width - NAME) // (len("ncbi-disease") + 1))
+        tables = [_lines(rows, names[start : start + room], _mean) for start in range(0, len(names), room)]
+    lost = {row.name: [_score(row).plain] for row in rows if _of_blurb(row) and row.score is None}
+    said = [(row.name, text) for row in rows for text in (*lost.get(row.name, ()), *_notes(row))]
+    return Group(*tables, *(Text(text, style="yellow") for text in once(said, len(rows))))
+
+
+def _lines(rows: Sequence[RowScores], names: Sequence[str], cell: Callable[[list[float]], str]) -> Table:
+    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("row", overflow="fold", min_width=min(NAME, max(len(row.name) for row in rows)))
+    for name in (*names, "runs"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        cells = [cell(row.values(name)) if row.values(name) else "" for name in names]
+        there = [row.datasets[name] for name in names if name in row.datasets]
+        done, planned = sum(len(one.runs) for one in there), sum(one.planned for one in there)
+        table.add_row(*map(Text, (row.name, *cells)), str(done) if done == planned else f"{done} of {planned}")
+    floors = [{_number(constants.best_constant(row, name)) for row in rows if row.values(name)} for name in names]
+    shared = [floor.pop() if len(floor) == 1 else "" for floor in floors]
+    if any(shared):
+        table.add_section()
+        table.add_row("best constant", *shared, style="dim")
+    return table
 
 
 def _datasets(row: RowScores) -> Table:
@@ -41,7 +97,7 @@ def _datasets(row: RowScores) -> Table:
                   padding=(0, 1, 0, 0), pad_edge=False)  # fmt: skip
     table.add_column("dataset")
     table.add_column("metric")
-    for column in ("dev", "test", "majority", *(["best of Table 6"] if best else [])):
+    for column in ("dev", "test", "best\nconstant", *(["best of Table 6"] if best else [])):
         table.add_column(column, justify="right")
     table.add_column("seeds", justify="right")
     for task in tasks.all():
@@ -49,14 +105,21 @@ def _datasets(row: RowScores) -> Table:
         if not row.seeds(name):
             continue
         dataset = row.datasets[name]
-        numbers = (dataset.mean("dev"), dataset.majority())
-        dev, majority = ("" if number is None else f"{number:.2f}" for number in numbers)
-        cells = [task.title, dataset.metric, dev, mean_and_sd(row.values(name)), majority]
+        dev, floor = _number(dataset.mean("dev")), _number(constants.best_constant(row, name))
+        cells = [task.title, dataset.metric, dev, mean_and_sd(row.values(name)), floor]
         if best:
             cells.append("{:.2f} {}".format(*best[name]) if name in best else "")
         planned, done = dataset.planned, len(dataset.runs)
         table.add_row(*map(Text, cells), str(done) if done == planned else f"{done} of {planned}")
     return table
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _mean(values: list[float]) -> str:
+    return f"{statistics.fmean(values):.2f}"
 
 
 def mean_and_sd(values: list[float]) -> str:

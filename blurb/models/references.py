@@ -14,6 +14,7 @@ from pathlib import Path
 from blurb.errors import ModelError, UnknownName
 from blurb.models import downloads, hub
 from blurb.models.checkpoint import reason
+from blurb.names import by_number
 
 
 def presets() -> dict[str, str]:
@@ -93,7 +94,7 @@ def _refuse_what_is_no_name(reference: str, path: Path) -> None:
     if path.is_file():
         raise ModelError(f"{reference} is a file; use the folder of the checkpoint, {path.parent}.")
     if glob.has_magic(reference):
-        fitting = sorted(match for match in glob.glob(str(path)) if Path(match).is_dir())
+        fitting = sorted((match for match in glob.glob(str(path)) if Path(match).is_dir()), key=by_number)
         listed = f"{', '.join(fitting[:10])}{', ...' if len(fitting) > 10 else ''}"
         hint = f"as a pattern it matches {listed}: remove the quotes" if fitting else "as a pattern it matches none"
         raise ModelError(f"There is no model folder '{reference}'; {hint}.")

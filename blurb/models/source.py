@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from blurb.models.checkpoint import check_config, read_json
 from blurb.models.references import default_name, known_casing, locate, presets
 from blurb.models.tokenizer_files import check_tokenizer
 from blurb.models.weights import check_headers, hash_weights, weight_files
+from blurb.names import by_number
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -114,7 +114,7 @@ def check_folder(folder: Path, with_tokenizer: bool = True, remote_code: bool = 
             "and save model and tokenizer with save_pretrained to a new folder."
         )
     if not (folder / "config.json").is_file():
-        inner = sorted((path.parent.name for path in folder.glob("*/config.json")), key=_by_number)
+        inner = sorted((path.parent.name for path in folder.glob("*/config.json")), key=by_number)
         if inner:
             names = f"{', '.join(inner[:10])}{', ...' if len(inner) > 10 else ''}"
             raise ModelError(
@@ -135,8 +135,3 @@ def check_folder(folder: Path, with_tokenizer: bool = True, remote_code: bool = 
     if with_tokenizer:
         check_tokenizer(folder)
     check_headers(folder)
-
-
-def _by_number(name: str) -> list[tuple[int, str]]:
-    """Sort key by which checkpoint-500 comes before checkpoint-1000."""
-    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]

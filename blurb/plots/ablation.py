@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from blurb.analysis.ablations import Grid
 from blurb.plots import _style
 from blurb.plots._style import GRID, OURS, PAPER, QUIET, check
+from blurb.runs.figures import bounds
 from blurb.statistics.student import half_width
 
 if TYPE_CHECKING:
@@ -24,12 +25,12 @@ Scores = Sequence[Mapping[str, Sequence[float]]]
 """For each cell of a grid: dataset -> test score of each seed, times 100."""
 ACROSS = 3
 """Maximum number of panels per row."""
-MEAN = "mean over seeds, 95 % t interval"
+MEAN = "mean, 95 % interval"
 ONE = "the only seed"
 SEED = "one seed"
-DEFAULT = "mean of the default (first row)"
-PUBLISHED = "PubMedBERT's published difference, from our default"
-BEYOND = "the same, beyond the axis"
+DEFAULT = "mean of the default"
+PUBLISHED = "published change (PubMedBERT)"
+BEYOND = "the same, off the axis"
 LEGEND = (MEAN, ONE, SEED, DEFAULT, PUBLISHED, BEYOND)
 LANE = 0.28
 """Vertical offsets: seeds below their mean, the paper's value above it, so that nothing overlaps."""
@@ -82,10 +83,13 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
         for mark, label in zip(*axes.get_legend_handles_labels(), strict=True):
             marks.setdefault(label, mark)
     marks = {label: marks[label] for label in LEGEND if label in marks}
-    columns = 2 if width > 5.5 else 1
-    figure.legend(list(marks.values()), list(marks), loc="outside lower left", ncols=columns, frameon=False, fontsize=7)
+    columns = 3 if width > 5.5 else 2
+    figure.legend(
+        list(marks.values()), list(marks), loc="outside lower left", ncols=columns, frameon=False, fontsize=6.5,
+        columnspacing=1.0, handletextpad=0.4, handlelength=1.6,
+    )  # fmt: skip
     rows = -(-len(marks) // columns)
-    figure.set_figheight(height + 0.145 * rows)
+    figure.set_figheight(height + 0.135 * rows)
     return figure
 
 
@@ -103,24 +107,37 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
     if not means:
         axes.set_xticks([])
         return
-    widths = {row: half_width(values[row]) for row in means}
+    least, most = bounds(dataset)
+    whiskers = {row: _within(mean, half_width(values[row]), least, most) for row, mean in means.items()}
     if 0 in means:
         axes.axvline(means[0], color=QUIET, linewidth=0.8, dashes=(3, 2), label=DEFAULT)
     for row, mean in means.items():
-        label = ONE if widths[row] is None else MEAN
-        axes.errorbar(mean, row, xerr=widths[row], fmt="o", color=OURS, markersize=4.5, elinewidth=1.2, label=label)
+        ends = whiskers[row]
+        sides = None if ends is None else ((mean - ends[0],), (ends[1] - mean,))
+        axes.errorbar(
+            mean, row, xerr=sides, fmt="o", color=OURS, markersize=4.5, elinewidth=1.2, clip_on=False,
+            label=ONE if ends is None else MEAN,
+        )  # fmt: skip
     single = [(score, row + LANE) for row in means if len(values[row]) > 1 for score in values[row]]
     if single:
-        axes.plot(*zip(*single, strict=True), ".", color=OURS, alpha=0.35, markersize=5, markeredgewidth=0, label=SEED)
-    ends = [mean + sign * (widths[row] or 0.0) for row, mean in means.items() for sign in (-1, 1)]
-    ends += [score for score, _ in single]
-    low, high = min(ends), max(ends)
+        axes.plot(
+            *zip(*single, strict=True), ".", color=OURS, alpha=0.35, markersize=5, markeredgewidth=0, label=SEED,
+            clip_on=False,
+        )  # fmt: skip
+    drawn = [*means.values(), *(score for score, _ in single)]
+    drawn += [end for ends in whiskers.values() if ends is not None for end in ends]
+    low, high = min(drawn), max(drawn)
     spare = max(0.0, LEAST_SPAN - (high - low)) / 2
-    low, high = low - spare, high + spare
+    low, high = max(low - spare, least), min(high + spare, most)
     if 0 in means:
         low, high = _published(axes, grid, dataset, means[0], low, high)
     margin = 0.06 * (high - low)
-    axes.set_xlim(low - margin, high + margin)
+    axes.set_xlim(max(low - margin, least), min(high + margin, most))  # nobody has a score beyond
+
+
+def _within(mean: float, half: float | None, least: float, most: float) -> tuple[float, float] | None:
+    """The ends of an interval, within the range of the metric; None for a single run."""
+    return None if half is None else (max(mean - half, least), min(mean + half, most))
 
 
 def _published(axes: Axes, grid: Grid, dataset: str, default: float, low: float, high: float) -> tuple[float, float]:
@@ -137,7 +154,10 @@ def _published(axes: Axes, grid: Grid, dataset: str, default: float, low: float,
         if row and dataset in cell.published
     }
     reach = high - low
-    near = {row: value for row, value in expected.items() if low - reach <= value <= high + reach}
+    least, most = bounds(dataset)
+    near = {
+        row: value for row, value in expected.items() if max(low - reach, least) <= value <= min(high + reach, most)
+    }
     low, high = min([low, *near.values()]), max([high, *near.values()])
     look = {"linestyle": "none", "markerfacecolor": "none", "color": PAPER, "markersize": 4.5, "markeredgewidth": 0.9}
     for row, value in expected.items():

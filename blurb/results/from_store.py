@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from blurb.errors import Tell, tell_damage
 from blurb.garbage import no_collection
+from blurb.names import by_number
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.results.stored_scores import Kinds, Runs, StoredScores
 from blurb.runs import index
@@ -37,9 +38,9 @@ def read(
     return labelled(sorted(kept, key=_order))
 
 
-def _order(row: RowScores) -> tuple[str, ...]:
+def _order(row: RowScores) -> tuple[object, ...]:
     made = row.configuration
-    return made.suite, row.model, made.text, made.precision, row.weights, row.tokenizer, row.recipe
+    return made.suite, by_number(row.model), made.text, made.precision, row.weights, row.tokenizer, row.recipe
 
 
 Keys = Mapping[str, Mapping[int, str]]

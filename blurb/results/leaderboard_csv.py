@@ -102,19 +102,30 @@ def columns_of(rows: Iterable[RowScores]) -> tuple[str, ...]:
     return (*COLUMNS, *sorted({name for row in rows for name in row.own_tasks if name not in COLUMNS}))
 
 
-def line_of(row: RowScores) -> Line:
-    """The line of a row, by column."""
+def figures_of(row: RowScores) -> dict[str, float]:
+    """The numbers of a row by column, with all their digits."""
     own = {name: mean for name, mean in row.means().items() if name not in COLUMNS}
     figures: dict[str, float] = {**row.blurb_means(), **row.type_means(), **own}
     if row.blurb_12 is not None:
         figures[TWELVE] = row.blurb_12
-    if row.score is not None:
-        figures["score"] = row.score
-    line = {
+    if row.score is None:
+        return figures
+    figures["score"] = row.score
+    if (spread := row.spread) is not None:
+        freedom = spread.degrees_of_freedom
+        half = 0.0 if freedom is None else t_critical(freedom) * spread.error
+        low, high = (min(HIGHEST, max(LOWEST, end)) for end in (row.score - half, row.score + half))
+        figures |= {"score_sd": spread.deviation, "score_low": low, "score_high": high}
+    return figures
+
+
+def line_of(row: RowScores) -> Line:
+    """The line of a row, by column."""
+    return {
         "schema": str(schema.SCHEMA),
         **schema.identity_columns(row),
         "source": f"{row.source} ({row.version})" if row.source and row.version else row.source,
-        **{name: f"{value:.2f}" for name, value in figures.items()},
+        **{name: f"{value:.2f}" for name, value in figures_of(row).items()},
         "seeds": _seeds(row),
         "plan": plans.text(row),
         "complete": "yes" if row.complete else "no",
@@ -124,12 +135,6 @@ def line_of(row: RowScores) -> Line:
         "plugins": " ".join(sorted({word for one in row.datasets.values() for word in (one.plugins or "").split()})),
         "note": row.note,
     }
-    if row.score is not None and (spread := row.spread) is not None:
-        freedom = spread.degrees_of_freedom
-        half = 0.0 if freedom is None else t_critical(freedom) * spread.error
-        low, high = (f"{min(HIGHEST, max(LOWEST, end)):.2f}" for end in (row.score - half, row.score + half))
-        line |= {"score_sd": f"{spread.deviation:.2f}", "score_low": low, "score_high": high}
-    return line
 
 
 def _seeds(row: RowScores) -> str:

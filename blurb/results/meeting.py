@@ -91,7 +91,11 @@ class Obstacle:
 
     @property
     def hint(self) -> str:
-        """How to check all the same; "" for what cannot be passed over."""
+        """What to do about it in a check; "" for what cannot be passed over."""
+        if self.reason is Reason.LEARNER:
+            mine, theirs = self.sides
+            least = ", and set min_score in the rules for a minimum" if theirs == "baseline" else ""
+            return f"; name the row of another {mine} as baseline{least}"
         ways = (self.of.name.lower(), "unknown" if self.reason is Reason.UNKNOWN else "")
         way = next((way for way in ways if way in ACROSS), "")
         return f"; --across {way} judges all the same" if way else ""

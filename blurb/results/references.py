@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from blurb import tasks
-from blurb.errors import DataError, SettingsError, Tell, UnknownName, tell_damage
+from blurb.errors import DataError, Gathered, SettingsError, Tell, UnknownName, tell_damage
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.row_scores import RowScores, labelled
 from blurb.results.schema import Numbered
@@ -103,7 +103,21 @@ def trial(reference: str, store: Path, task: str | None = None, seed: int | None
         if not found.is_done(folder):
             raise SettingsError(f"{reference}: the trial is unfinished or damaged; run it again.")
         return found.read(folder)
-    return trial_of(resolve(reference, store), task, seed)
+    wrong = Gathered()
+    row = wrong.tried(resolve, reference, store)
+    if row is None and task is not None:
+        wrong.tried(tasks.get, task)  # both may be mistyped
+    wrong.tell()
+    assert row is not None
+    return trial_of(row, task, seed)
+
+
+def trials(references: Sequence[str], store: Path, task: str | None = None, seed: int | None = None) -> list[Record]:
+    """The trial of each reference, as of `trial`; all that is wrong with them is one error."""
+    found = Gathered()
+    records = [found.tried(trial, reference, store, task, seed) for reference in references]
+    found.tell()
+    return [record for record in records if record is not None]
 
 
 def trial_of(row: RowScores, task: str | None = None, seed: int | None = None) -> Record:

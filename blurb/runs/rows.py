@@ -107,7 +107,7 @@ def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[Planned
 def _folders(store: Store) -> list[str]:
     """The folders that may be of models."""
     try:
-        return sorted(os.listdir(store.root))
+        return sorted(os.listdir(store.root), key=names.by_number)
     except OSError:
         return []
 

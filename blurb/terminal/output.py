@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,14 @@ def console(width: int = 200, stderr: bool = False) -> Console:
 
     stream = sys.stderr if stderr else sys.stdout
     return Ours(width=None if stream.isatty() else width, stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+def say(text: str, stderr: bool = False) -> None:
+    """Prints a sentence; on a terminal its lines end between words, elsewhere it is one line."""
+    if (sys.stderr if stderr else sys.stdout).isatty():
+        width = console(stderr=stderr).width
+        text = "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in text.split("\n"))
+    click.echo(text, err=stderr)
 
 
 def show(

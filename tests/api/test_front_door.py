@@ -17,8 +17,10 @@ from click.testing import CliRunner
 import blurb
 from blurb.cli import cli
 from blurb.errors import BlurbError, DataError, SettingsError, UnknownName
-from blurb.results import results_csv
+from blurb.results import leaderboard_csv, results_csv
+from blurb.tasks import TYPES
 from tests.cli.test_start_up import HEAVY
+from tests.results import invented
 
 SMOKE = {"suite": "demo", "protocol": "smoke", "tasks": ["gad", "biosses"]}
 
@@ -97,10 +99,25 @@ def test_a_wide_table(played: tuple[Path, blurb.Results]) -> None:
         results.to_pandas()
         .query("model == 'scratch:tiny' and task == 'gad' and split == 'test' and metric == 'f1'")["value"]
         .mean(),
-        abs=0.005,
+        abs=1e-12,
     )
     assert table["score"].isna().all()
-    assert blurb.load_results(folder / "leaderboard.csv").leaderboard().set_index("model")["gad"].equals(table["gad"])
+    read = blurb.load_results(folder / "leaderboard.csv").leaderboard().set_index("model")
+    assert read["gad"].equals(table["gad"].round(2))
+
+
+def test_a_wide_table_begins_with_scores_and_keeps_its_digits() -> None:
+    """The file is rounded and a notebook is not; both have the same columns."""
+    from blurb.api.results import Results
+
+    rows = (invented.row("m", {"gad": [84.587731, 84.587729]}), invented.row("n", {"gad": [80.0]}))
+    table = Results(rows, Path("runs")).leaderboard()
+    assert list(table.columns[:4]) == ["model", "protocol", "score", "blurb-12"]
+    assert list(table.columns[4:10]) == list(TYPES)
+    assert set(table.columns) == set(leaderboard_csv.columns_of(rows))
+    assert table.loc[0, "gad"] == pytest.approx(84.58773, abs=1e-12)
+    assert leaderboard_csv.line_of(rows[0])["gad"] == "84.59"
+    assert table["score"].dtype == float
 
 
 def test_predictions_are_those_of_the_trial(played: tuple[Path, blurb.Results]) -> None:
@@ -197,8 +214,8 @@ def test_settings_are_keywords_of_their_types(tmp_path: Path) -> None:
     assert made.rows[0].limits("max_eval") == {"gad": 7}
     assert not (tmp_path / "leaderboard.csv").exists()
     for wrong, told in (
-        ({"max_eval": "many"}, "whole number"),
-        ({"epochs": True}, "whole number"),
+        ({"max_eval": "many"}, "^max_eval must be a whole number"),
+        ({"epochs": True}, "epochs must be an int or None"),
         ({"epoch": 3}, "epochs"),
     ):
         with pytest.raises(BlurbError, match=told):
@@ -227,5 +244,5 @@ def test_a_dataset_as_the_trials_read_it() -> None:
     assert set(loaded["train"].column_names) >= {"id", "tokens", "tags"}
     with pytest.raises(SettingsError, match="one task"):
         blurb.load_dataset("ner", suite="demo")
-    with pytest.raises(SettingsError, match="--data"):
+    with pytest.raises(SettingsError, match="with data= "):
         blurb.load_dataset("gad")

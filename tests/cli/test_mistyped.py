@@ -9,7 +9,10 @@ from click.testing import CliRunner
 
 import blurb
 from blurb.cli import SECTIONS, cli
-from blurb.errors import BlurbError, SettingsError, UnknownName
+from blurb.errors import BlurbError, SettingsError, Several, UnknownName
+from blurb.runs import rows
+from blurb.runs.store import Store
+from tests.runs.fakes import finish, row, trial
 
 RUN = ("run", "scratch:tiny", "--suite", "demo")
 
@@ -120,3 +123,40 @@ def test_every_command_stands_in_one_section_of_the_help_and_fits() -> None:
         shown = CliRunner().invoke(cli, [*words, "--help"], prog_name="blurb", terminal_width=80).output
         commands = shown.partition("Run:" if not words else "Commands:")[2]
         assert "..." not in commands.replace("MODEL...", ""), words
+
+
+ALL_AT_ONCE: list[tuple[list[str], list[str]]] = [
+    (["compare", "chekpoint", "chekpiont"], ["'chekpoint'", "'chekpiont'"]),
+    (["compare", "checkpoint", "none.csv", "noen.csv"], ["none.csv: no such file", "noen.csv: no such file"]),
+    (["compare", "chekpoint", "none.csv", "--plot", "plot.txt"], ["plot.txt", "'chekpoint'", "none.csv: no such file"]),
+    (["check", "chekpoint", "--baseline", "chekpiont"], ["'chekpoint'", "'chekpiont'"]),
+    (["check", "chekpoint", "--baseline", "none.csv", "--tasks", "gda"], ["'gda'", "'chekpoint'", "none.csv: no such"]),
+    (
+        ["check", "chekpoint", "--baseline", "checkpoint", "--rules", "none.toml", "--tasks", "gda"],
+        ["none.toml", "'gda'", "'chekpoint'"],
+    ),
+    (["errors", "chekpoint", "--task", "gda"], ["'chekpoint'", "task called 'gda'. Did you mean 'gad'?"]),
+    (["diff", "chekpoint", "chekpiont", "--task", "gda"], ["'chekpoint'", "'gda'", "'chekpiont'"]),
+    (["diff", "none.csv", "chekpoint"], ["none.csv: no such file", "'chekpoint'"]),
+    (["predict", "chekpoint", "none.txt", "--task", "gda"], ["'chekpoint'", "'gda'", "none.txt"]),
+]
+
+
+@pytest.mark.parametrize(("typed", "told"), ALL_AT_ONCE, ids=lambda value: " ".join(value))
+def test_all_that_is_mistyped_is_told_at_once(
+    typed: list[str], told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store(Path("runs"))
+    finish(store, "checkpoint", trial("gad"), 0.8)
+    rows.write(store, row("checkpoint", trial("gad")))
+    error = CliRunner().invoke(cli, typed).exception
+    assert isinstance(error, Several)
+    assert len(error.errors) == len(told)
+    assert [one.partition(".")[0] for one in str(error).split("\n") if one[:1].isdecimal()][1:] == [
+        str(number) for number in range(1, len(told) + 1)
+    ]
+    for one, words in zip(error.errors, told, strict=True):
+        assert words in str(one)
+    rows_told = sum("Did you mean 'checkpoint'?" in str(one) for one in error.errors)
+    assert rows_told == sum("'chek" in words for words in told)

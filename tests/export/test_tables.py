@@ -7,6 +7,7 @@ import re
 import statistics
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,9 +130,38 @@ def test_what_to_know_of_a_row_stands_below(tmp_path: Path) -> None:
 def test_a_row_without_the_datasets_says_so(tmp_path: Path) -> None:
     fill(tmp_path, "has", ["gad"])
     fill(tmp_path, "lacks", ["biosses"])
-    text = export("markdown", "--tasks", "gad", folder=tmp_path)[1]
+    text = export("markdown", "has", "lacks", "--tasks", "gad", folder=tmp_path)[1]
     notes = [line for line in text.splitlines() if line.startswith("- ")]
     assert ["3 seeds" in notes[0], "none of these datasets" in notes[1], "seed" in notes[1]] == [True, True, False]
+
+
+@pytest.mark.parametrize(("form", "read", "empty"), [("markdown", markdown, "–"), ("latex", latex, "--")])
+def test_what_has_no_figure_is_left_out_unless_it_is_named(form: str, read: Any, empty: str, tmp_path: Path) -> None:
+    fill(tmp_path, "has", ["gad", "hoc"])
+    fill(tmp_path, "lacks", ["biosses"])
+    head, lines = read(export(form, folder=tmp_path)[1])
+    assert [line[0] for line in lines] == ["GAD", "BIOSSES", "HoC"]
+    head, lines = read(export(form, "--tasks", "relation", folder=tmp_path)[1])
+    assert (head[1:], [line[0] for line in lines]) == (["has"], ["GAD"])
+    head, lines = read(export(form, "lacks", "has", "--tasks", "ddi,relation", folder=tmp_path)[1])
+    assert (head[1:], [line[0] for line in lines]) == (["lacks", "has"], ["DDI", "GAD"])
+    assert lines[0][1:] == [empty, empty]
+    head, lines = read(export(form, "--transpose", folder=tmp_path)[1])
+    assert head[1:] == ["GAD", "BIOSSES", "HoC"]
+    code, text = export(form, "--tasks", "qa", folder=tmp_path)
+    assert code == 2
+    assert "No finished row has a figure of pubmedqa, bioasq" in text
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_models_with_the_same_note_share_a_line(form: str, tmp_path: Path) -> None:
+    for model in ("step-2", "step-10", "step-1"):
+        fill(tmp_path, model, ["gad"])
+    fill(tmp_path, "other", ["gad"], seeds=2)
+    text = export(form, folder=tmp_path)[1]
+    assert text.count("3 seeds") == 1
+    assert "step-1, step-2, step-10: quick lr=0.001 fp32; 3 seeds" in text
+    assert "other: quick lr=0.001 fp32; 2 seeds" in text
 
 
 def test_rows_that_differ_in_their_weights_or_suite_alone_are_told_apart(tmp_path: Path) -> None:

@@ -466,9 +466,9 @@ LEFT_OUT: Sequence[str] = (
     "ablate --jobs", "ablate --name", "vocab --trust-remote-code", "models check --trust-remote-code",
     "models check --casing",
     # The weights are not seen in what is printed; tests/api has them.
-    "run --tokenizer", "ablate --tokenizer", "run --keep-sweep", "predict --head", "predict --pooling",
-    "predict --trust-remote-code", "reproduce --head", "reproduce --pooling", "run --keep-model",
-    "run --resume-trials", "predict", "predict --data",
+    "run --tokenizer", "ablate --tokenizer", "run --across", "run --keep-sweep", "predict --head", "predict --pooling",
+    "predict --trust-remote-code", "reproduce --head", "reproduce --pooling", "run --keep-model", "run --resume-trials",
+    "predict", "predict --data",
     "predict --device", "predict --out", "predict --output", "predict --seed", "predict --task", "predict --text",
     # Of models on the Hub, and of what decides how a trial is run; tests/api has the rest.
     "reproduce --trust-remote-code", "reproduce --casing", "reproduce --device",

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from io import StringIO
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
+from blurb.cli import cli
 from blurb.leaderboard.overview import beside_means, datasets, overview, without_means
 from blurb.leaderboard.ranking import RankedRow, in_parts, of_row
 from blurb.results import published
+from blurb.runs import rows
+from blurb.runs.store import Store
 from blurb.tasks import TYPES
+from tests.runs.fakes import finish, row, trial
 
 MINE = RankedRow(
     "biomedical-encoder-large-step-120000 quick@2 head=crf",
@@ -67,3 +74,37 @@ def test_figures_that_no_mean_has_are_known() -> None:
     alone = RankedRow("m", {"gad": 72.5})
     assert without_means(alone)
     assert not beside_means(RankedRow("nothing", {}))
+
+
+def test_names_above_columns_end_at_signs() -> None:
+    named = [RankedRow(name, {"gad": 77.0}) for name in ("baseline:majority demo", "checkpoint-12000 probe")]
+    words = printed(*datasets(named, 80), width=80).split()
+    assert {"baseline:", "majority", "demo", "checkpoint-", "12000", "probe"} <= set(words)
+
+
+def command(store: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> str:
+    runner = CliRunner(env={"COLUMNS": "80", "LINES": "40", "TERM": "dumb"})
+    with runner.isolation():
+        stream = type(sys.stdout)
+    monkeypatch.setattr(stream, "isatty", lambda self: terminal)
+    arguments = ["leaderboard", "show", "--output", str(store), "--no-published", "--no-intervals", "--sort", "gad"]
+    result = runner.invoke(cli, arguments)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_a_note_of_many_rows_is_said_once_and_wraps_at_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "runs")
+    for step in range(1, 13):
+        planned = trial(weights=str(step).ljust(64, "0"))
+        finish(store, f"checkpoint-{step}000", planned, 0.8)
+        rows.write(store, row(f"checkpoint-{step}000", planned))
+    text = command(store.root, monkeypatch, terminal=False)
+    assert text.count("a note") == 1
+    (line,) = (line for line in text.splitlines() if "a note" in line)
+    assert line.count("checkpoint-") == 12
+    text = command(store.root, monkeypatch, terminal=True)
+    assert max(map(len, text.splitlines())) <= 80
+    *_, note = text.partition("checkpoint-1000 quick lr=0.001, ")
+    assert not {line.rpartition(" ")[2] for line in note.splitlines()} & {"checkpoint-", "check"}
+    assert " ".join(note.split()).endswith("checkpoint-12000 quick lr=0.001: a note; one seed.")

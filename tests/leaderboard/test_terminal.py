@@ -70,8 +70,8 @@ def published() -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines()))
 
 
-def test_a_line_a_dataset_with_its_means_and_what_the_majority_gets() -> None:
-    text = printed(terminal.render(row(WHOLE, planned=5)))
+def test_a_line_a_dataset_with_its_means_and_the_best_figure_of_the_paper() -> None:
+    text = printed(terminal.card(row(WHOLE, planned=5)))
     best: dict[str, tuple[float, str]] = {}
     for line in published():
         if "Table 6" in line["version"] and line["dataset"] != "score":
@@ -81,7 +81,7 @@ def test_a_line_a_dataset_with_its_means_and_what_the_majority_gets() -> None:
         confidence = f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f}"
         score, model = best[task.name]
         assert cells(text, f"{task.title} ") == [
-            task.title, "x", f"{np.mean(values) + 5:.2f}", confidence, "20.00", f"{score:.2f} {model}", "3 of 5",
+            task.title, "x", f"{np.mean(values) + 5:.2f}", confidence, f"{score:.2f} {model}", "3 of 5",
         ]  # fmt: skip
     places = [text.index(f"\n{task.title} ") for task in TASKS]
     assert places == sorted(places)
@@ -89,8 +89,8 @@ def test_a_line_a_dataset_with_its_means_and_what_the_majority_gets() -> None:
 
 
 def test_one_run_has_no_deviation_and_datasets_without_runs_no_line() -> None:
-    text = printed(terminal.render(row({"gad": [80.0]})))
-    assert cells(text, "GAD")[3:5] == ["80.00", "20.00"]
+    text = printed(terminal.card(row({"gad": [80.0]})))
+    assert cells(text, "GAD")[3] == "80.00"
     assert cells(text, "GAD")[-1] == "1"
     assert [task.title for task in TASKS if re.search(rf"^{re.escape(task.title)} ", text, re.MULTILINE)] == ["GAD"]
     assert terminal.mean_and_sd([80.0]) == "80.00"
@@ -103,27 +103,27 @@ def test_the_score_is_the_mean_of_six_with_its_deviation_over_seeds() -> None:
     weights = [1 / 6 / sizes[task.type] for task in TASKS]
     score = sum(weight * np.mean(WHOLE[task.name]) for weight, task in zip(weights, TASKS, strict=True))
     parts = [weight * np.std(WHOLE[task.name], ddof=1) for weight, task in zip(weights, TASKS, strict=True)]
-    text = printed(terminal.render(row(WHOLE)))
+    text = printed(terminal.card(row(WHOLE)))
     assert f"BLURB score: {score:.2f}" in text
     assert f"(sd over seeds {np.sqrt(np.sum(np.square(parts))):.2f})" in text
-    once = printed(terminal.render(row({name: values[:1] for name, values in WHOLE.items()})))
+    once = printed(terminal.card(row({name: values[:1] for name, values in WHOLE.items()})))
     assert "BLURB score" in once
     assert "sd over" not in once
 
 
 @pytest.mark.parametrize("missing", [["bioasq"], ["gad", "hoc"]])
 def test_what_is_missing_is_named_in_the_place_of_a_score(missing: list[str]) -> None:
-    text = printed(terminal.render(row({name: WHOLE[name] for name in NAMES if name not in missing})))
+    text = printed(terminal.card(row({name: WHOLE[name] for name in NAMES if name not in missing})))
     assert ", ".join(missing) in text
     assert "score:" in text
     assert not re.search(r"score: \d", text)
 
 
 def test_what_is_to_be_known_of_a_row_is_said() -> None:
-    text = printed(terminal.render(row(WHOLE, note="a word of the protocol", verdict="differs")))
+    text = printed(terminal.card(row(WHOLE, note="a word of the protocol", verdict="differs")))
     assert "a word of the protocol" in text
     assert "gad differs" in text
-    quiet = printed(terminal.render(row(WHOLE)))
+    quiet = printed(terminal.card(row(WHOLE)))
     assert "Note" not in quiet
     assert "verified" not in quiet
 
@@ -131,7 +131,7 @@ def test_what_is_to_be_known_of_a_row_is_said() -> None:
 @pytest.mark.parametrize(("suite", "learner"), [("demo", "encoder"), ("blurb", "probe")])
 def test_no_printed_number_stands_beside_what_cannot_be_compared_with_it(suite: str, learner: str) -> None:
     one = row(WHOLE, suite=suite, learner=learner)
-    text = printed(terminal.render(one), standing([one, one]))
+    text = printed(terminal.card(one), standing([one, one]))
     assert not any(line["model"] in text for line in published())
     assert "Table 6" not in text
     assert ("Demo score" in text) == (suite == "demo")
@@ -141,20 +141,43 @@ def test_no_printed_number_stands_beside_what_cannot_be_compared_with_it(suite: 
 
 
 def test_a_row_of_ones_own_tasks_has_no_score_and_no_release() -> None:
-    text = printed(terminal.render(row({"mine": [80.0]}, verdict="not known")))
+    text = printed(terminal.card(row({"mine": [80.0]}, verdict="not known")))
     assert "score" not in text
     assert "verified" not in text
     assert "Table 6" not in text
 
 
+def test_many_rows_are_lines_of_one_table_that_says_once_what_holds_of_all() -> None:
+    rows = [row({"gad": [80.0 + step, 82.0 + step], "hoc": [70.0]}, model=f"checkpoint-{step}") for step in range(12)]
+    rows[3] = replace(rows[3], configuration=replace(rows[3].configuration, note="another"))
+    text = printed(terminal.render(rows))
+    assert text.count("No BLURB score") == 1
+    assert [line for line in text.splitlines() if "Note:" in line] == [f"{rows[3].name}: Note: another."]
+    for step, one in enumerate(rows):
+        assert cells(text, f"{one.name} ") == [one.name, f"{81 + step:.2f} ± 1.41", "70.00", "3"]
+    assert len(text.splitlines()) < 25
+    assert printed(terminal.render(rows[:3])).count("No BLURB score") == 3
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_table_of_many_rows_fits(width: int) -> None:
+    rows = [row(WHOLE, model=f"checkpoint-{step}000") for step in range(4)]
+    text = StringIO()
+    Console(width=width, file=text, no_color=True).print(terminal.render(rows, width))
+    assert max(map(len, text.getvalue().splitlines())) <= width
+    for name in NAMES:
+        assert name in text.getvalue()
+        assert f"{np.mean(WHOLE[name]):.2f}" in text.getvalue()
+
+
 def test_names_are_printed_as_they_are() -> None:
     name = "[bold]x[/] :smile: [/red]"
     one = replace(row(WHOLE, note="[red]no[/red]"), model=name)
-    text = printed(terminal.render(one), standing([one]))
+    text = printed(terminal.card(one), standing([one]))
     assert text.count(name) == 2
     assert "[red]no[/red]" in text
 
 
 def test_numbers_of_a_table_without_runs_have_no_line_of_their_own() -> None:
-    text = printed(terminal.render(invented.row("m", means={"gad": 80.0})))
+    text = printed(terminal.card(invented.row("m", means={"gad": 80.0})))
     assert "GAD" not in text

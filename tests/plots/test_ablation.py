@@ -62,6 +62,34 @@ def test_published_differences_start_from_our_default_and_never_squeeze_the_axis
     assert 55 < low < high < 70
 
 
+@pytest.mark.parametrize(("dataset", "least"), [("ncbi-disease", 0.0), ("biosses", -100.0)])
+def test_the_axis_ends_where_the_metric_ends(dataset: str, least: float) -> None:
+    """Two seeds far apart have an interval beyond every score, which nobody can have."""
+    for values in ([99.0, 90.0], [least + 1, least + 9]):
+        (axes,) = ablation.draw(TAGGING, [{dataset: values}, {dataset: values}, {}], [dataset], "model").axes
+        low, high = axes.get_xlim()
+        assert least <= low < high <= 100
+        assert (high == 100) == (values[0] == 99)
+        bars = [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
+        ends = [one[2][0].get_segments()[0][:, 0] for one in bars]  # type: ignore[index]
+        assert all(low <= end <= high for pair in ends for end in pair)
+
+
+@pytest.mark.parametrize("datasets", [["ddi"], ["chemprot", "ddi", "gad"]])
+def test_the_legend_is_a_small_part_of_the_picture(datasets: list[str]) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    scores = [{name: [60.0 + cell, 60.4 + cell] for name in datasets} for cell in range(7)]
+    scores[6] = {name: [66.0] for name in datasets}
+    figure = ablation.draw(RELATION, scores, datasets, "model")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    (legend,) = figure.legends
+    box = legend.get_window_extent(canvas.get_renderer())
+    assert box.height < figure.bbox.height / 5
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+
+
 def test_what_is_missing_is_left_out() -> None:
     scores = [{}, {"bc2gm": [80.0, 81.0]}, {}]
     first, second = ablation.draw(TAGGING, scores, ["jnlpba", "bc2gm"], "model").axes

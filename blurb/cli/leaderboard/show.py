@@ -13,7 +13,7 @@ from blurb.cli._options import RESULTS, STORE
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
-    from blurb.leaderboard.ranking import Ranked
+    from blurb.leaderboard.ranking import Ranked, RankedRow
     from blurb.results.row_scores import RowScores
     from blurb.tasks import Split
 
@@ -110,7 +110,8 @@ def command(
 def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None) -> None:
     from blurb.leaderboard import overview
     from blurb.results import groups
-    from blurb.terminal.output import console
+    from blurb.terminal.output import console, say
+    from blurb.wording import grouped
 
     out = console(width=120)
     out.print(overview.overview(ranks, column))
@@ -120,17 +121,20 @@ def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: 
     for table in overview.datasets(shown, out.width):
         out.print(table)
     if any(overview.beside_means(entry) and entry not in shown for entry in own):
-        click.echo("Some datasets are in none of these means; --datasets shows them.")
-    for entry in (one.entry for one in ranks):
-        why = entry.standing.unranked(column) if column in entry.values else ""
-        words = "; ".join(filter(None, (f"not ranked: {why}" if why else "", entry.note)))
-        if words:
-            click.echo(f"{entry.name}: {words}.")
+        say("Some datasets are in none of these means; --datasets shows them.")
+    for text in grouped((one.entry.name, _words(one.entry, column)) for one in ranks):
+        say(text)
     if own and len(own) < len(ranks):
-        click.echo(f"{groups.THEIRS}.")
+        say(f"{groups.THEIRS}.")
     if left_out:
         counts = ", ".join(f"{name} {len(ids)}" for name, ids in left_out.items() if ids)
-        click.echo(f"Test examples left out because their input occurs in train: {counts or 'none'}.")
+        say(f"Test examples left out because their input occurs in train: {counts or 'none'}.")
+
+
+def _words(entry: RankedRow, column: str) -> str:
+    """What to know of a row; many rows often share it."""
+    why = entry.standing.unranked(column) if column in entry.values else ""
+    return "; ".join(filter(None, (f"not ranked: {why}" if why else "", entry.note)))
 
 
 def _line(one: Ranked, names: Sequence[str]) -> tuple[object, ...]:

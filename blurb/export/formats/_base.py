@@ -20,6 +20,7 @@ class Wanted:
     """The arguments of `blurb export`.
 
     :param rows: names of rows, or of models for all of their rows; empty for all
+    :param named: the datasets that were asked for by their names, and not as part of a type or of all
     :param published: sources or models of `published.csv`
     :param seed: seed of the predictions in a submission
     :param dataset_id: name of BLURB on the Hub, for model cards
@@ -29,6 +30,7 @@ class Wanted:
     store: Path
     datasets: Sequence[Task]
     rows: Sequence[str] = ()
+    named: frozenset[str] = frozenset()
     out: Path | None = None
     published: Sequence[str] = ()
     seed: int | None = None

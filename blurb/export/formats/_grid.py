@@ -6,13 +6,14 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from blurb.errors import SettingsError, UnknownName
+from blurb.errors import SettingsError, StoreError, UnknownName
 from blurb.export.formats._base import Wanted, rows
 from blurb.results import groups, notes, published
 from blurb.results.groups import Standing
 from blurb.results.row_scores import DEMO, RowScores
 from blurb.results.score import datasets_by_type
 from blurb.tasks import Task
+from blurb.wording import grouped
 
 OPTIONS = frozenset({"published", "sd", "transpose"})
 SCORE = "BLURB score"
@@ -32,6 +33,7 @@ class ExportCell:
 class Column:
     """One model. Scores are times 100; `sd` is over seeds, for datasets with two or more.
 
+    :param note: what to know of it, without its name, as models with the same note share a line
     :param standing: among which columns it can be the best
     """
 
@@ -55,7 +57,7 @@ class ExportTable:
 
 
 def grid(wanted: Wanted) -> ExportTable:
-    """The requested table, published rows first."""
+    """The requested table, published rows first; what has no figure is left out unless it was asked for by name."""
     others = _published(wanted.published)
     own = rows(wanted, optional=bool(others))
     if not wanted.rows and others:
@@ -65,14 +67,20 @@ def grid(wanted: Wanted) -> ExportTable:
             "Rows of the synthetic demo suite cannot be compared with published ones; remove --published."
         )
     columns = [_column(row, own, wanted.datasets) for row in [*others, *own]]
+    columns = [column for column in columns if column.figures or wanted.rows]
     keys = [task.name for task in wanted.datasets]
     titles = [task.title for task in wanted.datasets]
     if {task.name for group in datasets_by_type().values() for task in group} <= set(keys):
         keys.append(SCORE)
         titles.append(SCORE if all(row.suite != DEMO for row in own) else "Demo score")
+    there = {name for column in columns for name in column.figures} | wanted.named
+    if not columns or not there:
+        raise StoreError(f"No finished row has a figure of {', '.join(keys)}; check --tasks and --output.")
+    titles = [title for key, title in zip(keys, titles, strict=True) if key in there]
+    keys = [key for key in keys if key in there]
     cells = [_line(columns, key, wanted.sd) for key in keys]
     names = [column.name for column in columns]
-    notes = [column.note for column in columns if column.note]
+    notes = grouped((column.name, column.note) for column in columns)
     caption = _caption(columns, keys, wanted.sd, any(cell.best for line in cells for cell in line))
     if wanted.transpose:
         return ExportTable("model", titles, names, list(zip(*cells, strict=True)), caption, notes)
@@ -117,7 +125,7 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
         return Column(
             row.name,
             figures,
-            note=f"{row.name}: {'; '.join([row.version, *row.remarks])}.",
+            note="; ".join([row.version, *row.remarks]),
             standing=groups.of_row(row),
         )
     made = row.configuration
@@ -132,7 +140,7 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
     elif row.data != "verified":
         facts.append(f"data not verified as BLURB's: {row.data}")
     facts += [part for part in row.note.split("; ") if part and part != notes.ONE_SEED]  # the seeds are there already
-    return Column(name, figures, deviations, f"{name}: {'; '.join(facts)}.", groups.of_row(row))
+    return Column(name, figures, deviations, "; ".join(facts), groups.of_row(row))
 
 
 def _published(asked: Sequence[str]) -> list[RowScores]:

@@ -14,6 +14,7 @@ from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, Page
 from blurb.leaderboard.html.pairwise import comparisons
 from blurb.leaderboard.html.provenance import of_row, public
 from blurb.leaderboard.intervals import SCORE, Value
+from blurb.names import by_number
 from blurb.results import gathered, published
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS, DEMO, Origin, RowScores, labelled
@@ -55,14 +56,14 @@ def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
     return Leaderboard(suite, names, ordered, comparisons(ordered, names), all(entry.row.probe for entry in ordered))
 
 
-def _rank(entry: PageRow) -> tuple[int, bool, float, int, float, str]:
+def _rank(entry: PageRow) -> tuple[object, ...]:
     """One's own rows first, as the page is made for them, then the published ones, then baselines."""
     means = [value.mean for value in entry.types.values()]
     first = entry.score or entry.twelve
     group = 2 if entry.baseline else int(entry.kind == "published")
     return (
         group, entry.capped or entry.score is None, -(first.mean if first else 0.0), -len(means),
-        -math.fsum(means), entry.label,
+        -math.fsum(means), by_number(entry.label),
     )  # fmt: skip
 
 

@@ -12,10 +12,12 @@ from blurb.leaderboard.intervals import Value
 
 WIDTH = 340
 """Width of every chart, in units that equal pixels on a phone, so that text keeps its size there."""
-LABELS = 112
+LABELS = 148
 """Width of the names beside the lanes."""
 LANE = 15
-LETTERS = 19
+LETTERS = 26
+MADE = 14
+"""Maximum letters of a configuration beside the name of its model."""
 CURVES = 116
 FEW = 60
 """Maximum number of curves drawn with half-pixel precision."""
@@ -67,10 +69,11 @@ def dots(
     for name, value in published:
         line = _line(x(value), top, x(value), top + height, "published")
         parts.append(f"<g>{_tip(f'{name}: {value:.2f}')}{line}</g>")
+    labels = named([entry for _, entry in entries])
     for lane, (place, entry) in enumerate(entries):
         y = top + lane * LANE + LANE / 2
         found = entry.datasets[task]
-        body = [_tip(_spoken(entry, found.test)), _text(0, y + 3.5, shortened(entry.model), "name")]
+        body = [_tip(_spoken(entry, found.test)), _name(y + 3.5, *labels[lane])]
         if not x.low <= found.test.mean <= x.high:
             body.append(_text(LABELS + 8, y + 3.5, f"◂ {found.test.mean:.2f}", "quiet"))
             parts.append(_group(place, on, body))
@@ -131,9 +134,28 @@ def _spoken(entry: PageRow, value: Value) -> str:
     return f"{entry.label}: {value.mean:.2f}{between}"
 
 
-def shortened(name: str) -> str:
-    """A name shortened to fit beside a lane."""
-    return name if len(name) <= LETTERS else name[: LETTERS - 1] + "…"
+def named(entries: Sequence[PageRow]) -> list[tuple[str, str]]:
+    """Model and protocol of each row, shortened to fit beside a lane; the whole configuration where these are equal."""
+    short = [(entry.model, entry.row.configuration.protocol) for entry in entries]
+    found = []
+    for entry, pair in zip(entries, short, strict=True):
+        made = shortened(entry.detail if short.count(pair) > 1 else pair[1], MADE)
+        found.append((shortened(entry.model, LETTERS - len(made) - bool(made)), made))
+    return found
+
+
+def shortened(name: str, letters: int = LETTERS) -> str:
+    """A name with so many letters at most; its end stays, as checkpoints of a run differ there.
+
+    >>> shortened("pretraining-checkpoint-12000", 20)
+    'pretraining-c…-12000'
+    """
+    return name if len(name) <= letters else f"{name[: letters - 7]}…{name[-6:]}"
+
+
+def _name(y: float, model: str, made: str) -> str:
+    extra = f' <tspan class="made">{escape(made)}</tspan>' if made else ""
+    return f'<text class="name" x="0" y="{y:.4g}">{escape(model)}{extra}</text>'
 
 
 def _group(place: int, on: int, body: Sequence[str]) -> str:

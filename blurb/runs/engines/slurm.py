@@ -25,6 +25,7 @@ from blurb.runs.engines.packing import pack
 from blurb.runs.inventory import failure_of
 from blurb.runs.turns import OnFinished, OnProgress
 from blurb.runs.worker import Job, TrialOutcome
+from blurb.wording import plural
 
 PARTS = "slurm.json"
 """File of a sweep: the trials of each part, and the numbers of the submitted jobs."""
@@ -122,7 +123,7 @@ class Slurm:
         # Slurm itself reads this line: it replaces %A, and a blank or # ends it.
         log = re.sub(r"([ #'\"])", r"\\\1", str(folder.absolute()).replace("%", "%%")) + "/%A_%a.log"
         return SCRIPT_TEXT.format(
-            by_hand=by_hand, parts=parts, name=folder.name, log=log, saving=SAVING, starts=STARTS,
+            by_hand=by_hand, parts=plural(parts, "part"), name=folder.name, log=log, saving=SAVING, starts=STARTS,
             asked="".join(f"\n#SBATCH --{name}={value}" for name, value in sorted(asked.items())),
             setup=f"\n. {shlex.quote(str(Path(self.own['setup']).absolute()))}" if self.own["setup"] else "",
             spread=f'\nsleep "$((RANDOM % {self.own["start_within"] + 1}))"' if self.own["start_within"] else "",
@@ -131,7 +132,7 @@ class Slurm:
 
 
 SCRIPT_TEXT = """#!/bin/bash
-# {parts} parts of the sweep {name}; written by blurb. To submit it:
+# {parts} of the sweep {name}; written by blurb. To submit it:
 {by_hand}
 #SBATCH --job-name=blurb-{name}
 #SBATCH --output={log}

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.page import entry, synthetic
 from blurb.analysis import ablation_tables
-from blurb.leaderboard.html import render
+from blurb.leaderboard.html import render, svg
 from blurb.leaderboard.html.collect import board, entry_of
 from blurb.leaderboard.html.model import Ablation, Page, PageRow, RowProvenance
 from blurb.leaderboard.html.pairwise import opening
@@ -272,3 +272,20 @@ def test_three_hundred_models_stay_under_five_megabytes() -> None:
 def test_fifty_models_stay_under_two_megabytes() -> None:
     rows = [*synthetic(50).boards[0].entries, *map(entry_of, published.shipped())]
     assert len(render(Page("x", [board("blurb", rows)])).encode()) < 2_000_000
+
+
+def test_a_lane_of_a_dataset_names_the_protocol() -> None:
+    """Rows of one model are told apart beside the plot, also where protocols are equal."""
+    model = "org/an-encoder-with-a-long-name-checkpoint-12000"
+    made = [("sketch", {}), ("quick@2", {}), ("quick@2", {"lr": 0.5})]
+    rows = []
+    for protocol, overrides in made:
+        one = entry(model, level=80)
+        configuration = replace(one.row.configuration, protocol=protocol, overrides=overrides)
+        detail = " ".join([protocol, *(f"{key}={value}" for key, value in overrides.items())])
+        rows.append(replace(one, row=replace(one.row, configuration=configuration), detail=detail))
+    labels = svg.named(rows)
+    assert [made for _, made in labels] == ["sketch", "quick@2", "quick@2 lr=0.5"]
+    assert all(len(f"{name} {made}") <= svg.LETTERS and name.endswith("-12000") for name, made in labels)
+    text = render(Page("A title", [board("blurb", rows)]))
+    assert '<tspan class="made">sketch</tspan>' in text

@@ -1,0 +1,93 @@
+"""The best constant answer of stored trials. Oracles: F1 by hand, scikit-learn, every answer tried."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sklearn.metrics import f1_score
+
+from blurb import formulations, tasks
+from blurb.corpora import demo
+from blurb.data.schema import Example
+from blurb.data.splits import read_split
+from blurb.leaderboard import terminal
+from blurb.results import constants, from_store
+from blurb.results.row_scores import RowScores
+from blurb.runs import rows
+from blurb.runs.store import Store
+from blurb.tasks import Split
+from tests.leaderboard.test_terminal import printed
+from tests.runs.fakes import row, trial, write
+
+
+def stored(folder: Path, gold: list[str], predicted: list[str], score: float, seeds: int = 1) -> RowScores:
+    """A row of GAD with these answers on dev and test."""
+    store = Store(folder)
+    columns = {
+        "split": ["dev"] * len(gold) + ["test"] * len(gold), "id": [f"{place}" for place in range(2 * len(gold))],
+        "doc_id": [None] * 2 * len(gold), "gold": gold * 2, "prediction": predicted * 2,
+        "majority": ["0"] * 2 * len(gold), "scores": [None] * 2 * len(gold),
+    }  # fmt: skip
+    figures = {"metrics_version": 1, "metric": "f1", "dev": {"f1": score}, "test": {"f1": score},
+               "majority": {"dev": {"f1": 0.0}, "test": {"f1": 0.0}}}  # fmt: skip
+    trials = [trial("gad", seed) for seed in range(1, seeds + 1)]
+    for one in trials:
+        write(store, "m", one, columns, figures)
+    rows.write(store, row("m", *trials))
+    (found,) = from_store.read(store)
+    return found
+
+
+def test_gad_has_the_f1_of_all_positive(tmp_path: Path) -> None:
+    gold = ["1", "0", "1", "1", "0"]
+    one = stored(tmp_path, gold, gold, 1.0, seeds=2)
+    assert constants.best_constant(one, "gad") == pytest.approx(100 * f1_score(gold, ["1"] * 5, pos_label="1"))
+    assert not constants.equals_a_constant(one, "gad")
+    assert "constant answer" not in printed(terminal.card(one))
+
+
+def test_a_row_with_the_score_of_a_constant_says_so(tmp_path: Path) -> None:
+    one = stored(tmp_path, ["1", "0", "1", "1", "0"], ["1"] * 5, 0.75)
+    assert constants.equals_a_constant(one, "gad")
+    text = printed(terminal.card(one))
+    assert "gad: the score of a constant answer." in text
+    assert "75.00" in text.split("constant", 1)[1]
+    many = printed(terminal.render([replace(one, label=name) for name in "abcde"]))
+    assert many.count("the score of a constant answer") == 1
+    assert re.search(r"best constant +75\.00\n", many)
+
+
+def test_it_is_empty_without_predictions(tmp_path: Path) -> None:
+    one = stored(tmp_path, ["1", "0"], ["1", "1"], 0.5)
+    assert constants.best_constant(one, "hoc") is None
+    shutil.rmtree(next(tmp_path.glob("*/gad")))
+    constants._known.clear()
+    assert constants.best_constant(one, "gad") is None
+    assert not constants.equals_a_constant(one, "gad")
+
+
+def test_gad_as_it_is(real_rows: Callable[[str, Split], list[Example]]) -> None:
+    """docs/results, "best constant": 68.96 on GAD, which is the F1 of all positive."""
+    rows_, formulation = real_rows("gad", "test"), formulations.bind(tasks.get("gad"))
+    found = formulation.best_constant([formulation.gold(one) for one in rows_], [None] * len(rows_))
+    assert found == pytest.approx(0.6896, abs=5e-5)
+
+
+@pytest.mark.parametrize("task", tasks.all(), ids=lambda task: task.name)
+def test_no_constant_of_a_task_is_better(task: tasks.Task) -> None:
+    formulation = formulations.bind(task)
+    units = formulation.units(read_split(task, demo.prepare(), "test"))
+    gold, documents = [formulation.gold(unit) for unit in units], [unit.get("doc_id") for unit in units]
+    scores = [
+        formulation.main_metric(
+            formulation.score(gold, [formulation.constant(answer, unit) for unit in units], documents)
+        )
+        for answer in formulation.constants(units)
+    ]
+    assert formulation.best_constant(gold, documents) == max(scores)
+    assert formulation.best_constant([], []) is None
