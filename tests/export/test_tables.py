@@ -164,6 +164,14 @@ def test_models_with_the_same_note_share_a_line(form: str, tmp_path: Path) -> No
     assert "other: quick lr=0.001 fp32; 2 seeds" in text
 
 
+def test_what_a_note_says_twice_is_said_once(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    made = replace(CONFIGURATION, suite="demo", note="synthetic data")
+    finish(store, "m", trial("gad"), 0.5, configuration=made)
+    rows.write(store, row("m", trial("gad"), configuration=made))
+    assert export("markdown", folder=tmp_path)[1].count("synthetic data") == 1
+
+
 def test_rows_that_differ_in_their_weights_or_suite_alone_are_told_apart(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     finish(store, "m", trial("gad"), 0.5)

@@ -140,7 +140,7 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
     elif row.data != "verified":
         facts.append(f"data not verified as BLURB's: {row.data}")
     facts += [part for part in row.note.split("; ") if part and part != notes.ONE_SEED]  # the seeds are there already
-    return Column(name, figures, deviations, "; ".join(facts), groups.of_row(row))
+    return Column(name, figures, deviations, "; ".join(dict.fromkeys(facts)), groups.of_row(row))
 
 
 def _published(asked: Sequence[str]) -> list[RowScores]:
