@@ -9,7 +9,7 @@ import json
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,15 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise StoreError(f"{path} does not contain a JSON object.")
     return content
+
+
+def check_types(values: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]], path: Path) -> None:
+    """Raises a StoreError for a value that is not of its type; one that is missing is left to whoever needs it."""
+    for name, kinds in types.items():
+        kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+        if name in values and type(values[name]) not in kinds:
+            wanted = " or ".join(kind.__name__ for kind in kinds)
+            raise StoreError(f"{path}: '{name}' must be of type {wanted} (got {type(values[name]).__name__}).")
 
 
 def _escaped(value: Any) -> Any:

@@ -47,6 +47,11 @@ def load_object(target: str, kind: str) -> Any:
     :param kind: kind of object, for the message
     """
     module_name, _, attribute = target.partition(":")
+    if "/" in module_name:
+        raise SettingsError(
+            f"Cannot load the {kind} '{target}': a {kind} of your own is in a Python file, "
+            f"./NAME.py:{attribute or 'CLASS'}"
+        )
     try:
         return getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError, ValueError, TypeError) as error:  # the last two: `:x`, `.x:y`

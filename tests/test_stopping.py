@@ -44,7 +44,11 @@ def start() -> Iterator[Start]:
     def script(limit: float, seconds: float, kind: str = "step", ignored: bool = False) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-c", SCRIPT, str(limit), str(seconds), kind], stdout=subprocess.PIPE, text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.SIG_DFL),
+            preexec_fn=lambda: [
+                # Whoever runs the tests may ignore some (nohup SIGHUP, a script in the background SIGINT).
+                signal.signal(each, signal.SIG_IGN if ignored and each == signal.SIGINT else signal.SIG_DFL)
+                for each in stopping.SIGNALS
+            ],
         )  # fmt: skip
         started.append(process)
         assert process.stdout is not None

@@ -14,7 +14,7 @@ from blurb.protocols import protocol, settings
 from blurb.regression import rules
 
 READERS: dict[str, Callable[[str], Any]] = {
-    "task file": tasks.get, "protocol": protocol.load, "rules": lambda name: rules.load(Path(name)),
+    "task file": tasks.load, "protocol": protocol.load, "rules": lambda name: rules.load(Path(name)),
 }  # fmt: skip
 BAD = {
     "digits": (b"seeds = " + b"9" * 5_000, "invalid TOML"),

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.errors import BlurbError, Gathered, SettingsError
+from blurb.errors import BlurbError, Gathered, ModelError, SettingsError, Several, UnknownName
 
 if TYPE_CHECKING:
-    from blurb.api.options import RunOptions
+    from blurb.api.options import Model, RunOptions
     from blurb.formulations import Formulation
     from blurb.protocols.protocol import Protocol
     from blurb.tasks import Task
@@ -86,3 +86,37 @@ def _check_task(task: Task, protocol: Protocol, settings: Mapping[str, Any], sho
     if "head" in settings and protocol.learner != "probe" and kinds is not None and formulation.kind not in kinds:
         named = shown(formulation.settings, "head", lambda setting: shorthands.get(setting, SET))
         raise SettingsError(f"The head {named} does not support {task.name} ({formulation.kind}); see blurb heads.")
+
+
+def look_at(model: Model, options: RunOptions) -> None:
+    """Raises a BlurbError for what a reference and the files of its folder show by themselves."""
+    from blurb.api.request import check_reference
+    from blurb.models import baselines, references, scratch, source
+
+    if not isinstance(model, str | Path):
+        return
+    reference = str(model)
+    check_reference(reference)
+    if reference.startswith("baseline:"):
+        name = reference.removeprefix("baseline:").partition(",")[0]
+        if name not in baselines.KNOWN:
+            raise UnknownName("baseline", name, baselines.KNOWN)
+    elif reference.startswith(scratch.PREFIX):
+        scratch.size_of(reference)
+    else:
+        place = references.folder_or_id(reference)
+        if isinstance(place, Path):
+            try:
+                source.check_folder(place, options.tokenizer is None, options.trust_remote_code)
+            except ModelError as error:
+                raise whole(place, error) from error
+
+
+def whole(folder: Path, error: ModelError) -> BlurbError:
+    """The error of a checkpoint; if its parts have several faults, all of them."""
+    from blurb.api.doctor import checkpoint
+
+    problems = [] if checkpoint.structure(folder) else checkpoint.parts(folder)
+    if len(problems) < 2:  # of no checkpoint at all, nothing that it lacks need be told
+        return error
+    return Several([ModelError(f"{one.where}: {one.what} {one.mend}") for one in problems])

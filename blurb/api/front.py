@@ -50,7 +50,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "Input": ("a str or a mapping", lambda value: isinstance(value, str | Mapping)),
     "Model": (
         "a str, a path or a loaded model",
-        lambda value: isinstance(value, str | os.PathLike) or hasattr(value, "save_pretrained"),
+        lambda value: isinstance(value, str | os.PathLike) or hasattr(value, "parameters"),  # others are named later
     ),
     "Tokenizer": (
         "a str, a path or a loaded tokenizer",

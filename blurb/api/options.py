@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from blurb.errors import SettingsError
 from blurb.inputs.relations import DUMMIES
 from blurb.names import checkpoints_by_number
+from blurb.protocols.protocol import MOST_SEEDS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -69,8 +70,8 @@ class TrainOptions:
         for name in ("data", "raw", "output", "leaderboard", "out", "plot"):
             if isinstance(getattr(self, name, None), str):
                 object.__setattr__(self, name, Path(getattr(self, name)))
-        if self.jobs < 1 or (self.seeds is not None and self.seeds < 1):
-            raise SettingsError("jobs and seeds must be whole numbers from 1.")
+        if self.jobs < 1 or (self.seeds is not None and not 1 <= self.seeds <= MOST_SEEDS):
+            raise SettingsError(f"jobs and seeds must be whole numbers from 1, and seeds at most {MOST_SEEDS:,}.")
 
     @property
     def models(self) -> list[Model]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.api.options import RunOptions
-from blurb.errors import BlurbError, Gathered, ModelError, SettingsError, Several, UnknownName
+from blurb.errors import BlurbError, Gathered, ModelError, SettingsError
 
 if TYPE_CHECKING:
     from blurb.api.options import Model, TrainOptions
@@ -56,7 +56,7 @@ def checked(options: RunOptions) -> tuple[Request, Rules | None]:
     data = found.tried(_data, options, chosen) if chosen or options.data else None
     if found.errors or protocol is None or data is None:
         for model in options.models:
-            found.tried(_look_at, model, options)
+            found.tried(before_loading.look_at, model, options)
         found.tell(LATER)
         raise AssertionError("None without an error")
     if options.track:
@@ -188,30 +188,6 @@ def _data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | None]
     return folder, raw
 
 
-def _look_at(model: Model, options: RunOptions) -> None:
-    """Raises a BlurbError for what a reference and the files of its folder show by themselves."""
-    from blurb.api.request import check_reference
-    from blurb.models import baselines, references, scratch, source
-
-    if not isinstance(model, str | Path):
-        return
-    reference = str(model)
-    check_reference(reference)
-    if reference.startswith("baseline:"):
-        name = reference.removeprefix("baseline:").partition(",")[0]
-        if name not in baselines.KNOWN:
-            raise UnknownName("baseline", name, baselines.KNOWN)
-    elif reference.startswith(scratch.PREFIX):
-        scratch.size_of(reference)
-    else:
-        place = references.folder_or_id(reference)
-        if isinstance(place, Path):
-            try:
-                source.check_folder(place, options.tokenizer is None, options.trust_remote_code)
-            except ModelError as error:
-                raise _whole(place, error) from error
-
-
 def _request(
     options: TrainOptions, chosen: list[Task], protocol: Protocol, data: tuple[Path, Path | None],
     settings: Mapping[str, Any], found: Gathered,
@@ -246,6 +222,7 @@ def _is_remote(model: Model) -> bool:
 
 
 def _source(options: TrainOptions, model: Model, folder: Path, found: Gathered) -> Source | None:
+    from blurb.api import before_loading
     from blurb.api.request import source
 
     try:
@@ -254,20 +231,10 @@ def _source(options: TrainOptions, model: Model, folder: Path, found: Gathered) 
         )
     except ModelError as error:
         place = Path(str(model)).expanduser() if isinstance(model, str | Path) else None
-        found.add(_whole(place, error) if place is not None and place.is_dir() else error)
+        found.add(before_loading.whole(place, error) if place is not None and place.is_dir() else error)
     except BlurbError as error:
         found.add(error)
     return None
-
-
-def _whole(folder: Path, error: ModelError) -> BlurbError:
-    """The error of a checkpoint; if its parts have several faults, all of them."""
-    from blurb.api.doctor import checkpoint
-
-    problems = [] if checkpoint.structure(folder) else checkpoint.parts(folder)
-    if len(problems) < 2:  # of no checkpoint at all, nothing that it lacks need be told
-        return error
-    return Several([ModelError(f"{one.where}: {one.what} {one.mend}") for one in problems])
 
 
 def _check_together(request: Request, options: RunOptions) -> None:

@@ -14,11 +14,13 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
 from blurb import stopping
 from blurb.errors import BlurbError, DamageWarning, Notice
+from blurb.files import OURS
 from blurb.masking import masked
 from blurb.stopping import Terminated
 from blurb.wording import escaped
@@ -105,9 +107,26 @@ def run(command: click.Group) -> int:
         return 128 + signal.SIGINT
     except Terminated as error:
         return 128 + error.number
-    except (BlurbError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
+    except BlurbError as error:
         click.secho(f"Error: {escaped(masked(str(error)))}", fg="red", err=True)
         return UNKNOWN
+    except OSError as error:  # a folder that cannot be written, a full disk
+        click.secho(f"Error: {escaped(masked(of_system(error)))}", fg="red", err=True)
+        return UNKNOWN
+
+
+def of_system(error: OSError) -> str:
+    """What the system says, about the file that was meant and not the temporary one beside it.
+
+    >>> of_system(OSError(30, "Read-only file system", "runs/.spec.json.0123456789abcdef.tmp"))
+    'runs/spec.json: Read-only file system.'
+    """
+    if not error.strerror or not isinstance(error.filename, str | bytes | os.PathLike):
+        return str(error)
+    path = Path(os.fsdecode(error.filename))
+    name = OURS.sub("", path.name)
+    meant = path.with_name(name.removeprefix(".")) if name != path.name else path
+    return f"{meant}: {error.strerror}."
 
 
 def _leave(number: int) -> None:

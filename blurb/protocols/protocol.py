@@ -282,13 +282,19 @@ def _typed_table(values: Any, where: str) -> dict[str, Any]:
     return {key: typed(key, value, where) for key, value in values.items()}
 
 
+MOST_SEEDS = 10_000
+"""Of a task: a larger number is a typo."""
+
+
 def _seeds(value: Any, where: str) -> dict[str, tuple[int, ...]]:
     """Parses `seeds = 3` for all tasks, or a table of counts or lists by task name (`default` for the others)."""
     table = value if isinstance(value, dict) else {"default": value}
     found = {}
     for task, entry in table.items():
-        listed = list(range(1, entry + 1)) if type(entry) is int else entry
-        if not isinstance(listed, list) or not listed or not all(type(seed) is int and seed >= 0 for seed in listed):
-            raise SettingsError(f"{where}: seeds must be a number of runs or a list of whole numbers (got {entry!r}).")
+        listed = list(range(1, min(entry, MOST_SEEDS + 1) + 1)) if type(entry) is int else entry
+        if not isinstance(listed, list) or not listed or not all(type(s) is int and 0 <= s < 2**63 for s in listed):
+            raise SettingsError(f"{where}: seeds must be a number or a list of numbers from 0 (got {str(entry)[:60]}).")
+        if len(listed) > MOST_SEEDS:
+            raise SettingsError(f"{where}: at most {MOST_SEEDS:,} seeds are run.")
         found["" if task == "default" else _known(task, where)] = tuple(listed)
     return found

@@ -10,11 +10,19 @@ from typing import Any, NamedTuple
 
 from blurb import tasks
 from blurb.errors import StoreError
-from blurb.files import read_json
+from blurb.files import check_types, read_json
 from blurb.runs.spec import Configuration
 from blurb.tasks import Split, Task
 
 FILE = "provenance.json"
+TYPES: Mapping[str, type] = {
+    "data_verdict": str, "model": str, "revision": str, "parameters": int, "configuration": dict,
+    "facts": dict, "environment": dict, "declaration": dict,
+}  # fmt: skip
+ASKED: Mapping[str, type] = {
+    "protocol": str, "protocol_hash": str, "overrides": dict, "precision": str, "suite": str, "note": str,
+}  # fmt: skip
+"""Types of the fields, and of those of the configuration."""
 
 
 class Predicted(NamedTuple):
@@ -104,11 +112,12 @@ def read(path: Path) -> Provenance:
     content = read_json(file)
     try:
         known = {name: content[name] for name in Provenance.__dataclass_fields__ if content.get(name) is not None}
+        check_types(known, TYPES, file)
+        if "started" in known:
+            known["started"] = str(known["started"])  # an ornament
         if "configuration" in known:
+            check_types(known["configuration"], ASKED, file)
             known["configuration"] = Configuration(**known["configuration"])
-        for name in ("facts", "environment"):
-            if not isinstance(known.get(name, {}), dict):
-                raise TypeError(f"{name} is no object")
         return Provenance(**known)
     except (TypeError, AttributeError) as error:
         raise StoreError(f"{file} is no provenance of a trial ({error}).") from error

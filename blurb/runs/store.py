@@ -17,12 +17,13 @@ from typing import Any
 
 from blurb import leases, names
 from blurb.errors import StoreError
-from blurb.files import beside, file_hash, read_json, write_json
+from blurb.files import beside, check_types, file_hash, read_json, write_json
 from blurb.leases import Lease
+from blurb.protocols.settings import FIELDS
 from blurb.runs import provenance
 from blurb.runs.provenance import Provenance
 from blurb.runs.spec import Trial
-from blurb.tasks import Split, Task
+from blurb.tasks import SCORED, Split, Task
 
 SCHEMA = 1
 """Schema version of the files; a store of another version is rejected, never rewritten."""
@@ -36,6 +37,12 @@ NEW, OLD = "new", "old"
 """Endings of temporary folders: of a trial that is being written, and of one that is being replaced."""
 ASIDE = (f"*.{NEW}", f"*.{OLD}", "[0-9]*")
 """What follows `.HASH.` in names of temporary folders; the last of earlier versions, which had process ids."""
+SPEC: Mapping[str, type] = {
+    "task": str, "weights": str, "tokenizer": str, "data": str, "settings": dict, "seed": int, "precision": str,
+    "recipe": int, "plugins": dict, "learner": str,
+}  # fmt: skip
+"""Types of the fields of a specification."""
+SETTING: Mapping[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "str": (str,)}
 FILES = ("spec.json", provenance.FILE, "metrics.json", PREDICTIONS, "history.csv", "log.txt")
 
 
@@ -66,7 +73,7 @@ class Record:
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
         """`dev`, `test` and `majority`, all as fractions."""
-        return read_json(self.path / "metrics.json")
+        return read_metrics(self.path)
 
     @property
     def task(self) -> Task:
@@ -268,10 +275,29 @@ def leftovers(path: Path) -> list[Path]:
 
 def read_spec(path: Path) -> Trial:
     """The specification in the folder of a trial; StoreError if it cannot be read."""
+    file = path / "spec.json"
+    content = read_json(file)
+    check_types(content, SPEC, file)
+    settings = content.get("settings", {})
+    check_types(settings, {name: SETTING[str(FIELDS[name])] for name in settings if name in FIELDS}, file)
     try:
-        return Trial(**read_json(path / "spec.json"))
+        return Trial(**content)
     except TypeError as error:
-        raise StoreError(f"{path / 'spec.json'} cannot be read by this version of blurb ({error}).") from error
+        raise StoreError(f"{file} cannot be read by this version of blurb ({error}).") from error
+
+
+def read_metrics(path: Path) -> dict[str, Any]:
+    """`metrics.json` in the folder of a trial; StoreError if it cannot be read, or a figure is no number."""
+    file = path / "metrics.json"
+    content = read_json(file)
+    check_types(content, {"metric": str, "dev": dict, "test": dict, "majority": dict}, file)
+    if any(content.get("metric") not in content.get(split, {}) for split in SCORED):
+        raise StoreError(f"{file}: the main metric ('metric') is not among the figures of {' and '.join(SCORED)}.")
+    majority = content.get("majority", {})
+    check_types(majority, dict.fromkeys(majority, dict), file)
+    for figures in (*(content.get(split, {}) for split in SCORED), *majority.values()):
+        check_types(figures, dict.fromkeys(figures, (int, float)), file)
+    return content
 
 
 def left_out(path: Path, damage: Sequence[str]) -> str:

@@ -147,13 +147,17 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
         if allow is None:
             plugins = {}
             shared["source"] = [dataclasses.replace(source, remote_code=False) for source in shared["source"]]
-        return [
+        jobs = [
             None if line is None else Job(
                 Trial(**line["trial"]), store=folder.parent.parent, plugins=plugins,
                 **{name: shared[name][line[name]] for name in SHARED}, **{name: line[name] for name in OWN},
             )
             for line in content["jobs"]
         ]  # fmt: skip
+        for job in filter(None, jobs):
+            if job.trial.weights != job.source.weights:
+                raise ValueError(f"a trial of {job.source.name} has the weights of another model")
+        return jobs
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise StoreError(
             f"{folder / JOBS} is not a valid list of trials ({error}); run the command that wrote it again."

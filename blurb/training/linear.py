@@ -17,7 +17,8 @@ from blurb.heads._base import Kind
 
 STEPS = 200
 NEAR = 1e-6
-"""Stop when a step lowers the mean loss by less; takes half the steps of 1e-10, with the same scores on dev."""
+"""Stop when a step lowers the mean loss by less: half the steps of 1e-10. On GAD the layer, penalty and shift that are
+chosen stay the same, and scores on dev and test differ by one or two examples (0.1 to 0.2 points)."""
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,7 @@ def test_a_model_that_is_damaged_or_missing(played: blurb.Results, tmp_path: Pat
     (folder / "SEAL.json").unlink()
     with pytest.raises(ModelError, match=r"SEAL\.json missing"):
         blurb.load_model(folder)
-    with pytest.raises(ModelError, match="--keep-model"):
+    with pytest.raises(ModelError, match="keep_model="):
         blurb.load_model(tmp_path)
 
 

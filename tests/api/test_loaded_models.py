@@ -107,5 +107,5 @@ def test_the_tokenizer_of_another_folder(checkpoint: Callable[[str], Path], tmp_
     assert (ours.weights, ours.tokenizer, ours.name) == (theirs.weights, theirs.tokenizer, "bare")
     with pytest.raises(ModelError, match="does not exist"):
         resolve(str(bare), tokenizer=str(tmp_path / "nowhere"))
-    with pytest.raises(SettingsError, match="--tokenizer"):
+    with pytest.raises(SettingsError, match="tokenizer="):
         blurb.run("baseline:majority", tokenizer=str(twin), output=tmp_path / "runs", **FEW)

@@ -67,6 +67,7 @@ ORIGINAL = "MTL/data/gad.zip"
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [
+        ([*RUN, "--head", "./m.sh:MyHead"], "a head of your own is in a Python file, ./NAME.py:MyHead"),
         ([*RUN, "--head", "CRF"], "There is no head called 'CRF'. Did you mean 'crf'?"),
         ([*RUN, "--learning-rate", "1e-5"], "No such option '--learning-rate'. Did you mean '--lr'?"),
         ([*RUN, "--warmup", "0"], "No such option '--warmup'. It is a setting: --set warmup=..."),

@@ -17,8 +17,11 @@ ENDINGS = (".png", ".svg", ".pdf")
 
 
 def instead_of_pixels(patch: pytest.MonkeyPatch) -> None:
-    """Every figure that is saved becomes JSON."""
-    from matplotlib.figure import Figure
+    """Every figure that is saved becomes JSON; without Matplotlib only the cases that draw differ."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
 
     def save(self: Figure, file: io.BytesIO, **options: Any) -> None:
         file.write(

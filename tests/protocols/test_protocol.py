@@ -116,6 +116,14 @@ def test_overrides_win_over_everything() -> None:
     assert _settings("quick", "biosses", lr=7e-5, epochs=4).epochs == 4
 
 
+@pytest.mark.parametrize("seeds", ["1e30", str(10**30), "10001", f"[{2**63}]", "[-1]", "0"])
+def test_seeds_that_nobody_means(tmp_path: Path, seeds: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f"seeds = {seeds}\n")
+    with pytest.raises(SettingsError, match="seeds"):
+        protocol.load(str(path))
+
+
 def test_a_number_of_seeds_means_one_to_n() -> None:
     assert protocol.load("linkbert").seeds(tasks.get("biosses"), 3) == (1, 2, 3)
 
@@ -204,11 +212,11 @@ def test_a_protocol_of_ones_own(tmp_path: Path) -> None:
         ("tasks.gad = 3", "expected a table of settings"),
         ("all = 3", "expected a table of settings"),
         ("[all]\nepochs = 'many'", "epochs must be a whole number"),
-        ("seeds = 0", "seeds must be a number of runs or a list"),
-        ("seeds = 1.5", "seeds must be a number of runs or a list"),
-        ("seeds = true", "seeds must be a number of runs or a list"),
-        ("seeds = 'abc'", "seeds must be a number of runs or a list"),
-        ("seeds = [-1]", "seeds must be a number of runs or a list"),
+        ("seeds = 0", "seeds must be a number or a list of numbers"),
+        ("seeds = 1.5", "seeds must be a number or a list of numbers"),
+        ("seeds = true", "seeds must be a number or a list of numbers"),
+        ("seeds = 'abc'", "seeds must be a number or a list of numbers"),
+        ("seeds = [-1]", "seeds must be a number or a list of numbers"),
         ("[lr_by_size]\nmillions = 60", "lr_by_size needs the keys millions, below and from"),
         ("lr_by_size = 3", "lr_by_size needs the keys millions, below and from"),
         ("[all", "invalid TOML"),

@@ -97,7 +97,7 @@ def test_remote_code_needs_a_person(place: str, model: Path, evil: Evil) -> None
     alter(model, lambda about: about.update(remote_code=True))
     found = run("predict", "model", "--text", "a\tb")
     assert "If you trust who made it: --trust-remote-code" in str(found.exception)
-    with pytest.raises(ModelError, match="--trust-remote-code"):
+    with pytest.raises(ModelError, match="trust_remote_code="):
         blurb.load_model(model)
     assert not evil.has_run()
     alter(model, lambda about: about.update(remote_code=False))  # and it does not help to deny it

@@ -72,9 +72,14 @@ class Facts:
         }
 
     @cached_property
+    def names(self) -> list[str]:
+        """The name of each figure of a trial, in order."""
+        return [name for names in (self.scores, self.majority) for split in SCORED for name in names[split]]
+
+    @property
     def size(self) -> int:
         """The number of figures of a trial."""
-        return sum(len(names[split]) for names in (self.scores, self.majority) for split in SCORED)
+        return len(self.names)
 
     @property
     def text(self) -> str:

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from blurb.runs.figures import admits
 from blurb.runs.index.entry import STAMP, Facts, facts_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,22 @@ class Segment:
         sizes = [facts.size for facts in self.facts]
         if any(self.starts[row + 1] - self.starts[row] != sizes[code] for row, code in enumerate(self.codes)):
             raise ValueError("no segment of an index")
+        self._check_figures()
+
+    def _check_figures(self) -> None:
+        """Raises a ValueError for a figure that there cannot be: an index is no way around the checks of a trial."""
+        import numpy as np
+
+        values, starts = np.frombuffer(self.figures, np.float64), np.frombuffer(self.starts, np.int32)
+        rows: dict[tuple[str, int], list[int]] = {}
+        for row, (key, code) in enumerate(zip(self.keys, self.codes, strict=True)):
+            rows.setdefault((key.split("/")[1], code), []).append(row)
+        for (task, code), alike in rows.items():
+            names = self.facts[code].names
+            table = values[starts[alike][:, None] + np.arange(len(names))]  # (trials, figures)
+            for name, low, high in zip(names, table.min(axis=0), table.max(axis=0), strict=True):
+                if not (admits(task, name, float(low)) and admits(task, name, float(high))):  # NaN is in both
+                    raise ValueError(f"{name} of {task} cannot be {low} or {high}")
 
 
 NEEDED = ("key", "time", "stamp", "about", "figures")
@@ -109,7 +126,7 @@ def unpacked(content: bytes) -> Segment | None:
             batch = stream.read_next_batch()
         batch.validate(full=True)  # the store may be somebody else's
         return Segment(batch)
-    except (pa.ArrowException, StopIteration, ValueError, TypeError, KeyError, OSError, RecursionError):
+    except (pa.ArrowException, StopIteration, ValueError, TypeError, LookupError, OSError, RecursionError):
         return None
 
 

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow
@@ -13,6 +14,8 @@ import pytest
 
 from blurb.runs.index import segments
 from blurb.runs.index.entry import Entry, Facts
+from blurb.runs.store import Store
+from tests.runs import fakes
 
 FACTS = Facts(
     "f1", 3, {"dev": ["f1", "gold"], "test": ["f1", "gold"]}, {"dev": ["f1"], "test": ["f1"]}, "encoder", "d" * 64,
@@ -22,9 +25,10 @@ FACTS = Facts(
 
 
 def row(number: int = 0, facts: Facts = FACTS, **changes: Any) -> dict[str, Any]:
-    figures = [0.1 + number, 7.0, 1 / 3, 8.0, 0.01, 0.02]
+    figures = [0.1 + number / 10, 7.0, 1 / 3, 8.0, 0.01, 0.02]
     return {
-        "key": f"m/gad/{number:016x}", "time": 1_700_000_000_123_456_789 + number, "stamp": bytes([number]) * 16,
+        "key": f"m/ncbi-disease/{number:016x}", "time": 1_700_000_000_123_456_789 + number,
+        "stamp": bytes([number]) * 16,
         "about": facts.text, "figures": figures, "started": "2026-01-31T12:00:00Z", "train_seconds": 1.5,
         "predict_seconds": None, "predicted": 2.5, **changes,
     }  # fmt: skip
@@ -33,11 +37,11 @@ def row(number: int = 0, facts: Facts = FACTS, **changes: Any) -> dict[str, Any]
 def test_entries_come_back_exactly() -> None:
     segment = segments.unpacked(segments.packed(segments.batch_of([row(0), row(1)])))
     assert segment is not None
-    assert segment.keys == ["m/gad/0000000000000000", "m/gad/0000000000000001"]
+    assert segment.keys == ["m/ncbi-disease/0000000000000000", "m/ncbi-disease/0000000000000001"]
     entry = Entry(segment, 1)
     assert (entry.key, entry.state) == (segment.keys[1], (1_700_000_000_123_456_790, b"\1" * 16))
     assert entry.facts == FACTS
-    assert [entry.figure(place) for place in range(6)] == [1.1, 7.0, 1 / 3, 8.0, 0.01, 0.02]
+    assert [entry.figure(place) for place in range(6)] == [0.2, 7.0, 1 / 3, 8.0, 0.01, 0.02]
     assert [type(entry.figure(place)) for place in range(6)] == [float] * 6
     assert FACTS.places == {"dev": {"f1": (0, 4), "gold": (1, None)}, "test": {"f1": (2, 5), "gold": (3, None)}}
     values = {name: entry.value(name) for name in ("started", "train_seconds", "predict_seconds", "predicted")}
@@ -75,7 +79,7 @@ def test_another_schema_is_no_segment() -> None:
     batch = segments.batch_of([row()])
     later = batch.schema.with_metadata({"blurb-index": b"99"})
     assert segments.unpacked(segments.packed(batch.replace_schema_metadata(later.metadata))) is None
-    assert segments.unpacked(segments.packed(pyarrow.record_batch({"key": ["m/gad/1"]}))) is None
+    assert segments.unpacked(segments.packed(pyarrow.record_batch({"key": ["m/ncbi-disease/1"]}))) is None
 
 
 def test_rows_of_several_segments_become_one() -> None:
@@ -85,7 +89,7 @@ def test_rows_of_several_segments_become_one() -> None:
     assert merged is not None
     assert [key[-1] for key in merged.keys] == ["1", "2", "3"]
     assert [Entry(merged, number).facts.metric for number in range(3)] == ["f1", "gold", "f1"]
-    assert [Entry(merged, number).figure(0) for number in range(3)] == [1.1, 2.1, 3.1]
+    assert [Entry(merged, number).figure(0) for number in range(3)] == [0.1 + number / 10 for number in (1, 2, 3)]
     assert segments.unpacked(segments.packed(segments.together([]))) is not None
 
 
@@ -93,7 +97,12 @@ def test_many_trials_take_little_room() -> None:
     """What the docs say: some sixty bytes each beside what all share."""
     rng = random.Random(2)
     content = [
-        row(number % 250, key=f"m/gad/{rng.getrandbits(64):016x}", stamp=rng.randbytes(16), figures=[rng.random()] * 6)
+        row(
+            number % 250,
+            key=f"m/ncbi-disease/{rng.getrandbits(64):016x}",
+            stamp=rng.randbytes(16),
+            figures=[rng.random()] * 6,
+        )
         for number in range(2_000)
     ]
     assert len(segments.packed(segments.batch_of(content))) < 100 * len(content)
@@ -103,3 +112,20 @@ def test_the_start_of_a_command_loads_no_arrow() -> None:
     code = "import sys, blurb.runs.store, blurb.runs.index, blurb.results.from_store; print('pyarrow' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e300, 7.0, -0.5, 1.1])
+@pytest.mark.parametrize("place", [0, -1])
+def test_figures_that_there_cannot_be_are_no_segment(tmp_path: Path, value: float, place: int) -> None:
+    store = Store(tmp_path / "runs")
+    for seed in (1, 2):
+        fakes.finish(store, "m", fakes.trial("gad", seed), 0.5)
+        store.note(store.path("m", "gad", fakes.trial("gad", seed).hash))
+    (path,) = (store.root / ".index").glob("*.arrow")
+    segment = segments.unpacked(path.read_bytes())
+    assert segment is not None
+    rows = segment.batch.to_pylist()
+    rows[1]["figures"][place] = value
+    assert segments.unpacked(segments.packed(segments.batch_of(rows))) is None
+    rows[1]["figures"][place] = 0.25
+    assert segments.unpacked(segments.packed(segments.batch_of(rows))) is not None
