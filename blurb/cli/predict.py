@@ -74,8 +74,9 @@ def command(
         trial if record is None else record.path, device, head=head, pooling=pooling,
         trust_remote_code=trust_remote_code,
     )  # fmt: skip
-    if record is not None and (note := record.provenance.configuration.note):
-        click.echo(f"The model was trained under {record.provenance.configuration.protocol}: {note}.", err=True)
+    made = None if record is None else record.provenance.configuration
+    if made is not None and made.note:
+        click.echo(f"The model was trained under {made.protocol}: {made.note}.", err=True)
     if data:
         name = tasks.to_read(model.task).file or model.task.name
         found = model.of_examples(api.load_dataset(name, data, original=model.reads_originals)["test"].to_list())
