@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from blurb.cli._options import HEAD, POOLING, STORE, TRUST
 
 if TYPE_CHECKING:
     from blurb.data.raw import Input
+
+DIGITS = 4
+"""Of a score that is read by people."""
 
 
 @click.command(name="predict")
@@ -71,11 +74,15 @@ def command(
         trial if record is None else record.path, device, head=head, pooling=pooling,
         trust_remote_code=trust_remote_code,
     )  # fmt: skip
+    made = None if record is None else record.provenance.configuration
+    if made is not None and made.note:
+        click.echo(f"The model was trained under {made.protocol}: {made.note}.", err=True)
     if data:
         name = tasks.to_read(model.task).file or model.task.name
         found = model.of_examples(api.load_dataset(name, data, original=model.reads_originals)["test"].to_list())
     else:
         found = model.of_raw([raw.read(model.task, given, number, file) for number, given in inputs or ()])
+    found = _rounded(found) if texts else found
     written = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in found)
     if out:
         write_whole(out, written.encode())
@@ -88,3 +95,12 @@ def _inputs(file: Path | None, texts: Sequence[str]) -> list[tuple[int, Input]]:
     from blurb.data import raw
 
     return list(raw.lines(file)) if file else list(enumerate(texts, 1))
+
+
+def _rounded(value: Any) -> Any:
+    """A value with its floats at four digits, for people who typed a text and read the answer."""
+    if isinstance(value, float):
+        return round(value, DIGITS)
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, list) else value

@@ -156,11 +156,18 @@ def test_inputs_that_lack_something(played: blurb.Results, task: str, given: Any
 def test_the_command(played: blurb.Results, tmp_path: Path) -> None:
     trial = played.trial("m", "ncbi-disease")
     asked = CliRunner().invoke(cli, ["predict", str(trial), "--text", "cystic fibrosis"], catch_exceptions=False)
-    assert json.loads(asked.output) == blurb.predict(trial, "cystic fibrosis")[0]
+    exact, shown = blurb.predict(trial, "cystic fibrosis")[0], json.loads(asked.stdout)
+    assert shown == {**exact, "spans": [{**span, "score": round(span["score"], 4)} for span in exact["spans"]]}
+    assert asked.stderr == "The model was trained under smoke: smoke test: scores mean nothing.\n"
+    texts = CliRunner().invoke(cli, ["predict", str(played.trial("m", "hoc")), "--text", "a", "--text", "b"])
+    scores = [score for line in texts.stdout.splitlines() for score in json.loads(line)["scores"].values()]
+    assert scores
+    assert all(score == round(score, 4) for score in scores)
+    assert texts.stderr.count("scores mean nothing") == 1
     (tmp_path / "texts.jsonl").write_text('{"id": "x", "tokens": ["cystic", "fibrosis"]}\n', encoding="utf-8")
     (tmp_path / "texts.txt").write_text("a text\n\nanother text\n", encoding="utf-8")
     row = ["predict", f"{played.path}:m", "--task", "ncbi-disease"]
-    assert CliRunner().invoke(cli, [*row, str(tmp_path / "texts.txt")], catch_exceptions=False).output.count("\n") == 2
+    assert CliRunner().invoke(cli, [*row, str(tmp_path / "texts.txt")], catch_exceptions=False).stdout.count("\n") == 2
     out = tmp_path / "out.jsonl"
     CliRunner().invoke(cli, [*row, str(tmp_path / "texts.jsonl"), "--out", str(out)], catch_exceptions=False)
     assert json.loads(out.read_text())["id"] == "x"

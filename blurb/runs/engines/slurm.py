@@ -314,6 +314,8 @@ class SlurmEngine(Engine):
             script, blocks = self.slurm.write(jobs[0].store, waiting, self.leaderboard)
             if self.slurm.shown:
                 print(script.read_text(encoding="utf-8"), end="")
+                stays = f"The sweep stays in {script.parent} for this script and for blurb worker"
+                print(f"Nothing was submitted. {stays}; remove that folder if you do not want it.", file=sys.stderr)
             else:
                 for job in waiting:  # workers pass over what failed before
                     failure_of(job.path).unlink(missing_ok=True)

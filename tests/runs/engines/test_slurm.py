@@ -116,6 +116,8 @@ def test_what_is_printed_is_the_script_and_nothing_is_submitted(site: Path) -> N
     assert not (site / "calls").exists()
     (folder,) = sweeps.folders(Path("runs"))
     assert found.stdout == (folder / slurm.SCRIPT).read_text()
+    assert f"The sweep stays in {folder} for this script and for blurb worker" in found.stderr
+    assert re.search(r"^# 1 part of the sweep|^# [2-9] parts of the sweep", found.stdout, re.MULTILINE)
     asked = re.findall(r"^#SBATCH --([a-z-]+)=?(.*)$", found.stdout, re.MULTILINE)
     assert {"partition": "main", "gres": "gpu:1", "requeue": "", "open-mode": "append"}.items() <= dict(asked).items()
     assert dict(asked)["signal"] == f"B:USR1@{slurm.SAVING}"
