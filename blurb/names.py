@@ -12,6 +12,9 @@ from blurb.errors import SettingsError
 
 T = TypeVar("T")
 
+HASH = re.compile(r"[0-9a-f]{16}")
+"""Of a trial."""
+TASK = re.compile(r"[a-z0-9][a-z0-9-]*")
 LONGEST = 255
 """Maximum bytes of a folder name."""
 UNFIT = {"Cc", "Cs", "Zl", "Zp"}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb.api.alone import alone
 from blurb.data import raw
 from blurb.data.raw import Input, Raw
 
@@ -106,7 +107,8 @@ def load_model(
     plugins.load_all([{"head": head, "pooling": pooling}])
     folder = Path(trial)
     folder = folder if (folder / kept.ABOUT).is_file() else folder / kept.FOLDER
-    return KeptModel(*kept.load(folder, device, trust_remote_code))
+    with alone():  # a network is built with random weights before it gets its own
+        return KeptModel(*kept.load(folder, device, trust_remote_code))
 
 
 def predict(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from blurb.api.alone import alone
 from blurb.api.meanwhile import Meanwhile
 from blurb.api.options import RunOptions, TrainOptions
 from blurb.errors import Tell, said, tell_damage
@@ -22,25 +22,6 @@ if TYPE_CHECKING:
     from blurb.runs.engine import Engine
     from blurb.runs.plan import Planned, Request
     from blurb.runs.worker import Job, TrialOutcome
-
-
-_one_at_a_time = threading.RLock()
-
-
-@contextmanager
-def alone(progress: bool) -> Iterator[None]:
-    """Trials of one thread at a time: torch has one random generator a process, and so has the log of a trial.
-
-    :param progress: whether to say that a thread waits
-    """
-    if not _one_at_a_time.acquire(blocking=False):
-        if progress:
-            click.secho("Another thread of this process runs trials; this one waits for it.", fg="yellow", err=True)
-        _one_at_a_time.acquire()
-    try:
-        yield
-    finally:
-        _one_at_a_time.release()
 
 
 def execute(options: RunOptions) -> Results:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from blurb import names
 from blurb.errors import BlurbError, StoreError, Tell, tell_damage
 from blurb.names import by_number
 from blurb.results.references import pick
@@ -82,9 +83,7 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
         raise StoreError(f"There is no store at {store.root}; check --output.")
     if reference is None:
         # Not those with a spec.json alone: that may be what is missing.
-        paths = sorted(
-            path for path in store.root.glob("*/*/*") if path.is_dir() and row_files.HASH.fullmatch(path.name)
-        )
+        paths = sorted(path for path in store.root.glob("*/*/*") if path.is_dir() and names.HASH.fullmatch(path.name))
     else:
         paths = [path for path in inventory.paths(store, find(store, reference).planned) if path.exists()]
     found = {path: [*store.damage(path), *_damaged_model(path)] for path in paths}

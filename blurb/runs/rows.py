@@ -20,6 +20,7 @@ from typing import Any
 from blurb import names
 from blurb.errors import BlurbError, StoreError, Tell, tell_damage
 from blurb.files import read_json, write_json
+from blurb.names import HASH, TASK
 from blurb.runs import provenance
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store
@@ -28,8 +29,6 @@ SCHEMA = 2
 FOLDER = "rows"
 """No task can have this name (`blurb.tasks`)."""
 FILE = re.compile(r"[0-9a-f]{12}\.json")
-HASH = re.compile(r"[0-9a-f]{16}")
-TASK = re.compile(r"[a-z0-9][a-z0-9-]*")
 WORDS = {"quick": "", "smoke": "smoke test: scores mean nothing"}
 """Notes of shipped protocols in schema 1, without the numbers of seeds and examples, which a row now has itself."""
 

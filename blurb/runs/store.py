@@ -101,7 +101,9 @@ class Store:
         self._folders: dict[str, str] = {}
 
     def path(self, model: str, task: str, hash_: str) -> Path:
-        """Folder of a trial."""
+        """Folder of a trial; StoreError for what would be another place (a stranger's sweep names tasks)."""
+        if not (names.TASK.fullmatch(task) and names.HASH.fullmatch(hash_)):
+            raise StoreError(f"{self.root}: '{task}/{hash_}' is no name of a task and a trial.")
         return self.root / self.folder(model) / task / hash_
 
     def folder(self, model: str) -> str:

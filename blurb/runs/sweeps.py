@@ -17,14 +17,14 @@ from typing import Any
 import blurb
 from blurb import leases
 from blurb.errors import StoreError, Tell, tell_damage
-from blurb.files import file_hash, read_json, write_json, writing_whole
+from blurb.files import check_types, file_hash, read_json, write_json, writing_whole
 from blurb.models import Source, kept
 from blurb.runs import allowed, rescore
 from blurb.runs.allowed import NotAllowed
 from blurb.runs.data_sources import DataSource
 from blurb.runs.plugins import Typed
 from blurb.runs.spec import Configuration, Trial
-from blurb.runs.store import Store
+from blurb.runs.store import SPEC, Store
 from blurb.runs.worker import Job
 
 SCHEMA = 1
@@ -155,6 +155,9 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
             for line in content["jobs"]
         ]  # fmt: skip
         for job in filter(None, jobs):
+            check_types(job.trial.content, SPEC, folder / JOBS)
+            if job.trial.task != job.data.task and not job.data.task.endswith(".toml"):
+                raise ValueError(f"a trial of {job.trial.task} has the data of {job.data.task}")
             if job.trial.weights != job.source.weights:
                 raise ValueError(f"a trial of {job.source.name} has the weights of another model")
         return jobs

@@ -95,3 +95,29 @@ def test_threads_give_the_figures_of_one_thread(model: str, tmp_path: Path) -> N
         thread.join()
     assert len(together) == 3
     assert all(found == alone["alone"] for found in together.values())
+
+
+def test_a_model_that_is_loaded_beside_a_run_changes_no_figure(tmp_path: Path) -> None:
+    kept = blurb.run(
+        "scratch:tiny", "biosses", suite="demo", protocol="smoke", progress=False, leaderboard=None, keep_model="best",
+        output=tmp_path / "kept", device="cpu", precision="fp32",
+    )  # fmt: skip
+    folder = kept.trial("scratch:tiny", "biosses")
+
+    def figures(name: str) -> list[dict[str, Any]]:
+        found = blurb.run("scratch:tiny", "biosses", output=tmp_path / name, device="cpu", precision="fp32", **SEEDS)
+        return found.to_pandas().to_dict("records")
+
+    alone, stop = figures("alone"), threading.Event()
+
+    def load() -> None:
+        while not stop.is_set():
+            blurb.load_model(folder, "cpu")
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    try:
+        assert figures("beside") == alone
+    finally:
+        stop.set()
+        thread.join()

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from blurb import cache
 from blurb.cli import cli
+from blurb.errors import StoreError
 from blurb.heads import heads
 from blurb.runs import allowed, sweeps
 from blurb.runs.allowed import NotAllowed
@@ -163,6 +164,33 @@ def test_a_sweep_that_stays_in_its_store_asks_nothing(tmp_path: Path, monkeypatc
     found = run("worker")
     assert found.exit_code == 0, (found.output, found.exception)
     assert "1 trial done here" in found.output
+
+
+@pytest.mark.parametrize(
+    "task", ["../../../victim/x", "/VICTIM/x", "..", ".", "", "gad/../..", "biosses", "GAD", "a\nb"]
+)
+def test_a_trial_is_put_nowhere_but_under_the_task_of_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = plan("baseline:majority")
+    shutil.copytree(cache.home() / "demo", tmp_path / "runs" / "data", symlinks=False, dirs_exist_ok=True)
+    data = next(path.parent for path in (tmp_path / "runs" / "data").rglob("GAD") if path.is_dir())
+
+    def change(content: dict[str, Any]) -> None:
+        content["data"][0]["folder"] = str(data)
+        content["jobs"][0]["trial"]["task"] = task.replace("/VICTIM", str(tmp_path / "victim"))
+
+    alter(folder, change)
+    stranger(monkeypatch)
+    before = {path for path in tmp_path.rglob("*") if "other-home" not in path.parts}
+    with pytest.raises(StoreError):
+        sweeps.read(folder, allow=())
+    run("worker")
+    run("worker", "--sweep", str(folder))
+    after = {path for path in tmp_path.rglob("*") if "other-home" not in path.parts}
+    assert not {path for path in after - before if path.suffix in (".json", ".parquet") and ".sweeps" not in path.parts}
+    assert not (tmp_path / "victim").exists()
 
 
 @pytest.mark.parametrize("what", ["another user", "nobody"])
