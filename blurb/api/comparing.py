@@ -133,6 +133,8 @@ def read_rules(
 
     if rules is None and os.path.lexists(regression.rules.NAME):  # a link to nowhere or a folder cannot be read
         rules = regression.rules.NAME
+        if os.path.exists(rules) and not os.path.isfile(rules) and not os.path.isdir(rules):
+            raise SettingsError(f"{rules}: this is a pipe or a device and no file; remove it.")
     wrong = Gathered()
     found = wrong.tried(regression.load, Path(rules)) if isinstance(rules, str | Path) else rules
     named = None if tasks is None else wrong.tried(known.select, tasks)

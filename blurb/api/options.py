@@ -27,6 +27,8 @@ Keep: TypeAlias = Literal["none", "best", "replace"]
 KEEP: tuple[Keep, ...] = ("none", "best", "replace")
 SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
+MOST_JOBS = 4_096
+"""Trials at a time on one machine: a larger number is a typo."""
 LIMITED = ("max_train", "max_eval")
 """The settings that `--limit` gives."""
 
@@ -70,8 +72,10 @@ class TrainOptions:
         for name in ("data", "raw", "output", "leaderboard", "out", "plot"):
             if isinstance(getattr(self, name, None), str):
                 object.__setattr__(self, name, Path(getattr(self, name)))
-        if self.jobs < 1 or (self.seeds is not None and not 1 <= self.seeds <= MOST_SEEDS):
-            raise SettingsError(f"jobs and seeds must be whole numbers from 1, and seeds at most {MOST_SEEDS:,}.")
+        if not 1 <= self.jobs <= MOST_JOBS:
+            raise SettingsError(f"jobs must be a whole number from 1 to {MOST_JOBS:,} (got {self.jobs}).")
+        if self.seeds is not None and not 1 <= self.seeds <= MOST_SEEDS:
+            raise SettingsError(f"seeds must be a whole number from 1 to {MOST_SEEDS:,} (got {self.seeds}).")
 
     @property
     def models(self) -> list[Model]:

@@ -117,9 +117,17 @@ DATA = (
     STORE,
 )
 HEAD = click.option(
-    "--head", metavar="FILE.py:NAME", help="The head, if it is a file of your own; a model or trial brings no code."
+    "--head",
+    shell_complete=_complete.heads,
+    metavar="FILE.py:NAME",
+    help="The head, if it is a file of your own; a model or trial brings no code.",
 )
-POOLING = click.option("--pooling", metavar="FILE.py:NAME", help="The pooling, if it is a file of your own.")
+POOLING = click.option(
+    "--pooling",
+    shell_complete=_complete.poolings,
+    metavar="FILE.py:NAME",
+    help="The pooling, if it is a file of your own.",
+)
 TRUST = click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
 CASING = click.option(
     "--casing",

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from blurb.cli import _complete
 from blurb.cli._group import Group
 from blurb.terminal.output import FORMATS, show
 
@@ -47,7 +48,7 @@ def command(context: click.Context, form: str) -> None:
 
 
 @command.command(name="show")
-@click.argument("name")
+@click.argument("name", shell_complete=_complete.heads)
 def show_head(name: str) -> None:
     """Show what a head or pooling does, its options and defaults."""
     import inspect

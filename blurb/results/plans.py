@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from blurb.results.dataset_scores import DatasetScores
 if TYPE_CHECKING:
     from blurb.results.row_scores import RowScores
 
-PART = re.compile(r"[^\s:]+:[0-9]{1,9}")
+PART = re.compile(r"[^\s:]+:[1-9][0-9]{0,8}")
 
 
 def text(row: RowScores) -> str:
@@ -68,6 +69,8 @@ def check(cell: str, path: Path, line: int, column: str = "plan") -> None:
     for part in cell.split():
         if not PART.fullmatch(part):
             raise DataError(f"{column} must have a number per dataset, such as gad:3 (got {part[:20]!r}).", path, line)
+    if len(parts(cell)) < len(cell.split()):
+        raise DataError(f"{column} names a dataset twice (got {cell[:60]!r}).", path, line)
 
 
 def together(cells: Iterable[str]) -> dict[str, int]:
@@ -80,9 +83,9 @@ def together(cells: Iterable[str]) -> dict[str, int]:
 
 
 def completed(there: Mapping[str, DatasetScores], cells: Iterable[str]) -> dict[str, DatasetScores]:
-    """The datasets with those that were planned and have no run."""
+    """The datasets with those that were planned and have no run; of each the most seeds that any line plans."""
     planned = together(cells)
     return {
-        **there,
+        **{name: replace(one, planned=max(one.planned, planned.get(name, 0))) for name, one in there.items()},
         **{name: DatasetScores(name, planned=count) for name, count in planned.items() if name not in there},
     }

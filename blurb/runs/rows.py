@@ -239,6 +239,8 @@ def _check(row: PlannedRow, path: Path) -> None:
     hashes = [hash_ for seeds in row.trials.values() for hash_ in seeds.values()]
     if not all(map(HASH.fullmatch, hashes)) or not all(map(TASK.fullmatch, row.trials)):
         raise ValueError("invalid name or hash of a trial")
+    if len(set(hashes)) < len(hashes):
+        raise ValueError("two seeds or datasets name one trial")
     for text in texts:
         if not isinstance(text, str):
             raise ValueError(f"expected a text, got {text!r}")

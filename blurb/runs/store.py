@@ -170,7 +170,8 @@ class Store:
                 "Choose another --output folder, or use the version of blurb that wrote it."
             )
         # `or ""`: a file that is missing in both is missing.
-        return [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")]
+        found = [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")]
+        return found if found or path.name.startswith(".") or _is_its_own(path) else ["spec.json"]
 
     @contextmanager
     def writing(self, path: Path, lease: Lease | None = None) -> Iterator[Path]:
@@ -288,6 +289,15 @@ def read_spec(path: Path) -> Trial:
         raise StoreError(f"{file} cannot be read by this version of blurb ({error}).") from error
 
 
+def _is_its_own(path: Path) -> bool:
+    """Whether the trial in a folder is that which the folder is named after, and no other that was put there."""
+    try:
+        spec = read_spec(path)
+    except StoreError:
+        return False
+    return (spec.task, spec.hash) == (path.parent.name, path.name)
+
+
 def read_metrics(path: Path) -> dict[str, Any]:
     """`metrics.json` in the folder of a trial; StoreError if it cannot be read, or a figure is no number."""
     file = path / "metrics.json"
@@ -321,9 +331,12 @@ def read_predictions(path: Path, names: Sequence[str] | None = None, split: str 
     from pyarrow.parquet import ParquetFile  # neither read_table nor filter: they load pandas, a third of a second
 
     wanted = None if names is None else [*names] if split is None else [*dict.fromkeys((*names, "split"))]
-    with ParquetFile(path) as file:
-        table = file.read(columns=wanted)
-    columns: dict[str, list[Any]] = (table if names is None else table.select(list(names))).to_pydict()
+    try:
+        with ParquetFile(path) as file:
+            table = file.read(columns=wanted)
+        columns: dict[str, list[Any]] = (table if names is None else table.select(list(names))).to_pydict()
+    except (OSError, ValueError, TypeError, LookupError, NotImplementedError) as error:  # Arrow's errors are of these
+        raise StoreError(f"{path} cannot be read: {str(error).splitlines()[0] if str(error) else error!r}") from error
     if split is None:
         return columns
     kept = [row for row, name in enumerate(table["split"].to_pylist()) if name == split]

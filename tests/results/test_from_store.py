@@ -131,14 +131,17 @@ def test_a_task_that_is_not_installed_here_is_read_all_the_same(store: Store, tm
     shutil.copytree(store.root, tmp_path / "runs")
     mine = Store(tmp_path / "runs")
     folder = mine.root / "m"
-    for path in (folder / "gad").iterdir():
+    (file,) = (folder / "rows").glob("*.json")
+    rows = file.read_text().replace('"gad"', '"theirs"')
+    for path in sorted((folder / "gad").iterdir()):
         if path.is_dir():
             spec = content(path, "spec.json")
             (path / "spec.json").write_text(json.dumps({**spec, "task": "theirs"}))
             mine.seal(path)
+            renamed = path.rename(path.with_name(mine.read_spec(path).hash))
+            rows = rows.replace(path.name, renamed.name)
     (folder / "gad").rename(folder / "theirs")
-    (file,) = (folder / "rows").glob("*.json")
-    file.write_text(file.read_text().replace('"gad"', '"theirs"'))
+    file.write_text(rows)
     found = only(mine)
     assert (found.datasets["theirs"].type, found.datasets["theirs"].metric) == ("", "f1")
     assert found.values("theirs") == only(store).values("gad")

@@ -55,7 +55,7 @@ def test_a_file_that_is_neither_there_nor_listed_is_damage(tmp_path: Path, name:
 
 def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    path = store.path("m", "gad", "abc")
+    path = store.path("m", "gad", "ab" * 8)
 
     def interrupted() -> None:
         with store.writing(path) as aside:
@@ -69,7 +69,7 @@ def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_trial_without_all_files_is_not_sealed(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    with pytest.raises(StoreError, match=r"metrics\.json"), store.writing(store.path("m", "gad", "abc")):
+    with pytest.raises(StoreError, match=r"metrics\.json"), store.writing(store.path("m", "gad", "ab" * 8)):
         pass
 
 

@@ -140,7 +140,11 @@ class Release:
 
     def _check(self, place: Path) -> None:
         """Raises a DataError for what is no file of this folder: a pipe waits for ever, a device has no end."""
-        if not place.resolve().is_relative_to(self._root):
+        try:
+            where = place.resolve()
+        except (OSError, RuntimeError):
+            raise DataError("this is a link that leads to itself; remove it.", place) from None
+        if not where.is_relative_to(self._root):
             raise DataError("this is a link out of the folder of the originals; put the file itself here.", place)
         if not place.is_file():
             raise DataError("this is no ordinary file (but a pipe, a device or a broken link); remove it.", place)

@@ -193,4 +193,8 @@ def facts_of(text: str) -> Facts:
     """The facts of a text; ValueError, TypeError or KeyError if it has none."""
     facts = Facts(**json.loads(text))
     _ = facts.places
+    texts = (facts.metric, facts.kind, facts.data, facts.verdict)
+    mappings = (facts.settings, facts.environment, {} if facts.declaration is None else facts.declaration)
+    if not (all(isinstance(each, str) for each in texts) and all(isinstance(each, dict) for each in mappings)):
+        raise TypeError("a fact has the wrong type")
     return facts

@@ -1,0 +1,152 @@
+"""What a second pair of eyes found: trials under other names, plans that shrink, files that are none."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blurb.cli import cli
+from blurb.runs.index import segments
+from blurb.runs.store import Store
+
+BIGRAMS, MAJORITY = "baseline:bigrams", "baseline:majority"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of two baselines on two datasets, with its tables."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        asked = ["run", BIGRAMS, MAJORITY, "--suite", "demo", "--tasks", "gad,biosses"]
+        assert CliRunner().invoke(cli, asked, catch_exceptions=False).exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(made, tmp_path / "here")
+    shutil.copytree(made, tmp_path / "base")
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+def run(*arguments: str) -> Result:
+    found = CliRunner().invoke(cli, list(arguments))
+    assert "this is a bug in blurb" not in found.output
+    return found
+
+
+def check(*more: str) -> int:
+    """The exit code of a check against the same row of an untouched copy."""
+    found = run("check", BIGRAMS, "--baseline", f"../base/runs:{BIGRAMS}", "--max-drop", "100", *more)
+    return found.exit_code if isinstance(found.exception, SystemExit | None) else 2
+
+
+def trial(model: str, task: str) -> Path:
+    (path,) = (
+        path for path in Path("runs", model).glob(f"{task}/*") if path.is_dir() and not path.name.startswith(".")
+    )
+    return path
+
+
+def test_the_check_passes_where_nothing_was_touched(here: Path) -> None:
+    assert check() == 0
+
+
+def test_another_trial_under_the_name_of_a_trial_is_damage(here: Path) -> None:
+    mine, other = trial("baseline-bigrams", "gad"), trial("baseline-majority", "gad")
+    shutil.rmtree(mine)
+    shutil.copytree(other, mine)
+    assert Store(Path("runs")).damage(mine) == ["spec.json"]
+    assert run("runs", "verify").exit_code == 1
+    shutil.rmtree("runs/.index")
+    assert check() == 2
+
+
+def test_a_specification_that_was_altered_and_sealed_again_is_damage(here: Path) -> None:
+    path = trial("baseline-bigrams", "gad")
+    spec = json.loads((path / "spec.json").read_text())
+    (path / "spec.json").write_text(json.dumps({**spec, "seed": 9}))
+    Store(Path("runs")).seal(path)
+    shutil.rmtree("runs/.index")
+    assert check() == 2
+
+
+def test_two_datasets_that_name_one_trial_are_no_row(here: Path) -> None:
+    for file in Path("runs/baseline-bigrams/rows").glob("*.json"):
+        content = json.loads(file.read_text())
+        content["trials"]["biosses"] = content["trials"]["gad"]
+        file.write_text(json.dumps(content))
+    assert check() == 2
+
+
+@pytest.mark.parametrize("plan", ["gad:0 biosses:1", "gad:1 gad:1 biosses:1", "gad:-1"])
+def test_a_plan_that_nobody_made_is_an_error_with_its_line(here: Path, plan: str) -> None:
+    rows = list(csv.DictReader(Path("results.csv").read_text(encoding="utf-8").splitlines()))
+    with Path("edited.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "plan": plan} for row in rows if row["model"] == BIGRAMS)
+    found = run("check", BIGRAMS, "--baseline", "edited.csv", "--max-drop", "100")
+    assert "edited.csv:2: plan" in str(found.exception)
+
+
+def test_a_merged_table_keeps_the_plan_of_each(here: Path) -> None:
+    rows = [
+        row
+        for row in csv.DictReader(Path("results.csv").read_text(encoding="utf-8").splitlines())
+        if row["model"] == BIGRAMS
+    ]
+    for name, lines in (
+        ("a.csv", rows),
+        ("b.csv", [{**row, "plan": "gad:3 biosses:1"} for row in rows if row["task"] != "gad"]),
+    ):
+        with Path(name).open("w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(lines)
+    assert run("leaderboard", "merge", "a.csv", "b.csv", "--out", "m").exit_code == 0
+    found = run("check", BIGRAMS, "--baseline", f"m/results.csv:{BIGRAMS}", "--max-drop", "100")
+    assert found.exit_code == 2
+    assert "1 of 3 seeds" in found.output
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_rules_that_are_a_pipe_are_not_waited_for(here: Path) -> None:
+    os.mkfifo("blurb-check.toml")
+    found = run("check", BIGRAMS, "--baseline", f"../base/runs:{BIGRAMS}")
+    assert "this is a pipe or a device" in str(found.exception)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + b"x" * 99 + b"PAR1"])
+def test_predictions_that_are_no_parquet_end_in_a_sentence(here: Path, content: bytes) -> None:
+    path = trial("baseline-bigrams", "gad")
+    (path / "predictions.parquet").write_bytes(content)
+    Store(Path("runs")).seal(path)
+    shutil.rmtree("runs/.index")
+    for command in (["leaderboard", "show"], ["leaderboard", "html"], ["errors", BIGRAMS, "--task", "gad"]):
+        found = run(*command)
+        assert found.exception is None or isinstance(found.exception, SystemExit) or "parquet" in str(found.exception)
+
+
+@pytest.mark.parametrize("fact", [{"data": 5}, {"settings": []}, {"declaration": "text"}, {"environment": None}])
+def test_an_index_with_facts_of_odd_types_is_none(here: Path, fact: dict[str, object]) -> None:
+    for file in Path("runs/.index").glob("*.arrow"):
+        segment = segments.unpacked(file.read_bytes())
+        assert segment is not None
+        rows = [{**row, "about": json.dumps({**json.loads(row["about"]), **fact})} for row in segment.batch.to_pylist()]
+        assert segments.unpacked(segments.packed(segments.batch_of(rows))) is None
+
+
+def test_a_link_to_itself_among_originals(here: Path) -> None:
+    Path("raw").mkdir()
+    Path("raw/train.tsv").symlink_to("train.tsv")
+    found = run("data", "prepare", "--raw", "raw", "--out", "out", "--tasks", "gad")
+    assert found.exit_code in (1, 2) or found.exception is not None
