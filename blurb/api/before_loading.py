@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,14 +25,14 @@ def look(
     from blurb.api.request import check_reference
     from blurb.protocols.protocol import complete
     from blurb.runs import engines
-    from blurb.training import devices
+    from blurb.training import devices, tracking
 
     engine = found.tried(engines.parse, options.engine)
     if engine is not None and engines.elsewhere(options.engine):
         found.tried(devices.check_name, options.device)
     else:
         found.tried(devices.check_here, options.device, options.precision)
-    if options.track and importlib.util.find_spec(options.track) is None:
+    if options.track and not tracking.seems_installed(options.track):
         found.add(
             SettingsError(f"--track {options.track} needs the package {options.track}: pip install {options.track}")
         )

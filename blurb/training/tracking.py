@@ -7,6 +7,7 @@ after every call) or fail a run: its errors become a warning, and the trial cont
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import logging
 import random
 import warnings
@@ -27,6 +28,11 @@ TRACKERS = ("tensorboard", "wandb", "mlflow", "trackio")
 PROJECT = "blurb"
 FOLDER = ".tensorboard"
 """Folder of tensorboard's files in the store; no model name begins with a dot."""
+
+
+def seems_installed(tracker: str) -> bool:
+    """Whether its package is there; without accelerate, which loads torch."""
+    return importlib.util.find_spec(tracker) is not None
 
 
 def check(tracker: str) -> None:

@@ -63,6 +63,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[Fake]:
     """accelerate then takes this class for an installed wandb."""
     monkeypatch.setattr(Fake, "told", [], raising=False)
     monkeypatch.setitem(accelerated.LOGGER_TYPE_TO_CLASS, "wandb", Fake)
+    monkeypatch.setattr(tracking, "seems_installed", lambda tracker: True)
     monkeypatch.setattr(accelerated, "_available_trackers", [LoggerType.WANDB])
     return Fake
 
