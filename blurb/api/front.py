@@ -71,12 +71,23 @@ def wrong(function: Callable[..., Any], arguments: Mapping[str, Any]) -> list[st
         parameter = parameters.get(name)
         if parameter is None or parameter.kind is parameter.VAR_KEYWORD:
             continue
+        if isinstance(value, str | os.PathLike) and not _is_text(str(value)):
+            found.append(f"{name} must be a text without NUL and half characters (got {ascii(value)[:SHOWN]}).")
+            continue
         kinds = [kind.strip() for kind in str(parameter.annotation).split("|")]
         if not any(_is_of(kind, value) for kind in kinds):
             shown = repr(value)
             shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
             found.append(f"{name} must be {' or '.join(dict.fromkeys(map(_words, kinds)))} (got {shown}).")
     return found
+
+
+def _is_text(value: str) -> bool:
+    """Whether a text can be the name of a file."""
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def _is_of(kind: str, value: Any) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from blurb import metrics
+from blurb.errors import UnknownName
 from blurb.formulations._base import Classification, Formulation
 from blurb.protocols.protocol import complete
 from blurb.protocols.settings import FIELDS, Settings, typed
@@ -29,7 +32,19 @@ def bind(task: Task, settings: Settings | Mapping[str, Any] | None = None) -> Fo
     if not isinstance(settings, Settings):
         known = {name: typed(name, value, "settings") for name, value in (settings or {}).items() if name in FIELDS}
         settings = complete({"max_length": task.max_length, **known})
-    return of(task)(task, settings)
+    formulation = of(task)
+    check_metric(task)
+    return formulation(task, settings)
+
+
+def check_metric(task: Task) -> None:
+    """Raises a SettingsError for an option that the metric of a task does not have; stored tasks may say anything."""
+    if task.metric not in metrics.names():
+        return
+    options = [*inspect.signature(metrics.get(task.metric).function).parameters][2:]  # beside gold and predictions
+    for name in task.metric_options:
+        if name not in options:
+            raise UnknownName(f"option of the metric {task.metric} (task {task.name})", name, options)
 
 
 @functools.cache

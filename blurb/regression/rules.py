@@ -60,6 +60,9 @@ class Rules:
     across: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        limits = (*self.limits.values(),) if isinstance(self.limits, Mapping) else (None,)
+        if not all(isinstance(each, Limit) for each in (self.default, self.overall, *limits)):
+            raise SettingsError("default and overall must be a Limit, and limits a mapping of datasets to Limits.")
         if self.split not in SCORED:
             raise SettingsError(f"split must be {' or '.join(SCORED)} (got {self.split!r}).")
         if not 0 <= _number(self.level, "level", "rules") < 1:

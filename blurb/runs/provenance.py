@@ -79,8 +79,9 @@ class Provenance:
     def truncated(self, split: Split) -> int | None:
         """Inputs of a split that lost text; None for what reads none, a baseline."""
         inputs = self.facts.get(f"{split}_inputs", {})
-        count: int | None = inputs.get("truncated", self.facts.get(f"{split}_truncated"))  # the key of older stores
-        return count
+        known = inputs if isinstance(inputs, dict) else {}
+        count = known.get("truncated", self.facts.get(f"{split}_truncated"))  # the key of older stores
+        return count if type(count) is int else None
 
     @property
     def features_version(self) -> int:

@@ -17,7 +17,7 @@ from blurb.api import front
 from blurb.errors import BlurbError, SettingsError
 
 FUNCTIONS = [name for name in blurb.__all__ if inspect.isfunction(getattr(blurb, name))]
-WRONG: list[Any] = [5, float("nan"), None, b"x", [5], {"a": 1}]
+WRONG: list[Any] = [5, float("nan"), None, b"x", [5], {"a": 1}, "a\0b", "\ud800"]
 FIRST = {
     "run": {"model": "baseline:majority", "tasks": "biosses", "suite": "demo", "progress": False},
     "check": {"candidate": "a", "baseline": "b"}, "compare": {"first": "a", "other": "b"},

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
+from blurb.errors import BlurbError
 from blurb.runs.index import segments
 from blurb.runs.store import Store
 
@@ -150,3 +151,61 @@ def test_a_link_to_itself_among_originals(here: Path) -> None:
     Path("raw/train.tsv").symlink_to("train.tsv")
     found = run("data", "prepare", "--raw", "raw", "--out", "out", "--tasks", "gad")
     assert found.exit_code in (1, 2) or found.exception is not None
+
+
+@pytest.mark.parametrize("change", [{"metric_options": {"odd": 1}}, {"metric_options": {"gold": 1}}])
+def test_a_stored_task_with_options_that_its_metric_does_not_have(here: Path, change: dict[str, object]) -> None:
+    from dataclasses import asdict
+
+    from blurb import tasks
+
+    path = trial("baseline-bigrams", "gad")
+    made = json.loads((path / "provenance.json").read_text())
+    declared = {**asdict(tasks.get("gad")), "file": "own.toml", **change}
+    (path / "provenance.json").write_text(json.dumps({**made, "declaration": declared}, default=list))
+    Store(Path("runs")).seal(path)
+    shutil.rmtree("runs/.index")
+    for command in (["leaderboard", "show"], ["leaderboard", "html"], ["compare", BIGRAMS, MAJORITY]):
+        run(*command)
+
+
+def test_a_fact_of_another_type_is_none(here: Path) -> None:
+    path = trial("baseline-bigrams", "gad")
+    made = json.loads((path / "provenance.json").read_text())
+    made["facts"] |= {"train_truncated": "many", "test_inputs": "none"}
+    (path / "provenance.json").write_text(json.dumps(made))
+    Store(Path("runs")).seal(path)
+    shutil.rmtree("runs/.index")
+    assert run("leaderboard", "html").exit_code == 0
+
+
+@pytest.mark.parametrize("given", [{"default": None}, {"limits": "gad"}, {"limits": {"gad": 5}}, {"overall": 3}])
+def test_rules_in_python_are_limits(given: dict[str, object]) -> None:
+    from blurb.errors import SettingsError
+    from blurb.regression import Rules
+
+    with pytest.raises(SettingsError, match="must be a Limit"):
+        Rules(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("noted", [{"taken": 1.5}, {"taken": "x"}, {"submitted": "y"}, {"parts": 3}, {"parts": [5]}])
+def test_notes_of_slurm_of_odd_types_are_told(here: Path, noted: dict[str, object]) -> None:
+    asked = [
+        "run",
+        MAJORITY,
+        "--suite",
+        "demo",
+        "--tasks",
+        "hoc",
+        "--precision",
+        "fp32",
+        "--engine",
+        "slurm",
+        "--print",
+    ]
+    assert run(*asked).exit_code == 0
+    (file,) = Path("runs/.sweeps").glob("*/slurm.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), **noted}))
+    for command in (asked, ["worker", "--sweep", str(file.parent), "--part", "0"], ["status"], ["gc"]):
+        found = run(*command)
+        assert found.exception is None or isinstance(found.exception, SystemExit | BlurbError), found.exception

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.errors import BlurbError, SettingsError, StoreError
-from blurb.files import read_json, write_json, write_whole
+from blurb.files import check_types, read_json, write_json, write_whole
 from blurb.runs import sweeps
 from blurb.runs.engine import Engine
 from blurb.runs.engines.packing import pack
@@ -235,7 +235,7 @@ def part(folder: Path, number: int, allow: Collection[str]) -> list[Job]:
 
 def _parts(folder: Path, numbers: Iterable[int], allow: Collection[str] | None = None) -> list[Job]:
     """The trials of some parts of a sweep; StoreError if one of them is not there."""
-    parts, jobs = read_json(folder / PARTS).get("parts", []), sweeps.numbered(folder, allow)
+    parts, jobs = _noted(folder / PARTS).get("parts", []), sweeps.numbered(folder, allow)
     found: list[Job] = []
     number = 0
     try:
@@ -248,10 +248,17 @@ def _parts(folder: Path, numbers: Iterable[int], allow: Collection[str] | None =
         raise StoreError(f"{folder} has no part {number}: it has {len(parts)} parts, numbered from 0.") from error
 
 
+def _noted(file: Path) -> dict[str, Any]:
+    """What is noted of the jobs of a sweep; StoreError if it is of other types."""
+    content = read_json(file)
+    check_types(content, {"parts": list, "taken": int, "submitted": list}, file)
+    return content
+
+
 def _check_over(folder: Path, trials: set[Path]) -> None:
     """Raises a SlurmError if jobs of a sweep are queued or running that have some of these trials."""
     file = folder / PARTS
-    noted = read_json(file) if file.exists() else {}
+    noted = _noted(file) if file.exists() else {}
     taken = noted.get("taken", 0)
     queued = {job.path for job in _parts(folder, range(taken))} if taken else set()
     if trials.isdisjoint(path.absolute() for path in queued):
@@ -267,7 +274,7 @@ def _check_over(folder: Path, trials: set[Path]) -> None:
 def is_queued(folder: Path) -> bool:
     """Whether jobs of a sweep are queued or running."""
     file = folder / PARTS
-    return file.exists() and bool(_alive(read_json(file).get("submitted", [])))
+    return file.exists() and bool(_alive(_noted(file).get("submitted", [])))
 
 
 def _alive(submitted: Sequence[str]) -> list[str]:
