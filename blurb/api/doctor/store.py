@@ -54,16 +54,19 @@ def _owners(store: Store) -> Iterator[Problem]:
 def _trial(store: Store, path: Path) -> Iterator[Problem]:
     try:
         if damage := store.damage(path):
+            if damage == ["spec.json"] and (path / "spec.json").is_file():
+                spec = store.read_spec(path)
+                if (spec.task, spec.hash) != (path.parent.name, path.name):
+                    yield Problem(
+                        str(path), f"Its spec.json is that of trial {spec.hash}: the folder was renamed or altered.",
+                        f"Delete the folder. {AGAIN}",
+                    )  # fmt: skip
+                    return
             if not inventory.is_running(store, path):
                 _, _, mend = left_out(path, damage).partition(" The trial is left out; ")
                 yield Problem(str(path), f"Missing or damaged: {', '.join(damage)}.", sentence(mend))
             return
         record = store.read(path)
-        if record.trial.hash != path.name:
-            yield Problem(
-                str(path), f"Its spec.json is that of trial {record.trial.hash}: the folder was renamed or altered.",
-                f"Delete the folder. {AGAIN}",
-            )  # fmt: skip
         record.score("test")
         _ = record.task.task_type, metrics.get(record.task.metric)
         if record.metrics.get("metrics_version") != metrics.VERSION:

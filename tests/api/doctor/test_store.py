@@ -59,7 +59,9 @@ def _unknown_task(store: Store) -> Path:
     path = finish(store, "m", trial("gad", 3), 0.5)
     write_json(path / "spec.json", {**json.loads((path / "spec.json").read_text()), "task": "gone"})
     store.seal(path)
-    return path.rename(path.with_name(store.read_spec(path).hash))
+    target = path.parent.with_name("gone") / store.read_spec(path).hash
+    target.parent.mkdir()
+    return path.rename(target)
 
 
 def _older_metrics(store: Store) -> Path:
