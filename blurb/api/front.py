@@ -15,12 +15,11 @@ from typing import Any, ParamSpec, TypeVar
 
 from blurb.api.options import KEEP
 from blurb.errors import BlurbError, SettingsError
+from blurb.tasks import SCORED
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-SPLITS = ("dev", "test")
-"""The splits that have scores."""
 SHOWN = 60
 """Characters of a wrong value in a message."""
 
@@ -45,7 +44,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "bool": ("True or False", lambda value: isinstance(value, bool)),
     "int": ("an int", lambda value: isinstance(value, numbers.Integral) and not isinstance(value, bool)),
     "float": ("a number", lambda value: isinstance(value, numbers.Real) and not isinstance(value, bool)),
-    "Split": (" or ".join(map(repr, SPLITS)), lambda value: isinstance(value, str) and value in SPLITS),
+    "Split": (" or ".join(map(repr, SCORED)), lambda value: isinstance(value, str) and value in SCORED),
     "Keep": (" or ".join(map(repr, KEEP)), lambda value: isinstance(value, str) and value in KEEP),
     "Input": ("a str or a mapping", lambda value: isinstance(value, str | Mapping)),
     "Model": (
