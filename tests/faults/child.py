@@ -13,6 +13,7 @@ import gc
 import importlib
 import os
 import pkgutil
+import resource
 import signal
 import sys
 import time
@@ -55,6 +56,8 @@ class Faults:
     :param clock: seconds by which the clock is wrong
     :param host: it is a process of another machine of this name, which can be told dead only by its silence
     :param limit: seconds of silence after which a lease is stale, instead of two minutes
+    :param processor: seconds of the processor after which the system kills it
+    :param imports_here: Python looks for modules in the working folder first, as of `python -m blurb`
     """
 
     kill_at: int = 0
@@ -66,10 +69,12 @@ class Faults:
     clock: float = 0.0
     host: str = ""
     limit: float = 0.0
+    processor: int = 0
+    imports_here: bool = False
 
 
 def run(arguments: Sequence[str], folder: Path, said: Path, faults: Faults) -> None:
-    """The command in a process group of its own; what it says goes to a file, and at its end the number of changes."""
+    """The command in a process group of its own; what it says goes to a file, and at its end what it took."""
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.default_int_handler)
@@ -89,6 +94,11 @@ def run(arguments: Sequence[str], folder: Path, said: Path, faults: Faults) -> N
     if faults.host:
         holders._machine.cache_clear()
         holders._machine = lambda: (faults.host, f"start of {faults.host}", "pid:[1]")  # type: ignore[assignment]
+    if faults.imports_here:
+        sys.path.insert(0, "")
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    if faults.processor:
+        resource.setrlimit(resource.RLIMIT_CPU, (faults.processor, faults.processor))
     disk = _Disk(folder, faults)
     sys.addaudithook(disk.heard)
     sys.argv = ["blurb", *arguments]
@@ -96,7 +106,10 @@ def run(arguments: Sequence[str], folder: Path, said: Path, faults: Faults) -> N
         main()
     finally:
         disk.faults = Faults()
-        os.write(file, f"\n{disk.changes} changes of the disk\n".encode())
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        seconds = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+        took = f"{seconds:.1f} seconds of the processor, {used.ru_maxrss // 1024} MB"
+        os.write(file, f"\n{disk.changes} changes of the disk, {took}\n".encode())
 
 
 def _refused(*given: Any) -> None:

@@ -63,8 +63,17 @@ class Command:
     @property
     def changes(self) -> int:
         """How often it changed the disk; of one that ended by itself."""
-        found = re.findall(r"^(\d+) changes of the disk$", self.text, re.MULTILINE)
-        return int(found[-1])
+        return int(self._took()[0])
+
+    @property
+    def took(self) -> tuple[float, int]:
+        """Seconds of the processor and megabytes; of one that ended by itself."""
+        return float(self._took()[1]), int(self._took()[2])
+
+    def _took(self) -> tuple[str, str, str]:
+        line = r"^(\d+) changes of the disk, ([\d.]+) seconds of the processor, (\d+) MB$"
+        found: list[tuple[str, str, str]] = re.findall(line, self.text, re.MULTILINE)
+        return found[-1]
 
 
 def blurb(arguments: Sequence[str], folder: Path, faults: Faults | None = None) -> tuple[int, str]:

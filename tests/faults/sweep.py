@@ -118,4 +118,4 @@ def record(what: str, **figures: Any) -> None:
 def sentence(text: str) -> str:
     """What a command said of why it ended, without its progress; fails if it shows a traceback."""
     assert "Traceback" not in text, text
-    return re.sub(r"\n\d+ changes of the disk\n", "", text)
+    return re.sub(r"\n\d+ changes of the disk, .*\n", "", text)
