@@ -15,7 +15,34 @@ T = TypeVar("T")
 
 
 class BlurbError(Exception):
-    """Base of all errors with a message for the user; the command line prints it and exits with code 2."""
+    """Base of all errors with a message for the user; the command line prints it and exits with code 2.
+
+    >>> print(BlurbError("the file is empty", where="a.csv", fix="download it again."))
+    a.csv: the file is empty; download it again.
+    >>> print(BlurbError("There is no store.", fix="Give --output."))
+    There is no store. Give --output.
+    """
+
+    def __init__(self, what: str, *, where: object = None, fix: str = "", **names: str) -> None:
+        """
+        :param what: what is wrong
+        :param where: file (and line), folder, package or setting, which stands before it
+        :param fix: what to do, beginning with a verb
+        :param names: in what errors that are otherwise alike differ, by its place in `what`: `{task}`, `{model}`
+        """
+        super().__init__(what)
+        self.template = what
+        for name, value in names.items():
+            what = what.replace(f"{{{name}}}", value)
+        self.what = what
+        self.where = None if where is None else str(where)
+        self.fix = fix
+
+    def __str__(self) -> str:
+        text = self.what if self.where is None else f"{self.where}: {self.what}"
+        if not self.fix:
+            return text
+        return f"{text} {self.fix}" if text.endswith((".", "?", "!")) else f"{text}; {self.fix}"
 
 
 class UnknownName(BlurbError, KeyError):
@@ -35,16 +62,12 @@ class UnknownName(BlurbError, KeyError):
         hint = f" Did you mean '{close[0]}'?" if close else ""
         super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {', '.join(names) or 'none'}.{how}")
 
-    def __str__(self) -> str:  # KeyError would show the repr
-        return str(self.args[0])
-
 
 class DataError(BlurbError):
     """A data file that is missing or invalid."""
 
-    def __init__(self, message: str, path: Path | None = None, line: int | None = None) -> None:
-        where = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
-        super().__init__(where + message)
+    def __init__(self, what: str, path: Path | None = None, line: int | None = None, *, fix: str = "") -> None:
+        super().__init__(what, where=path if line is None else f"{path}:{line}", fix=fix)
         self.path = path
         self.line = line
 
@@ -124,9 +147,27 @@ class Notice(UserWarning):
     """A sentence for people about what a process does; the exit code stays."""
 
 
-Tell = Callable[[str], None]
+Tell = Callable[[BlurbError], None]
 
 
-def tell_damage(text: str) -> None:
+def tell_damage(error: BlurbError) -> None:
     """Warns about damage: what, where, and what to do."""
-    warnings.warn(DamageWarning(text), stacklevel=2)
+    warnings.warn(DamageWarning(str(error)), stacklevel=2)
+
+
+def followed(error: BlurbError, effect: str, fix: str = "") -> StoreError:
+    """An error with what follows from it.
+
+    :param effect: a sentence without its full stop
+    :param fix: of an error that has none
+
+    >>> print(followed(StoreError("the file is cut", where="a.json"), "It is left out", "run the command again."))
+    a.json: the file is cut. It is left out; run the command again.
+    """
+    fix = error.fix or fix
+    return StoreError(f"{ended(error.what)} {effect}{'' if fix else '.'}", where=error.where, fix=fix)
+
+
+def ended(text: str) -> str:
+    """A text with a full stop."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."

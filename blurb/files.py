@@ -80,7 +80,7 @@ def check_types(values: Mapping[str, Any], types: Mapping[str, type | tuple[type
         kinds = kinds if isinstance(kinds, tuple) else (kinds,)
         if name in values and type(values[name]) not in kinds:
             wanted = " or ".join(kind.__name__ for kind in kinds)
-            raise StoreError(f"{path}: '{name}' must be of type {wanted} (got {type(values[name]).__name__}).")
+            raise StoreError(f"'{name}' must be of type {wanted} (got {type(values[name]).__name__}).", where=path)
 
 
 def _escaped(value: Any) -> Any:

@@ -34,12 +34,14 @@ def check(name: str, what: str, option: str = "--name") -> None:
     if bad is not None:
         kind = "bytes that are not UTF-8" if unicodedata.category(bad) == "Cs" else f"the character U+{ord(bad):04X}"
         shown = name.encode("ascii", "backslashreplace").decode().translate(ESCAPES)
-        raise SettingsError(f"{what} ('{shown}') has {kind} in it, which is not allowed; choose another with {option}.")
+        raise SettingsError(
+            f"{what} ('{shown}') has {kind} in it, which is not allowed", fix=f"choose another with {option}."
+        )
     if not name.strip():
-        raise SettingsError(f"{what} is empty; set it with {option}.")
+        raise SettingsError(f"{what} is empty", fix=f"set it with {option}.")
     if len(plain(name)) > LONGEST:
         raise SettingsError(
-            f"{what} ('{name[:40]}...') is too long for a folder name; choose a shorter one with {option}."
+            f"{what} ('{name[:40]}...') is too long for a folder name", fix=f"choose a shorter one with {option}."
         )
 
 
@@ -68,7 +70,9 @@ def folder(name: str, owners: Callable[[str], Collection[str]]) -> str:
     if not there or name in there:
         return plain(name)
     if len(encoded(name)) > LONGEST:
-        raise SettingsError(f"The folder {plain(name)} belongs to {min(there)}; choose a shorter name with --name.")
+        raise SettingsError(
+            f"The folder {plain(name)} belongs to {min(there)}", fix="choose a shorter name with --name."
+        )
     return encoded(name)
 
 

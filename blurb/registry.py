@@ -89,7 +89,8 @@ class Registry(Generic[T]):
                 first = found[entry.name]
                 raise SettingsError(
                     f"Two {self.kind}s have the name '{entry.name}': {first.target} (from {first.source}) and "
-                    f"{entry.target} (from {entry.source}). Rename or uninstall one of them."
+                    f"{entry.target} (from {entry.source}).",
+                    fix="Rename or uninstall one of them.",
                 )
             found[entry.name] = entry
         return found
@@ -130,7 +131,8 @@ class Registry(Generic[T]):
             return self.get(reference)
         if self.typed.get(short, path) != path:
             raise SettingsError(
-                f"Two {self.kind}s have the name '{short}': {self.typed[short]} and {path}. Rename one of the files."
+                f"Two {self.kind}s have the name '{short}': {self.typed[short]} and {path}.",
+                fix="Rename one of the files.",
             )
         found = self._load(reference) if path is None else self._load_file(path, reference.rpartition(":")[2])
         self.typed |= {short: path, reference: path}
@@ -169,7 +171,7 @@ class Registry(Generic[T]):
                 spec.loader.exec_module(module)
             except Exception as error:
                 del sys.modules[module_name]
-                raise SettingsError(f"{_place(error, path)}: {type(error).__name__}: {error}") from error
+                raise SettingsError(f"{type(error).__name__}: {error}", where=_place(error, path)) from error
         if not hasattr(module, attribute):
             raise SettingsError(f"Cannot load the {self.kind} '{name}': {path} does not define {attribute}.")
         return cast(T, getattr(module, attribute))

@@ -18,16 +18,18 @@ def read(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:  # not all at once: it may be a device without an end
             raw = file.read(MOST + 1)
     except FileNotFoundError:
-        raise SettingsError(f"{path}: no such file.") from None
+        raise SettingsError("no such file.", where=path) from None
     except OSError as error:
-        raise SettingsError(f"{path}: cannot read the file: {error.strerror}.") from None
+        raise SettingsError(f"cannot read the file: {error.strerror}.", where=path) from None
     if len(raw) > MOST:
-        raise SettingsError(f"{path}: too large for a TOML file of settings (maximum {MOST:,} bytes).")
+        raise SettingsError(f"too large for a TOML file of settings (maximum {MOST:,} bytes).", where=path)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise SettingsError(f"{path}:{line}: this line is not valid UTF-8 (byte 0x{raw[error.start]:02x}).") from None
+        raise SettingsError(
+            f"this line is not valid UTF-8 (byte 0x{raw[error.start]:02x}).", where=f"{path}:{line}"
+        ) from None
     return parse(text, str(path))
 
 
@@ -36,8 +38,8 @@ def parse(text: str, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{where}: invalid TOML: {error}.") from None
+        raise SettingsError(f"invalid TOML: {error}.", where=where) from None
     except RecursionError:
-        raise SettingsError(f"{where}: invalid TOML: brackets are nested too deeply.") from None
+        raise SettingsError("invalid TOML: brackets are nested too deeply.", where=where) from None
     except ValueError as error:  # a number of thousands of digits
-        raise SettingsError(f"{where}: invalid TOML: {str(error).partition(';')[0]}.") from None
+        raise SettingsError(f"invalid TOML: {str(error).partition(';')[0]}.", where=where) from None

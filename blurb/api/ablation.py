@@ -50,7 +50,7 @@ def ablate(options: AblateOptions) -> Ablation | None:
     common = typed_settings(options.overrides, options.shorthands)
     for key in grid.cells[0].settings:
         if key in common:
-            raise SettingsError(f"--set {key}: the axis '{options.axis}' sets it in every cell; remove it.")
+            raise SettingsError(f"--set {key}: the axis '{options.axis}' sets it in every cell", fix="remove it.")
     if options.suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
     requests, prepared = _plan(options, grid, chosen, common)
@@ -109,7 +109,7 @@ def _check_axis(grid: Grid, chosen: list[Task]) -> None:
         parts = {tuple(item for item in cell.settings.items() if item[0] in concerned) for cell in grid.cells}
         if len(parts) < len(grid.cells):
             raise SettingsError(
-                f"Some cells of axis '{grid.axis}' are identical on {task.name}; leave it out of --tasks."
+                f"Some cells of axis '{grid.axis}' are identical on {task.name}", fix="leave it out of --tasks."
             )
 
 

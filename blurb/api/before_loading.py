@@ -66,7 +66,7 @@ def _check_concerns(name: str, value: Any, chosen: list[Task], shorthands: Mappi
     if not any(name in formulations.of(task).own_settings for task in chosen):
         names = ", ".join(task.name for task in chosen)
         raise SettingsError(
-            f"{name}={value} ({shorthands.get(name, SET)}) concerns none of the tasks ({names}); leave it out."
+            f"{name}={value} ({shorthands.get(name, SET)}) concerns none of the tasks ({names})", fix="leave it out."
         )
 
 
@@ -84,7 +84,9 @@ def _check_task(task: Task, protocol: Protocol, settings: Mapping[str, Any], sho
     kinds = heads.declared(name, "kinds")
     if "head" in settings and protocol.learner != "probe" and kinds is not None and formulation.kind not in kinds:
         named = shown(formulation.settings, "head", lambda setting: shorthands.get(setting, SET))
-        raise SettingsError(f"The head {named} does not support {task.name} ({formulation.kind}); see blurb heads.")
+        raise SettingsError(
+            f"The head {named} does not support {task.name} ({formulation.kind})", fix="see blurb heads."
+        )
 
 
 def look_at(model: Model, options: RunOptions) -> None:
@@ -118,4 +120,4 @@ def whole(folder: Path, error: ModelError) -> BlurbError:
     problems = [] if checkpoint.structure(folder) else checkpoint.parts(folder)
     if len(problems) < 2:  # of no checkpoint at all, nothing that it lacks need be told
         return error
-    return Several([ModelError(f"{one.where}: {one.what} {one.mend}") for one in problems])
+    return Several([ModelError(one.what, where=one.where, fix=one.mend) for one in problems])

@@ -74,7 +74,7 @@ class Comparison:
         return DataFrame(self.table(level), columns=COLUMNS)
 
     def __repr__(self) -> str:
-        verdicts = Counter(line.verdict(0.05).partition(":")[0] for line in self.lines)
+        verdicts = Counter(line.verdict(0.05) for line in self.lines)
         found = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "nothing to compare"
         return f"<Comparison of {self.first.name} with {self.other.name}, {self.split}: {found}>"
 
@@ -89,7 +89,7 @@ class Comparison:
         low, high = line.interval or (None, None)
         return (
             self.first.name, self.other.name, line.name, line.first, line.other, line.difference, low, high, line.p,
-            line.comparison.detectable, *line.runs, line.comparison.paired, line.verdict(level).partition(":")[0],
+            line.comparison.detectable, *line.runs, line.comparison.paired, str(line.verdict(level)),
             line.reason, list(self.remarks),
         )  # fmt: skip
 
@@ -134,7 +134,7 @@ def read_rules(
     if rules is None and os.path.lexists(regression.rules.NAME):  # a link to nowhere or a folder cannot be read
         rules = regression.rules.NAME
         if os.path.exists(rules) and not os.path.isfile(rules) and not os.path.isdir(rules):
-            raise SettingsError(f"{rules}: this is a pipe or a device and no file; remove it.")
+            raise SettingsError("this is a pipe or a device and no file", where=rules, fix="remove it.")
     wrong = Gathered()
     found = wrong.tried(regression.load, Path(rules)) if isinstance(rules, str | Path) else rules
     named = None if tasks is None else wrong.tried(known.select, tasks)
@@ -174,5 +174,5 @@ def row_of(row: Row, output: Path | str, tell: Tell = tell_damage) -> RowScores:
         return row
     if len(row.rows) != 1:
         names = ", ".join(f"'{one.name}'" for one in row.rows) or "none"
-        raise SettingsError(f"These results have {len(row.rows)} rows ({names}); give one of results.rows.")
+        raise SettingsError(f"These results have {len(row.rows)} rows ({names})", fix="give one of results.rows.")
     return row.rows[0]

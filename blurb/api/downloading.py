@@ -128,7 +128,8 @@ def _check_targets(wanted: Sequence[_Wanted]) -> None:
     for one in wanted:
         if one.target in by_target:
             raise SettingsError(
-                f"{by_target[one.target]} and {one.model} would both be {one.target}; download them to two folders."
+                f"{by_target[one.target]} and {one.model} would both be {one.target}",
+                fix="download them to two folders.",
             )
         by_target[one.target] = one.model
 

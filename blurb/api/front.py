@@ -115,8 +115,7 @@ def spoken(function: Callable[P, T]) -> Callable[P, T]:
             return function(*arguments, **more)
         except BlurbError as error:
             for each in (error, *getattr(error, "errors", ())):
-                if each.args and isinstance(each.args[0], str):
-                    each.args = (in_python(each.args[0]), *each.args[1:])
+                each.what, each.fix = in_python(each.what), in_python(each.fix)
             raise
 
     return called

@@ -73,7 +73,7 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
     if found.kind != "encoder":
         from blurb.errors import SettingsError
 
-        raise SettingsError(f"{reference} has no encoder to check; name a checkpoint.")
+        raise SettingsError(f"{reference} has no encoder to check", fix="name a checkpoint.")
     tokenizer, (encoder, _) = tokenizer_of(found), encoder_of(found)
     unknown = _unknown(tokenizer)
     facts: dict[str, str | int | float | None] = {

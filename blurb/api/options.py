@@ -96,7 +96,7 @@ class TrainOptions:
         """All settings that are given; SettingsError if one is given twice."""
         shorthands = self.shorthands
         for setting in shorthands.keys() & self.settings.keys():
-            raise SettingsError(f"{setting} is given twice, by {shorthands[setting]} and by --set; remove one.")
+            raise SettingsError(f"{setting} is given twice, by {shorthands[setting]} and by --set", fix="remove one.")
         own = {name: self.limit if option == "--limit" else getattr(self, name) for name, option in shorthands.items()}
         return {**self.settings, **own}
 

@@ -115,7 +115,7 @@ def _check_budget(options: RunOptions) -> None:
         return
     for option, given in (("--protocol", options.protocol), ("--seeds", options.seeds)):
         if given is not None:
-            raise SettingsError(f"--budget chooses the protocol and its seeds; remove {option} or --budget.")
+            raise SettingsError("--budget chooses the protocol and its seeds", fix=f"remove {option} or --budget.")
     seconds_of(options.budget)
 
 
@@ -244,10 +244,10 @@ def _check_together(request: Request, options: RunOptions) -> None:
     kinds = {source.kind for source in request.sources}
     if options.keep_model != "none" and request.protocol.learner == "probe":
         raise SettingsError(
-            "--keep-model keeps fine-tuned encoders; a probe trains none. Remove it, or change --protocol."
+            "--keep-model keeps fine-tuned encoders; a probe trains none.", fix="Remove it, or change --protocol."
         )
     if options.keep_model != "none" and kinds == {"baseline"} and len(request.sources) == len(options.models):
-        raise SettingsError("--keep-model keeps fine-tuned encoders, and there are only baselines; remove it.")
+        raise SettingsError("--keep-model keeps fine-tuned encoders, and there are only baselines", fix="remove it.")
     searched = "encoder" in kinds and bool(request.protocol.grid(request.overrides))
     if searched and not options.dry_run and engines.parse(options.engine)[0] == "slurm":
         raise SettingsError(

@@ -84,7 +84,7 @@ def reproduce(
     plugins.load_all([{"head": head, "pooling": pooling}])
     trial, made = record.trial, record.provenance
     if made.configuration is None:
-        raise StoreError(f"{record.path}: its provenance has no configuration, so it cannot be run again.")
+        raise StoreError("its provenance has no configuration, so it cannot be run again.", where=record.path)
     found = source(model, made.model, None, trust_remote_code, data, casing)
     task = tasks.to_read(record.task)
     origin = DataSource(task.file or task.name, data)
@@ -129,7 +129,8 @@ def _check(trial: Trial, model: str, found: Source, origin: DataSource) -> None:
     if RECIPES[trial.recipe_key] != trial.recipe:
         raise SettingsError(
             f"The trial has recipe {trial.recipe} of its learner, this version of blurb has "
-            f"{RECIPES[trial.recipe_key]}, which gives other results; use the version that ran it."
+            f"{RECIPES[trial.recipe_key]}, which gives other results",
+            fix="use the version that ran it.",
         )
 
 

@@ -29,11 +29,11 @@ def folders(
         from blurb.corpora import demo
 
         if data is not None:
-            raise SettingsError("--suite demo generates its own data; remove --data.")
+            raise SettingsError("--suite demo generates its own data", fix="remove --data.")
         if raw is not None:
-            raise SettingsError("--suite demo generates its own originals; remove --raw.")
+            raise SettingsError("--suite demo generates its own originals", fix="remove --raw.")
         if any(task.file for task in chosen):
-            raise SettingsError("--suite demo has its own tasks; remove --suite to run a task file.")
+            raise SettingsError("--suite demo has its own tasks", fix="remove --suite to run a task file.")
         folder = demo.prepare()
         return folder, folder
     if data is None and all(task.file for task in chosen):
@@ -96,10 +96,12 @@ def check_reference(reference: str) -> None:
 
     selections = {*(task.name for task in tasks.all()), *tasks.TYPES, "all", tasks.TWELVE}
     if reference in selections and not Path(reference).is_dir():
-        raise SettingsError(f"MODEL '{reference}' is a task; separate tasks by commas without blanks: --tasks gad,hoc.")
+        raise SettingsError(
+            f"MODEL '{reference}' is a task", fix="separate tasks by commas without blanks: --tasks gad,hoc."
+        )
     if reference != reference.encode(errors="replace").decode():
         shown = reference.encode("ascii", "backslashreplace").decode()
-        raise SettingsError(f"The folder name '{shown}' is not valid UTF-8; rename the folder.")
+        raise SettingsError(f"The folder name '{shown}' is not valid UTF-8", fix="rename the folder.")
 
 
 def source(
@@ -121,7 +123,7 @@ def source(
     reference = str(model)
     check_reference(reference)
     if tokenizer is not None and reference.startswith((scratch.PREFIX, "baseline:")):
-        raise SettingsError(f"{reference} has no use for another tokenizer; remove --tokenizer.")
+        raise SettingsError(f"{reference} has no use for another tokenizer", fix="remove --tokenizer.")
     if reference.startswith(scratch.PREFIX):
         return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
     return resolve(reference, name, revision, remote_code, casing, tokenizer)

@@ -136,5 +136,5 @@ def load_results(path: Path | str = "runs") -> Results:
         raise DataError("no such file or folder.", path)
     rows = tuple(from_store.read(Store(path)))
     if not rows:
-        raise SettingsError(f"{path}: no finished row.")
+        raise SettingsError("no finished row.", where=path)
     return Results(rows, path)

@@ -13,7 +13,7 @@ import click
 from blurb.api.alone import alone
 from blurb.api.meanwhile import Meanwhile
 from blurb.api.options import RunOptions, TrainOptions
-from blurb.errors import Tell, said, tell_damage
+from blurb.errors import BlurbError, Tell, said, tell_damage
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
@@ -164,5 +164,5 @@ def _plan(options: RunOptions, request: Request) -> tuple[Sequence[Planned], Est
     return announced([chosen.planned], options, chosen.estimate)
 
 
-def _unheard(text: str) -> None:
+def _unheard(damage: BlurbError) -> None:
     """Ignores damage that this run may repair; what is left is reported at the end."""

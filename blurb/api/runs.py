@@ -59,7 +59,7 @@ def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
     :raises StoreError: if there is no such folder
     """
     if not store.root.is_dir():
-        raise StoreError(f"There is no store at {store.root}; check --output.")
+        raise StoreError(f"There is no store at {store.root}", fix="check --output.")
     there = row_files.read(store, tell)
     named = labelled([_without_scores(row) for row in there])
     found = [StoredRow(row.name, planned, store) for row, planned in zip(named, there, strict=True)]
@@ -80,7 +80,7 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
     :raises StoreError: if there is no such folder
     """
     if not store.root.is_dir():
-        raise StoreError(f"There is no store at {store.root}; check --output.")
+        raise StoreError(f"There is no store at {store.root}", fix="check --output.")
     if reference is None:
         # Not those with a spec.json alone: that may be what is missing.
         paths = sorted(path for path in store.root.glob("*/*/*") if path.is_dir() and names.HASH.fullmatch(path.name))

@@ -39,7 +39,7 @@ def vocabulary(
     listed = list(published()) if terms is None else read(terms)
     chosen = tasks_.load_selection(tasks)
     if data is not None and not data.is_dir():
-        raise DataError("the data folder does not exist; check --data.", data)
+        raise DataError("the data folder does not exist", data, fix="check --data.")
     loaded = [_load(reference, data, remote_code) for reference in models]
     names = _distinct([name for name, *_ in loaded], models)
     reports = [report(name, tokenizer, listed) for name, (_, tokenizer, _) in zip(names, loaded, strict=True)]
@@ -86,11 +86,11 @@ def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
 
     if reference.startswith("baseline:"):
         raise SettingsError(
-            f"{reference}: a baseline has no tokenizer; name a checkpoint or the folder of a tokenizer."
+            "a baseline has no tokenizer", where=reference, fix="name a checkpoint or the folder of a tokenizer."
         )
     if reference.startswith(scratch.PREFIX):
         if data is None:
-            raise SettingsError(f"{reference} takes its vocabulary from the data; add --data.")
+            raise SettingsError(f"{reference} takes its vocabulary from the data", fix="add --data.")
         folder = Path(scratch.build(reference, data))
     else:
         folder, _ = locate(reference, None, remote_code)

@@ -91,8 +91,9 @@ def retry(
     ]  # fmt: skip
     if not failed:
         raise StoreError(
-            f"{output}: no trial of a sweep failed; blurb status shows where they stand. Where a trial has no sweep, "
-            "run its blurb run command again."
+            "no trial of a sweep failed",
+            where=output,
+            fix="blurb status shows where they stand. Where a trial has no sweep, run its blurb run command again.",
         )
     here = [_on_this_machine(job, device, data) for job in failed]
     if not later:
@@ -135,11 +136,11 @@ def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[
     from blurb.runs.engines import slurm
 
     if sweep is None:
-        told: list[str] = []
+        told: list[BlurbError] = []
         if not (found := sweeps.jobs_of(output, told.append, allow)) and told:
-            raise StoreError("\n".join(told))
-        for text in told:
-            tell_damage(text)
+            raise told[0] if len(told) == 1 else StoreError("\n".join(map(str, told)))
+        for error in told:
+            tell_damage(error)
         return found
     # A sweep ends with its last trial, which someone else may have finished while this job was queued.
     if sweep.is_dir() and not (sweep / sweeps.JOBS).exists():

@@ -20,7 +20,7 @@ def may_show(with_text: bool, data: Path | None, raw: Path | None, form: str) ->
     from blurb.errors import SettingsError
 
     if with_text and data is None and raw is None:
-        raise SettingsError("--with-text reads the text from the data; add --data.")
+        raise SettingsError("--with-text reads the text from the data", fix="add --data.")
     return with_text or (form == "table" and sys.stdout.isatty())
 
 
@@ -46,7 +46,7 @@ def of_trial(record: Record, folder: Path | None, raw: Path | None, split: str) 
         original = load_original(task, raw)
         content = original if content is None or original.hash == record.trial.data else content
     if content is None:
-        raise SettingsError(f"{task.name} has no originals to read; add --data with its data folder.")
+        raise SettingsError(f"{task.name} has no originals to read", fix="add --data with its data folder.")
     if content.hash != record.trial.data:
         hint = " If it used the original releases, add --raw." if task.original and not raw else ""
         message = f"The trial used other data than this; the text shown may belong to other examples.{hint}"

@@ -104,8 +104,7 @@ def _print_reasons(lines: Sequence[ScoreComparison]) -> None:
     from blurb.wording import grouped
 
     names = {line.name for line in lines}
-    reasons = [(line.name, line.reason) for line in lines if line.p is None]
-    for text in grouped((name, reason) for name, reason in reasons if reason.partition(":")[0] not in names):
+    for text in grouped((line.name, line.reason) for line in lines if line.p is None and line.part not in names):
         click.echo(text)
 
 
@@ -116,7 +115,7 @@ def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple
         return "" if value is None else write(value)
 
     low, high = line.interval or (None, None)
-    verdict = line.verdict(level).partition(":")[0] + (" (paired)" if line.comparison.paired else "")
+    verdict = line.verdict(level) + (" (paired)" if line.comparison.paired else "")
     within = _within(line, max_drop)
     if within is not None:
         verdict += f"; drop within {max_drop:g}" if within else f"; dropped by more than {max_drop:g}"

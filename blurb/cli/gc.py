@@ -31,9 +31,9 @@ def command(output: Path, data: Path | None, dry_run: bool, form: str) -> None:
     from blurb.wording import plural
 
     if data is not None and not data.is_dir():
-        raise DataError("there is no such folder; check --data.", data)
+        raise DataError("there is no such folder", data, fix="check --data.")
     if data is None and not output.is_dir():
-        raise StoreError(f"There is no store at {output}; check --output.")
+        raise StoreError(f"There is no store at {output}", fix="check --output.")
     store = None if data is not None else Store(output)
     found = leftovers.find(store) if store is not None else leftovers.find_in_data(data or Path())
     if not dry_run:

@@ -27,7 +27,7 @@ def command(output: Path, leaderboard: Path) -> None:
 
     store = Store(output)
     if not store.trial_folders():
-        raise StoreError(f"No trials in {output}; check --output.")
+        raise StoreError(f"No trials in {output}", fix="check --output.")
     tables.check(store, leaderboard)
     scored, changed = rescore(store)
     tables.rebuild(store, leaderboard)

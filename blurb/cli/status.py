@@ -62,7 +62,7 @@ def _read(output: Path) -> list[Standing]:
     from blurb.runs.store import Store
 
     if not output.is_dir():
-        raise StoreError(f"There is no store at {output}; check --output.")
+        raise StoreError(f"There is no store at {output}", fix="check --output.")
     return standing.read(Store(output))
 
 

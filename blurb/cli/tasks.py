@@ -83,9 +83,9 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     _file.check_format(kind, form)
     target = out or Path(f"{name}.toml")
     if target.suffix != tasks.SUFFIX:
-        raise SettingsError(f"{target}: the name of a task file must end in {tasks.SUFFIX}.")
+        raise SettingsError(f"the name of a task file must end in {tasks.SUFFIX}.", where=target)
     if target.exists():
-        raise SettingsError(f"{target} exists already; remove it or choose another --out.")
+        raise SettingsError(f"{target} exists already", fix="remove it or choose another --out.")
     paths = dict(zip(tasks.SPLITS, (train, dev, test), strict=True))
     if lost := [f"--{split} {path}" for split, path in paths.items() if not path.is_file()]:
         raise SettingsError(f"File not found: {', '.join(lost)}. Nothing was written.")

@@ -43,7 +43,7 @@ def command(
 
     if plot is not None:
         if data is None:
-            raise SettingsError("--plot shows the datasets; add --data.")
+            raise SettingsError("--plot shows the datasets", fix="add --data.")
         picture.check(plot)
     reports, notes = vocabulary(models, data, selection, terms, trust_remote_code)
     if form == "json":

@@ -65,15 +65,15 @@ def fetch(download: Download, folder: Path, progress: Progress = lambda done, to
             except (_Broken, OSError, http.client.HTTPException) as error:
                 if _unknown_host(error):  # retrying after seconds does not help
                     raise DataError(
-                        f"cannot download {transfer.address}: no network, or no such server ({_reason(error)}). Check "
-                        "the connection, or set BLURB_MIRROR or https_proxy.",
+                        f"cannot download {transfer.address}: no network, or no such server ({_reason(error)}).",
                         target,
+                        fix="Check the connection, or set BLURB_MIRROR or https_proxy.",
                     ) from error
                 if number == TRIES:
                     raise DataError(
-                        f"cannot download {transfer.address}: {TRIES} tries failed ({_reason(error)}). Run the same "
-                        "command again to resume, or set BLURB_MIRROR or https_proxy.",
+                        f"cannot download {transfer.address}: {TRIES} tries failed ({_reason(error)}).",
                         target,
+                        fix="Run the same command again to resume, or set BLURB_MIRROR or https_proxy.",
                     ) from error
                 time.sleep(PAUSE * 2 ** (number - 1))
         if not _is_right(transfer.part, download):

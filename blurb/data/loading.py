@@ -37,7 +37,7 @@ class TaskData:
 def load(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData:
     """Loads, hashes and verifies the splits of a task."""
     if not folder.is_dir():
-        raise DataError("the data folder does not exist; check the path given with --data.", folder)
+        raise DataError("the data folder does not exist", folder, fix="check the path given with --data.")
     return identified(task, {split: read_split(task, folder, split) for split in splits})
 
 

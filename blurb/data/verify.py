@@ -10,7 +10,7 @@ from typing import Literal
 from blurb.data import manifest
 from blurb.data.schema import hash_rows
 from blurb.data.splits import path_of, read_split
-from blurb.errors import DataError
+from blurb.errors import BlurbError, DataError, followed
 from blurb.files import file_hash
 from blurb.tasks import SPLITS, Split, Task
 
@@ -24,7 +24,7 @@ class Verification:
     :param counts: size of every split present, in the unit of the task
     :param verdict: verdict on the splits present; None if there are none
     :param missing: splits without a file
-    :param errors: messages about unreadable files
+    :param errors: of unreadable files
     :param hashes: hash of the canonical examples of every split present
     :param notes: differences from the manifest
     """
@@ -33,9 +33,9 @@ class Verification:
     counts: Mapping[Split, int]
     verdict: Verdict | None
     missing: tuple[Split, ...]
-    errors: tuple[str, ...]
+    errors: tuple[DataError, ...]
     hashes: Mapping[Split, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[BlurbError, ...] = ()
 
 
 def examine(task: Task, folder: Path, trust: bool = True) -> Verification:
@@ -46,7 +46,7 @@ def examine(task: Task, folder: Path, trust: bool = True) -> Verification:
     counts: dict[Split, int] = {}
     hashes: dict[Split, str] = {}
     missing: list[Split] = []
-    errors: list[str] = []
+    errors: list[DataError] = []
     known, notes = _manifest(task, folder) if trust else ({}, [])
     for split in SPLITS:
         path = path_of(task, folder, split)
@@ -57,11 +57,11 @@ def examine(task: Task, folder: Path, trust: bool = True) -> Verification:
             if path.is_file() and file_hash(path) == made.sha256:
                 counts[split], hashes[split] = made.count, made.examples
                 continue
-            notes.append(f"{path}: changed since `blurb data prepare` wrote it.")
+            notes.append(DataError("changed since `blurb data prepare` wrote it.", path))
         try:
             rows = read_split(task, folder, split)
         except DataError as error:
-            errors.append(str(error))
+            errors.append(error)
             continue
         counts[split], hashes[split] = task.task_type.size(rows), hash_rows(rows)
     judged = verdict(task, counts, hashes) if counts else None
@@ -70,11 +70,11 @@ def examine(task: Task, folder: Path, trust: bool = True) -> Verification:
     )
 
 
-def _manifest(task: Task, folder: Path) -> tuple[Mapping[Split, manifest.ManifestSplit], list[str]]:
+def _manifest(task: Task, folder: Path) -> tuple[Mapping[Split, manifest.ManifestSplit], list[BlurbError]]:
     try:
         return manifest.read(folder, task) or {}, []
     except DataError as error:
-        return {}, [f"{error} It is ignored; the files are read in full."]
+        return {}, [followed(error, "It is ignored; the files are read in full")]
 
 
 def verdict(task: Task, counts: Mapping[Split, int], hashes: Mapping[Split, str]) -> Verdict:

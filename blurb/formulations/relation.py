@@ -35,8 +35,9 @@ class Relation(Classification):
         if self.strategy == "original" and self.task.dummified and not self.task.original:
             possible = ", ".join(name for name in relations.STRATEGIES if name != "original")
             raise SettingsError(
-                f"{self.task.name} was released with dummies in place of its entities, so there is no original text. "
-                f"Possible for relation_input: {possible}."
+                "{task} was released with dummies in place of its entities, so there is no original text. "
+                f"Possible for relation_input: {possible}.",
+                task=self.task.name,
             )
         return self.strategy not in relations.DUMMIES and self.task.dummified and bool(self.task.original)
 

@@ -35,7 +35,7 @@ def options(plugin: type) -> dict[str, Any]:
         if parameter.default is not parameter.empty:
             if not isinstance(parameter.default, bool | int | float | str):
                 raise SettingsError(
-                    f"{plugin.__qualname__}: the default of '{parameter.name}' must be a number, bool or string."
+                    f"the default of '{parameter.name}' must be a number, bool or string.", where=plugin.__qualname__
                 )
             found[parameter.name] = parameter.default
     return found

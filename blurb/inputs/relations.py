@@ -58,7 +58,9 @@ def mark(row: Mapping[str, Any], strategy: str) -> Marked:
     dummies = is_dummified(row)
     match strategy:
         case "original" if dummies:
-            raise SettingsError("the text has dummies instead of the entity names; use the original release (--raw).")
+            raise SettingsError(
+                "the text has dummies instead of the entity names", fix="use the original release (--raw)."
+            )
         case "original":
             return Marked(text, head, tail)
         case "dummify" | "dummy-tokens":

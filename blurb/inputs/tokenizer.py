@@ -188,7 +188,8 @@ class Tokenizer:
         except ValueError:
             raise ModelError(
                 f"The tokenizer {type(self.inner).__name__} changes a text when it adds special tokens "
-                f"(single: {single}, pair: {pair}), so blurb cannot use it; choose another checkpoint."
+                f"(single: {single}, pair: {pair}), so blurb cannot use it",
+                fix="choose another checkpoint.",
             ) from None
         end, last = start + len(plain[0]), second + len(plain[1])
         prefix, suffix = tuple(single[:start]), tuple(single[end:])

@@ -21,27 +21,31 @@ def settle(tokenizer: Tokenizer, casing: str, folder: str, reload: Callable[...,
     if not tokenizer.lower_cases:
         if casing == "uncased":
             raise ModelError(
-                f"{folder}: --casing uncased is not possible, as the tokenizer keeps upper case; remove --casing."
+                "--casing uncased is not possible, as the tokenizer keeps upper case",
+                where=folder,
+                fix="remove --casing.",
             )
         return tokenizer
     capitals, entries = tokenizer.capitals
     if casing == "cased":
         if not tokenizer.lowers_a_cased_vocabulary():
             raise ModelError(
-                f"{folder}: --casing cased is not possible, as the vocabulary is lower case; remove --casing."
+                "--casing cased is not possible, as the vocabulary is lower case", where=folder, fix="remove --casing."
             )
         # Accents follow: BERT's normaliser strips them where it lower-cases, unless the files say otherwise.
         cased = Tokenizer(reload(do_lower_case=False))
         if cased.lower_cases:
             raise ModelError(
-                f"{folder}: the tokenizer lower-cases text despite do_lower_case; remove lower-casing from the "
-                "normalizer in tokenizer.json."
+                "the tokenizer lower-cases text despite do_lower_case",
+                where=folder,
+                fix="remove lower-casing from the normalizer in tokenizer.json.",
             )
         return cased
     if not casing and tokenizer.lowers_a_cased_vocabulary():
         raise ModelError(
-            f"{folder}: the tokenizer lower-cases all text, but {capitals:,} of the {entries:,} entries of its "
-            "vocabulary have upper case and would never be used. Choose --casing cased to keep upper case, or "
-            "--casing uncased to lower-case as its files say."
+            f"the tokenizer lower-cases all text, but {capitals:,} of the {entries:,} entries of its "
+            "vocabulary have upper case and would never be used.",
+            where=folder,
+            fix="Choose --casing cased to keep upper case, or --casing uncased to lower-case as its files say.",
         )
     return tokenizer

@@ -59,7 +59,7 @@ def blamed(folder: Path | str, what: str) -> Iterator[None]:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         hint = "download the checkpoint again, or save it again with save_pretrained"
-        raise ModelError(f"{folder}: {what}: {reason(error)}; {hint}.") from error
+        raise ModelError(f"{what}: {reason(error)}; {hint}.", where=folder) from error
 
 
 def reason(error: BaseException) -> str:
@@ -76,7 +76,7 @@ def check_size(folder: Path, name: str) -> None:
     """Raises a ModelError if a file is far larger than any real one."""
     with contextlib.suppress(OSError):  # whoever reads it tells
         if (size := (folder / name).stat().st_size) > MOST_BYTES:
-            raise ModelError(f"{folder}: {name} has {size:,} bytes; at most {MOST_BYTES:,} are read.")
+            raise ModelError(f"{name} has {size:,} bytes; at most {MOST_BYTES:,} are read.", where=folder)
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
@@ -88,14 +88,14 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     try:
         content = json.loads((folder / name).read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelError(f"{folder}: cannot read {name}: {error.strerror}.") from None
+        raise ModelError(f"cannot read {name}: {error.strerror}.", where=folder) from None
     except json.JSONDecodeError as error:
-        raise ModelError(f"{folder}: {name} is not a valid JSON file: line {error.lineno}: {error.msg}.") from None
+        raise ModelError(f"{name} is not a valid JSON file: line {error.lineno}: {error.msg}.", where=folder) from None
     except (ValueError, RecursionError) as error:  # no UTF-8, a number of 5,000 digits, 100,000 brackets
         why = "it is nested too deeply" if isinstance(error, RecursionError) else reason(error)
-        raise ModelError(f"{folder}: {name} is not a valid JSON file: {why}.") from None
+        raise ModelError(f"{name} is not a valid JSON file: {why}.", where=folder) from None
     if not isinstance(content, dict):
-        raise ModelError(f"{folder}: {name} must contain a JSON object (got {type(content).__name__}).")
+        raise ModelError(f"{name} must contain a JSON object (got {type(content).__name__}).", where=folder)
     return content
 
 
@@ -107,10 +107,10 @@ def check_config(folder: Path, remote_code: bool = False) -> None:
     config = read_json(folder, "config.json")
     for fault in (*code_faults(config, remote_code), *(config_fault(*field) for field in config_fields(config))):
         if fault:
-            raise ModelError(f"{folder}: config.json: {fault}.")
+            raise ModelError(f"config.json: {fault.what}", where=folder, fix=fault.fix)
 
 
-def code_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterator[str]:
+def code_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterator[ModelError]:
     """What asks for code, at any depth: versions of transformers have followed such fields into nested ones."""
     waiting: list[Any] = [config]
     while waiting:
@@ -118,11 +118,10 @@ def code_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterato
         waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
         for name, content in value.items() if isinstance(value, dict) else ():
             if name == "trust_remote_code" and content and not remote_code:
-                yield "it asks for trust_remote_code itself; that is for you to say: --trust-remote-code"
+                yield ModelError("it asks for trust_remote_code itself; that is for you to say: --trust-remote-code.")
             if name.endswith(IMPLEMENTATION) and content is not None and content not in IMPLEMENTATIONS:
-                yield (
-                    f"{name} must be one of {', '.join(ATTENTION)} (got {shortened(content)}); others are not supported"
-                )
+                fits = f"{name} must be one of {', '.join(ATTENTION)} (got {shortened(content)})"
+                yield ModelError(f"{fits}; others are not supported.")
 
 
 def config_fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -133,21 +132,22 @@ def config_fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from config_fields(value)
 
 
-def config_fault(name: str, value: Any) -> str:
-    """What is wrong with a field, or "". Missing fields (null) get their default, or transformers rejects them."""
+def config_fault(name: str, value: Any) -> ModelError | None:
+    """What is wrong with a field. Missing fields (null) get their default, or transformers rejects them."""
     if value is None:
-        return ""
+        return None
     if name in MOST:
         least = LEAST.get(name, 1)
         if type(value) is not int:
-            return f"{name} must be a whole number (got {shortened(value)})"
+            return ModelError(f"{name} must be a whole number (got {shortened(value)}).")
         if not least <= value <= MOST[name]:
-            return f"{name} must be from {least} to {MOST[name]:,} (got {shortened(value)})"
+            return ModelError(f"{name} must be from {least} to {MOST[name]:,} (got {shortened(value)}).")
     if name in ("dtype", "torch_dtype") and (not isinstance(value, str) or value.removeprefix("torch.") not in TYPES):
-        return f"{name} must be one of {', '.join(TYPES[:4])} (got {shortened(value)})"
+        return ModelError(f"{name} must be one of {', '.join(TYPES[:4])} (got {shortened(value)}).")
     if name == "quantization_config":
-        return "the weights are quantised (quantization_config), but blurb trains float32; dequantise them"
-    return ""
+        what = "the weights are quantised (quantization_config), but blurb trains float32"
+        return ModelError(what, fix="dequantise them.")
+    return None
 
 
 def shortened(value: Any) -> str:

@@ -42,7 +42,9 @@ def check_head(formulation: Formulation, who: str, where: Where = unsaid) -> Non
         )
     if formulation.kind not in head.kinds:
         raise SettingsError(
-            f"The head {named} does not support {formulation.task.name} ({formulation.kind}); see blurb heads."
+            f"The head {named} does not support {{task}} ({formulation.kind})",
+            fix="see blurb heads.",
+            task=formulation.task.name,
         )
 
 

@@ -40,7 +40,7 @@ def read(folder: Path) -> Record | None:
     content = read_json(folder, RECORD)
     texts = (content.get(name) for name in ("repository", "revision", "asked"))
     if content.keys() != set(Record.__annotations__) or not all(isinstance(text, str) for text in texts):
-        raise ModelError(f"{folder}: {RECORD} is not as blurb models download writes it; remove that file.")
+        raise ModelError(f"{RECORD} is not as blurb models download writes it", where=folder, fix="remove that file.")
     return Record(**content)
 
 

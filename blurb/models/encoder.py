@@ -35,17 +35,20 @@ def check(source: Source, formulation: Formulation, where: Where = unsaid) -> No
         raise SettingsError(f"{settings.head} is not a subclass of blurb.heads.Head.")
     if formulation.kind not in head.kinds:
         raise SettingsError(
-            f"The head {named} does not support {formulation.task.name} ({formulation.kind}); see blurb heads."
+            f"The head {named} does not support {{task}} ({formulation.kind})",
+            fix="see blurb heads.",
+            task=formulation.task.name,
         )
     if settings.head_init == "linear" and head is not heads.get("linear"):
         raise SettingsError(
-            f"The head_init {shown(settings, 'head_init', where)} supports only the head 'linear', not {named}. "
-            "Use a random start: --set head_init=random"
+            f"The head_init {shown(settings, 'head_init', where)} supports only the head 'linear', not {named}.",
+            fix="Use a random start: --set head_init=random",
         )
     if layerwise.asked_for(settings):
         if source.kind != "encoder":
             raise SettingsError(
-                f"freeze_layers, reinit_layers and layer_decay are for pretrained layers, which {source.name} has not."
+                "freeze_layers, reinit_layers and layer_decay are for pretrained layers, which {model} has not.",
+                model=source.name,
             )
         layerwise.check(outline(source.location, source.remote_code), settings)
     if formulation.pooled and not head.reads_sequence:
@@ -53,8 +56,10 @@ def check(source: Source, formulation: Formulation, where: Where = unsaid) -> No
         if reason:
             fit = [name for name in poolings.names() if not _unfit(poolings.get(name), formulation, source)]
             raise SettingsError(
-                f"The pooling {shown(settings, 'pooling', where)} does not work on {formulation.task.name} with "
-                f"{source.name}: {reason}. Possible values: {', '.join(fit)}."
+                f"The pooling {shown(settings, 'pooling', where)} does not work on {{task}} with {{model}}: {reason}. "
+                f"Possible values: {', '.join(fit)}.",
+                task=formulation.task.name,
+                model=source.name,
             )
 
 

@@ -136,7 +136,7 @@ def _problems(repository: str, tried: str) -> Iterator[None]:
                 why = problem
             case _:
                 why = f"{_innermost(error)}; check the connection to the Hub"
-        raise ModelError(f"{tried}: {why}.") from error
+        raise ModelError(f"{why}.", where=tried) from error
 
 
 def _innermost(error: BaseException) -> str:

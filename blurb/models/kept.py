@@ -104,17 +104,19 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     from blurb.models.source import of_folder
 
     if not folder.is_dir():
-        raise ModelError(f"{folder}: no model here; run the trial again with --keep-model best.")
+        raise ModelError("no model here", where=folder, fix="run the trial again with --keep-model best.")
     if lost := damage(folder):
         raise ModelError(
-            f"{folder}: {', '.join(lost)} missing or damaged; remove the folder and run the trial again with "
-            "--keep-model best."
+            f"{', '.join(lost)} missing or damaged",
+            where=folder,
+            fix="remove the folder and run the trial again with --keep-model best.",
         )
     about = _about(folder)
     if about["remote_code"] and not remote_code:
         raise ModelError(
-            f"{folder}: this model needs the Python files of its checkpoint, which are in its folder. If you trust who "
-            "made it: --trust-remote-code"
+            "this model needs the Python files of its checkpoint, which are in its folder. If you trust who "
+            "made it: --trust-remote-code",
+            where=folder,
         )
     task = tasks.of_declaration(about["task"], str(folder / ABOUT))
     source = of_folder(folder, about["model"], casing=about["casing"], remote_code=about["remote_code"])
@@ -181,7 +183,8 @@ def _save_tokenizer(learner: EncoderLearner, folder: Path) -> None:
     if not comes_back():
         raise ModelError(
             f"The tokenizer of {learner.source.name} cannot be saved as it is used in this trial, so its model is not "
-            "kept; run without --keep-model."
+            "kept",
+            fix="run without --keep-model.",
         )
 
 

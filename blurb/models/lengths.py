@@ -22,7 +22,7 @@ def reader(source: Source) -> Read:
     :raises SettingsError: for a baseline, which has no tokenizer
     """
     if source.kind != "encoder":
-        raise SettingsError(f"--model {source.name}: a baseline has no tokenizer; name a checkpoint.")
+        raise SettingsError(f"--model {source.name}: a baseline has no tokenizer", fix="name a checkpoint.")
     from blurb.models.loading import capacity, load_encoder, tokenizer_of
 
     tokenizer = tokenizer_of(source)

@@ -39,7 +39,7 @@ def load_tokenizer(folder: str, remote_code: bool = False, casing: str = "") -> 
     with blamed(folder, "cannot load the tokenizer"):
         inner = load()
         if len(inner) <= len(set(inner.all_special_ids)):
-            raise ModelError(f"{folder}: the vocabulary of the tokenizer is empty; add its vocabulary file.")
+            raise ModelError("the vocabulary of the tokenizer is empty", where=folder, fix="add its vocabulary file.")
         tokenizer = settle(Tokenizer(inner), casing, folder, load)
         tokenizer.subtokens([STRANGE])  # fails now, and not in a trial, if there is no unknown token
         tokenizer.hash  # noqa: B018 - and so does all that it is asked later
@@ -128,9 +128,10 @@ def _check_whole(folder: Path | str, missing: set[str]) -> None:
     lost = sorted(key for key in missing if not key.startswith("pooler."))
     if lost:
         raise ModelError(
-            f"{folder}: {len(lost)} weights of the encoder are missing in the checkpoint or have another size "
+            f"{len(lost)} weights of the encoder are missing in the checkpoint or have another size "
             f"({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}); "
-            "config.json and the weights do not match."
+            "config.json and the weights do not match.",
+            where=folder,
         )
 
 
@@ -150,8 +151,10 @@ def _check_finite(folder: str, model: Any) -> None:
         bad = int((~torch.isfinite(parameter)).sum())
         if bad:
             raise ModelError(
-                f"{folder}: {bad:,} of the {parameter.numel():,} values of {name} are NaN or infinite; the checkpoint "
-                "is damaged or its pretraining diverged; use an earlier one."
+                f"{bad:,} of the {parameter.numel():,} values of {name} are NaN or infinite; the checkpoint "
+                "is damaged or its pretraining diverged",
+                where=folder,
+                fix="use an earlier one.",
             )
 
 
@@ -196,7 +199,7 @@ def describe(folder: Path, remote_code: bool, casing: str = "") -> tuple[str, in
         entries = len(tokenizer.inner)
         has = f"{entries} entries" if entries > rows else f"an entry with id {tokenizer.size - 1}"
         raise ModelError(
-            f"{folder}: the tokenizer has {has}, but the encoder has only {rows} embeddings; they do not match."
+            f"the tokenizer has {has}, but the encoder has only {rows} embeddings; they do not match.", where=folder
         )
     check_text(folder, tokenizer)
     check_length(folder, model)
@@ -204,8 +207,9 @@ def describe(folder: Path, remote_code: bool, casing: str = "") -> tuple[str, in
     size = sum(path.stat().st_size for path in weight_files(folder))
     if parameters > size:  # a parameter takes a byte at least
         raise ModelError(
-            f"{folder}: config.json describes an encoder of {parameters:,} parameters, but the weights are {size:,} "
-            "bytes; config.json and the weights do not match."
+            f"config.json describes an encoder of {parameters:,} parameters, but the weights are {size:,} "
+            "bytes; config.json and the weights do not match.",
+            where=folder,
         )
     if all(path.suffix == ".safetensors" for path in weight_files(folder)):  # others would be read whole
         whole, missing = _from_files(folder, config, remote_code, "meta")

@@ -92,7 +92,7 @@ def _refuse_what_is_no_name(reference: str, path: Path) -> None:
             "if it is not on the Hub, download it first."
         )
     if path.is_file():
-        raise ModelError(f"{reference} is a file; use the folder of the checkpoint, {path.parent}.")
+        raise ModelError(f"{reference} is a file", fix=f"use the folder of the checkpoint, {path.parent}.")
     if glob.has_magic(reference):
         fitting = sorted((match for match in glob.glob(str(path)) if Path(match).is_dir()), key=by_number)
         listed = f"{', '.join(fitting[:10])}{', ...' if len(fitting) > 10 else ''}"

@@ -46,7 +46,7 @@ def build(reference: str, folder: Path) -> Path:
     size = size_of(reference)
     texts = sorted(set(training_text(folder)))
     if not texts:
-        raise DataError("no training text to build a vocabulary from; check --data.", folder)
+        raise DataError("no training text to build a vocabulary from", folder, fix="check --data.")
     digest = hashlib.sha256("\n".join([f"{size} {VERSION}", *texts]).encode()).hexdigest()[:16]
     target = home() / "scratch" / f"{size}-{digest}"
     if not target.is_dir():

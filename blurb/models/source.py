@@ -109,28 +109,30 @@ def check_folder(folder: Path, with_tokenizer: bool = True, remote_code: bool = 
     if (folder / "adapter_config.json").is_file():
         base = read_json(folder, "adapter_config.json").get("base_model_name_or_path")
         raise ModelError(
-            f"{folder}: this is a PEFT adapter (adapter_config.json), not a full model. Merge it with "
+            "this is a PEFT adapter (adapter_config.json), not a full model. Merge it with "
             f"PeftModel.from_pretrained(base, adapter).merge_and_unload(), where base is {base or 'its base model'}, "
-            "and save model and tokenizer with save_pretrained to a new folder."
+            "and save model and tokenizer with save_pretrained to a new folder.",
+            where=folder,
         )
     if not (folder / "config.json").is_file():
         inner = sorted((path.parent.name for path in folder.glob("*/config.json")), key=by_number)
         if inner:
             names = f"{', '.join(inner[:10])}{', ...' if len(inner) > 10 else ''}"
             raise ModelError(
-                f"{folder}: no config.json here, but checkpoints in subfolders: {names}. Choose one of them."
+                f"no config.json here, but checkpoints in subfolders: {names}.", where=folder, fix="Choose one of them."
             )
-        raise ModelError(f"{folder}: no config.json; a checkpoint must be a folder written by save_pretrained.")
+        raise ModelError("no config.json; a checkpoint must be a folder written by save_pretrained.", where=folder)
     if not weight_files(folder):
-        raise ModelError(f"{folder}: no weights; expected model.safetensors or pytorch_model.bin.")
+        raise ModelError("no weights; expected model.safetensors or pytorch_model.bin.", where=folder)
     check_config(folder, remote_code)
     if with_tokenizer and not any((folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes")):
         from blurb.models.loading import outline
 
         outline(str(folder), remote_code)  # a model of pictures lacks no tokenizer
         raise ModelError(
-            f"{folder}: no tokenizer (expected one of {', '.join(TOKENIZERS)}); "
-            "save it to this folder with tokenizer.save_pretrained, or name another with --tokenizer."
+            f"no tokenizer (expected one of {', '.join(TOKENIZERS)})",
+            where=folder,
+            fix="save it to this folder with tokenizer.save_pretrained, or name another with --tokenizer.",
         )
     if with_tokenizer:
         check_tokenizer(folder)

@@ -50,16 +50,16 @@ def _of_tokenizer(folder: Path) -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        said = str(error).removeprefix(f"{folder}: ")
-        raise ModelError(f"{folder}: cannot load the tokenizer: {said}") from None
+        raise ModelError(f"cannot load the tokenizer: {error.what}", where=folder, fix=error.fix) from None
 
 
 def _check_ids(folder: Path, name: str, content: Mapping[str, Any]) -> None:
     for token, index in _ids(name, content):
         if type(index) is not int or not 0 <= index < MOST_ID:
             raise ModelError(
-                f"{folder}: {name}: the id of {shortened(token)} must be a whole number from 0 to {MOST_ID - 1:,} "
-                f"(got {shortened(index)})."
+                f"{name}: the id of {shortened(token)} must be a whole number from 0 to {MOST_ID - 1:,} "
+                f"(got {shortened(index)}).",
+                where=folder,
             )
 
 
@@ -85,11 +85,12 @@ def _check_growth(folder: Path, content: Mapping[str, Any]) -> None:
     """Steps one after another multiply: four that make a thousand letters of one would fill any memory."""
     steps = [step for part in ("normalizer", "pre_tokenizer") for step in _steps(content.get(part))]
     if len(steps) > MOST_STEPS:
-        raise ModelError(f"{folder}: tokenizer.json has {len(steps)} steps; at most {MOST_STEPS} are accepted.")
+        raise ModelError(f"tokenizer.json has {len(steps)} steps; at most {MOST_STEPS} are accepted.", where=folder)
     if (growth := _growth(steps)) > MOST_GROWTH:
         raise ModelError(
-            f"{folder}: tokenizer.json: its normalizer and pre_tokenizer may make {growth:,} letters of one; at most "
-            f"{MOST_GROWTH:,} are accepted."
+            f"tokenizer.json: its normalizer and pre_tokenizer may make {growth:,} letters of one; at most "
+            f"{MOST_GROWTH:,} are accepted.",
+            where=folder,
         )
 
 

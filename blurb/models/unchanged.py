@@ -42,7 +42,8 @@ def check_trial(source: Source, weights: str, tokenizer: str) -> None:
     if (source.weights, source.tokenizer) != (weights, tokenizer):
         raise ModelError(
             f"The trial is of the weights {weights[:12]} and the tokenizer {tokenizer[:12]}, but {source.name} has "
-            f"{source.weights[:12]} and {source.tokenizer[:12]}. Run the command that planned it again."
+            f"{source.weights[:12]} and {source.tokenizer[:12]}.",
+            fix="Run the command that planned it again.",
         )
     check(source)
     if source.kind == "encoder":
@@ -50,8 +51,9 @@ def check_trial(source: Source, weights: str, tokenizer: str) -> None:
 
         if tokenizer_of(source).hash != tokenizer:
             raise ModelError(
-                f"{source.location}: the tokenizer of {source.name} has changed since its trials were planned. These "
-                "trials do not run. Run the command again for the new one, or put the old one back."
+                f"the tokenizer of {source.name} has changed since its trials were planned. These trials do not run.",
+                where=source.location,
+                fix="Run the command again for the new one, or put the old one back.",
             )
 
 
@@ -66,12 +68,14 @@ def check(source: Source) -> None:
     try:
         now = _hash(folder, source.remote_code)
     except OSError as error:
-        raise ModelError(f"{folder}: cannot read the weights of {source.name}: {error.strerror}.") from error
+        raise ModelError(f"cannot read the weights of {source.name}: {error.strerror}.", where=folder) from error
     if now != source.weights:
         raise ModelError(
-            f"{folder}: the weights or the configuration of {source.name} have changed since its trials were planned "
+            f"the weights or the configuration of {source.name} have changed since its trials were planned "
             f"(hash {now[:12]}, planned {source.weights[:12]}). These trials do not run, as they would be counted as "
-            "those of the old weights. Run the command again for the new ones, or put the old ones back."
+            "those of the old weights.",
+            where=folder,
+            fix="Run the command again for the new ones, or put the old ones back.",
         )
 
 

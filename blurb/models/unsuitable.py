@@ -33,8 +33,9 @@ def check_type(folder: Path | str) -> None:
     kind = read_json(Path(folder), "config.json").get("model_type")
     if isinstance(kind, str) and kind in _known_types() - _text_types():
         raise ModelError(
-            f"{folder}: config.json: '{kind}' is no model of text alone, so it does not read sub-tokens but pictures "
-            "or sound; choose an encoder of text with a vocabulary, such as BERT, RoBERTa or DeBERTa."
+            f"config.json: '{kind}' is no model of text alone, so it does not read sub-tokens but pictures or sound",
+            where=folder,
+            fix="choose an encoder of text with a vocabulary, such as BERT, RoBERTa or DeBERTa.",
         )
 
 
@@ -63,9 +64,10 @@ def check_embeddings(folder: Path | str, model: Any) -> None:
         suits = False
     if not suits:
         raise ModelError(
-            f"{folder}: {type(model).__name__} has no table of token embeddings, so it does not read sub-tokens but "
-            "pictures, sound, or characters (CANINE); choose an encoder of text with a vocabulary, such as BERT, "
-            "RoBERTa or DeBERTa."
+            f"{type(model).__name__} has no table of token embeddings, so it does not read sub-tokens but "
+            "pictures, sound, or characters (CANINE)",
+            where=folder,
+            fix="choose an encoder of text with a vocabulary, such as BERT, RoBERTa or DeBERTa.",
         )
 
 
@@ -79,8 +81,9 @@ def check_segments(model: Any, features: Features) -> None:
         if name.endswith("token_type_embeddings") and isinstance(entries, int) and most >= entries:
             raise ModelError(
                 f"The tokenizer gives the texts of a pair the segment ids 0 to {most}, but the encoder's table of "
-                f"segments (type_vocab_size) has {entries}. Remove token_type_ids from model_input_names in "
-                "tokenizer_config.json, or take the tokenizer that belongs to the encoder."
+                f"segments (type_vocab_size) has {entries}.",
+                fix="Remove token_type_ids from model_input_names in "
+                "tokenizer_config.json, or take the tokenizer that belongs to the encoder.",
             )
 
 
@@ -92,8 +95,9 @@ def check_length(folder: Path | str, model: Any) -> None:
     places = _places(model)
     if places is not None and places != PLACES:
         raise ModelError(
-            f"{folder}: {type(model).__name__} gives {places} vectors for {PLACES} sub-tokens, but blurb needs one for "
-            "each; choose a checkpoint that restores the length (of Funnel one whose name does not end in -base)."
+            f"{type(model).__name__} gives {places} vectors for {PLACES} sub-tokens, but blurb needs one for each",
+            where=folder,
+            fix="choose a checkpoint that restores the length (of Funnel one whose name does not end in -base).",
         )
 
 
@@ -118,7 +122,8 @@ def check_text(folder: Path | str, tokenizer: Tokenizer) -> None:
     letters = len(ascii_lowercase) - sum(unknown[len(COMMON) :])
     if all(unknown[: len(COMMON)]) and letters < len(ascii_lowercase) / 2:
         raise ModelError(
-            f"{folder}: the tokenizer knows none of the words {', '.join(COMMON)}, and {letters} of the letters a to "
-            "z: its vocabulary is not one of English text (but of proteins, DNA, another script); choose an encoder of "
-            "English text."
+            f"the tokenizer knows none of the words {', '.join(COMMON)}, and {letters} of the letters a to "
+            "z: its vocabulary is not one of English text (but of proteins, DNA, another script)",
+            where=folder,
+            fix="choose an encoder of English text.",
         )

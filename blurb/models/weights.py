@@ -40,7 +40,7 @@ def weight_files(folder: Path) -> list[Path]:
         found = files if entry in files else [*files, entry]
     for path in found:
         if not path.is_file():
-            raise ModelError(f"{folder}: {path.name} is not a file (it is a folder or a broken link).")
+            raise ModelError(f"{path.name} is not a file (it is a folder or a broken link).", where=folder)
     return found
 
 
@@ -49,9 +49,13 @@ def weight_map(folder: Path, index: str) -> dict[str, str]:
     content = read_json(folder, index)
     files = content.get("weight_map")
     if not isinstance(files, dict) or not files or not all(isinstance(file, str) and file for file in files.values()):
-        raise ModelError(f"{folder}: {index} has no weight_map with the file of every weight; save the model again.")
+        raise ModelError(
+            f"{index} has no weight_map with the file of every weight", where=folder, fix="save the model again."
+        )
     if not isinstance(content.get("metadata"), dict):  # transformers wants one, empty or not
-        raise ModelError(f"{folder}: {index} has no metadata (an object, which may be empty); save the model again.")
+        raise ModelError(
+            f"{index} has no metadata (an object, which may be empty)", where=folder, fix="save the model again."
+        )
     return files
 
 
@@ -80,8 +84,10 @@ def check_header(folder: Path, path: Path) -> None:
     packed = [one.filename for one in members if one.file_size > one.compress_size]
     if packed or sum(one.file_size for one in members) > path.stat().st_size:  # or one part is named many times
         raise ModelError(
-            f"{folder}: {path.name} is compressed ({packed[0] if packed else 'its parts are larger than it is'}), as "
-            "torch.save never does; save the model again."
+            f"{path.name} is compressed ({packed[0] if packed else 'its parts are larger than it is'}), as "
+            "torch.save never does",
+            where=folder,
+            fix="save the model again.",
         )
 
 
@@ -108,14 +114,16 @@ def _entry(folder: Path) -> Path | None:
     named = read_json(folder, "config.json").get("transformers_weights")
     if named is not None:
         if not isinstance(named, str) or not named.endswith((".safetensors", f".safetensors{INDEX}")):
-            raise ModelError(f"{folder}: config.json: transformers_weights must name a safetensors file or its index.")
+            raise ModelError(
+                "config.json: transformers_weights must name a safetensors file or its index.", where=folder
+            )
         return _inside(folder, named, "config.json")
     for name in ORDER:
         path = folder / name
         if path.is_file():
             return path
         if path.is_symlink() or path.is_dir():
-            raise ModelError(f"{folder}: {name} is not a file (it is a folder or a broken link).")
+            raise ModelError(f"{name} is not a file (it is a folder or a broken link).", where=folder)
     return None
 
 
@@ -125,10 +133,12 @@ def _inside(folder: Path, name: str, by: str) -> Path:
     inside = path.resolve().is_relative_to(folder.resolve()) or _is_link_of_the_hub(path, folder.resolve())
     if Path(name).is_absolute() or ".." in Path(name).parts or not inside:
         raise ModelError(
-            f"{folder}: {by} names '{name}', which is outside of the folder; move the weights into the folder."
+            f"{by} names '{name}', which is outside of the folder",
+            where=folder,
+            fix="move the weights into the folder.",
         )
     if not path.exists():
-        raise ModelError(f"{folder}: {by} names '{name}', which is missing.")
+        raise ModelError(f"{by} names '{name}', which is missing.", where=folder)
     return path
 
 

@@ -23,13 +23,13 @@ def parse(content: Any, where: str, table: Callable[[Any, str], dict[str, Any]],
     :param known: checks the name of a task
     """
     if not isinstance(content, dict):
-        raise SettingsError(f"{where}: [baselines] must be a table.")
+        raise SettingsError("[baselines] must be a table.", where=where)
     found = {}
     for name, values in content.items():
         if f"{PREFIX}{name}" not in FROM_NOTHING:
             raise UnknownName(f"baseline (in {where})", name, [one.removeprefix(PREFIX) for one in FROM_NOTHING])
         if not isinstance(values, dict) or not isinstance(values.get("tasks", {}), dict):
-            raise SettingsError(f"{where}: [baselines.{name}] and its tasks must be tables.")
+            raise SettingsError(f"[baselines.{name}] and its tasks must be tables.", where=where)
         found[name, ""] = table(
             {key: value for key, value in values.items() if key != "tasks"}, f"{where}, baseline {name}"
         )

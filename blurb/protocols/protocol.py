@@ -122,11 +122,11 @@ def load(name: str) -> Protocol:
     if name.endswith(".toml"):
         path = Path(name)
         if not path.is_file():
-            raise SettingsError(f"The protocol file {path} does not exist; check --protocol.")
+            raise SettingsError(f"The protocol file {path} does not exist", fix="check --protocol.")
         name_rules.check(path.stem, "The name of the protocol file", "--protocol")
         content = toml.read(path)
         if "rank" in content:  # rows have the name of a protocol, and tables nothing else of a user's file
-            raise SettingsError(f"{path}: rank is for the protocols of blurb; remove it.")
+            raise SettingsError("rank is for the protocols of blurb", where=path, fix="remove it.")
         parsed = parse(path.stem, str(path), content)
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
@@ -179,10 +179,10 @@ def parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
             raise UnknownName(f"section (in {where})", key, sorted(TOP))
     for key in ("tasks", "search"):
         if not isinstance(content.get(key, {}), dict):
-            raise SettingsError(f"{where}: [{key}] must be a table.")
+            raise SettingsError(f"[{key}] must be a table.", where=where)
     version = content.get("version", 1)
     if type(version) is not int or not 1 <= version < VERSIONS:
-        raise SettingsError(f"{where}: version must be a whole number of at least 1 (got {version!r}).")
+        raise SettingsError(f"version must be a whole number of at least 1 (got {version!r}).", where=where)
     content = _extended(content, where)
     everywhere = _typed_table(content.get("all", {}), where)
     per_task = {
@@ -193,7 +193,7 @@ def parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
     search = {}
     for key, values in content.get("search", {}).items():
         if not isinstance(values, list) or not values:
-            raise SettingsError(f"{where}: search.{key} must be a list of values (got {values!r}).")
+            raise SettingsError(f"search.{key} must be a list of values (got {values!r}).", where=where)
         search[key] = tuple(typed(key, value, f"{where}, search") for value in values)
     sizes = content.get("lr_by_size")
     lr_by_size = None
@@ -201,7 +201,7 @@ def parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
         try:
             lr_by_size = (float(sizes["millions"]), float(sizes["below"]), float(sizes["from"]))
         except (KeyError, TypeError, ValueError):
-            raise SettingsError(f"{where}: lr_by_size needs the keys millions, below and from.") from None
+            raise SettingsError("lr_by_size needs the keys millions, below and from.", where=where) from None
     relevant = {key: value for key, value in content.items() if key not in OWN}
     if version > 1:
         relevant["version"] = version
@@ -227,11 +227,11 @@ def _learner(content: Mapping[str, Any], where: str) -> str:
         raise UnknownName(f"learner (in {where})", str(learner), LEARNERS)
     if learner == "probe":
         if content.get("seeds", 1) != 1:
-            raise SettingsError(f"{where}: a probe is deterministic; remove seeds.")
+            raise SettingsError("a probe is deterministic", where=where, fix="remove seeds.")
         for key in ("search", "lr_by_size"):
             if key in content:
                 raise SettingsError(
-                    f"{where}: [{key}] does not apply to a probe, which always selects on dev; remove it."
+                    f"[{key}] does not apply to a probe, which always selects on dev", where=where, fix="remove it."
                 )
         for table in (content.get("all", {}), *content.get("tasks", {}).values()):
             check_probe(table, where)
@@ -243,7 +243,7 @@ def check_probe(names: Iterable[str], where: str) -> None:
     for key in names:
         if key not in PROBE_FIELDS:
             raise SettingsError(
-                f"{where}: {key} does not apply to a probe; its settings are {', '.join(PROBE_FIELDS)}."
+                f"{key} does not apply to a probe; its settings are {', '.join(PROBE_FIELDS)}.", where=where
             )
 
 
@@ -278,7 +278,7 @@ def _known(task: str, where: str) -> str:
 
 def _typed_table(values: Any, where: str) -> dict[str, Any]:
     if not isinstance(values, dict):
-        raise SettingsError(f"{where}: expected a table of settings ({', '.join(FIELDS)}).")
+        raise SettingsError(f"expected a table of settings ({', '.join(FIELDS)}).", where=where)
     return {key: typed(key, value, where) for key, value in values.items()}
 
 
@@ -293,8 +293,10 @@ def _seeds(value: Any, where: str) -> dict[str, tuple[int, ...]]:
     for task, entry in table.items():
         listed = list(range(1, min(entry, MOST_SEEDS + 1) + 1)) if type(entry) is int else entry
         if not isinstance(listed, list) or not listed or not all(type(s) is int and 0 <= s < 2**63 for s in listed):
-            raise SettingsError(f"{where}: seeds must be a number or a list of numbers from 0 (got {str(entry)[:60]}).")
+            raise SettingsError(
+                f"seeds must be a number or a list of numbers from 0 (got {str(entry)[:60]}).", where=where
+            )
         if len(listed) > MOST_SEEDS:
-            raise SettingsError(f"{where}: at most {MOST_SEEDS:,} seeds are run.")
+            raise SettingsError(f"at most {MOST_SEEDS:,} seeds are run.", where=where)
         found["" if task == "default" else _known(task, where)] = tuple(listed)
     return found

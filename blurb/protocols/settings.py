@@ -169,7 +169,7 @@ def typed(name: str, value: Any, where: str) -> Any:
     if kind == "str" and isinstance(value, str):
         return tagging.scheme_name(value) if name == "tagging" else value
     expected = {"int": "a whole number", "float": "a number", "str": "a word"}[str(kind)]
-    raise SettingsError(f"{where}: {name} must be {expected} (got {repr(value)[:60]}).")
+    raise SettingsError(f"{name} must be {expected} (got {repr(value)[:60]}).", where=where)
 
 
 def parse_overrides(given: Mapping[str, Any], options: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -128,10 +128,10 @@ def _parse(content: Mapping[str, Any], where: str) -> Rules:
             raise UnknownName(f"key (in {where})", key, known)
     split: Split = content.get("split", Rules.split)
     if split not in SCORED:
-        raise SettingsError(f"{where}: split must be {' or '.join(SCORED)} (got {split!r}).")
+        raise SettingsError(f"split must be {' or '.join(SCORED)} (got {split!r}).", where=where)
     level = _number(content.get("level", Rules.level), "level", where)
     if not 0 <= level < 1:
-        raise SettingsError(f"{where}: level must be at least 0 and below 1 (got {level:g}).")
+        raise SettingsError(f"level must be at least 0 and below 1 (got {level:g}).", where=where)
     datasets = _table(content.get("datasets", {}), "datasets", where)
     names = [task.name for task in tasks.all()]
     for name in datasets:
@@ -141,7 +141,7 @@ def _parse(content: Mapping[str, Any], where: str) -> Rules:
     listed = isinstance(wanted, list) and all(isinstance(name, str) for name in wanted)
     if wanted is not None and not isinstance(wanted, str) and not listed:
         raise SettingsError(
-            f"{where}: tasks must be names or types, as a string or a list of strings (got {wanted!r})."
+            f"tasks must be names or types, as a string or a list of strings (got {wanted!r}).", where=where
         )
     return Rules(
         split=split,
@@ -162,7 +162,7 @@ def _required(wanted: str | list[str], where: str) -> tuple[str, ...]:
 
 def _table(value: Any, key: str, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise SettingsError(f"{where}: {key} must be a table.")
+        raise SettingsError(f"{key} must be a table.", where=where)
     return value
 
 
@@ -174,11 +174,11 @@ def _limit(value: Any, where: str) -> Limit:
             raise UnknownName(f"key (in {where})", key, fields)
     found = {key: _number(number, key, where) for key, number in table.items()}
     if found.get("max_drop", 0.0) < 0:
-        raise SettingsError(f"{where}: max_drop must be at least 0 points.")
+        raise SettingsError("max_drop must be at least 0 points.", where=where)
     return Limit(**found)
 
 
 def _number(value: Any, key: str, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MOST:
-        raise SettingsError(f"{where}: {key} must be a number (got {repr(value)[:60]}).")
+        raise SettingsError(f"{key} must be a number (got {repr(value)[:60]}).", where=where)
     return float(value)

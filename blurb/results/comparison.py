@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from blurb import tasks
 from blurb.results import meeting, predictions
@@ -34,6 +35,15 @@ FLIP = 0.5
 """Least change in mistakes per run of an example that counts as changed."""
 
 
+class Verdict(StrEnum):
+    """What a comparison says of the first row."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    NOT_SHOWN = "no difference shown"
+    UNKNOWN = "cannot judge"
+
+
 @dataclass(frozen=True)
 class ScoreComparison:
     """The comparison of two rows on one dataset, task type or the score.
@@ -45,6 +55,7 @@ class ScoreComparison:
     :param comparison: first minus other
     :param p: two-sided p-value, corrected over the datasets; None if unknown
     :param reason: why there is no verdict, else ""
+    :param part: of a mean, the dataset whose reason it is
     :param incomparable: kind of that reason, if the numbers are not comparable
     """
 
@@ -55,6 +66,7 @@ class ScoreComparison:
     comparison: Comparison
     p: float | None = None
     reason: str = ""
+    part: str = ""
     incomparable: Reason | None = None
 
     @property
@@ -82,13 +94,13 @@ class ScoreComparison:
             f"{self.runs[0]} / {self.runs[1]} runs {seen_alone(detectable)}"
         )
 
-    def verdict(self, level: float) -> str:
-        """The verdict on the first row as text."""
+    def verdict(self, level: float) -> Verdict:
+        """The verdict on the first row; `reason` says why there is none."""
         if self.p is None:
-            return f"cannot judge: {self.reason}"
+            return Verdict.UNKNOWN
         if self.p < level:
-            return "higher" if (self.difference or 0) > 0 else "lower"
-        return "no difference shown"
+            return Verdict.HIGHER if (self.difference or 0) > 0 else Verdict.LOWER
+        return Verdict.NOT_SHOWN
 
 
 def seen_alone(detectable: float) -> str:
@@ -210,6 +222,7 @@ def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, ScoreCompa
         return None
     whole = [(shares[part.name], part) for part in parts if part is not None]
     mean = combined([(share, part.comparison) for share, part in whole])
+    without = next((part for _, part in whole if part.reason and not part.comparison.standard_error), None)
     return ScoreComparison(
         name,
         sum(share * (part.first or 0.0) for share, part in whole),
@@ -217,10 +230,8 @@ def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, ScoreCompa
         (min(part.runs[0] for _, part in whole), min(part.runs[1] for _, part in whole)),
         mean,
         mean.p,
-        next(
-            (f"{part.name}: {part.reason}" for _, part in whole if part.reason and not part.comparison.standard_error),
-            "",
-        ),
+        f"{without.name}: {without.reason}" if without else "",
+        without.name if without else "",
     )
 
 

@@ -45,7 +45,7 @@ def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
     for number, line in lines:
         key = tuple(line[column] for column in (*KEY, "source"))
         if key in seen:
-            raise DataError(f"duplicate of line {seen[key]}; remove one.", path, number)
+            raise DataError(f"duplicate of line {seen[key]}", path, number, fix="remove one.")
         seen[key] = number
         own = [column for column in line if column not in COLUMNS] if line["schema"] == str(schema.SCHEMA) else []
         values = {

@@ -53,9 +53,11 @@ def lines_of(paths: Sequence[Path]) -> tuple[list[Place], dict[tuple[str, ...], 
         if differing := [c for c in COLUMNS if c not in unknown and before[2][c] != line[c]]:
             raise DataError(
                 f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: "
-                f"{', '.join(differing)} differs from {before[0]}:{before[1]}; remove one of these lines.",
-                path, number,
-            )  # fmt: skip
+                f"{', '.join(differing)} differs from {before[0]}:{before[1]}",
+                path,
+                number,
+                fix="remove one of these lines.",
+            )
     check_alike(merged.values(), ALIKE)
     return places, merged
 
@@ -97,9 +99,11 @@ def _completed(places: Sequence[Place]) -> list[Place]:
             elif choices:
                 raise DataError(
                     f"{line['model']} on {line['task']}, seed {line['seed']}: ambiguous, as {len(choices)} rows have "
-                    "that name and a table of schema 3 does not tell them apart; run blurb rescore to update it.",
-                    path, number,
-                )  # fmt: skip
+                    "that name and a table of schema 3 does not tell them apart",
+                    path,
+                    number,
+                    fix="run blurb rescore to update it.",
+                )
         completed.append((path, number, line))
     return completed
 
@@ -113,6 +117,8 @@ def _check_nothing_lost(target: Path, merged: Mapping[tuple[str, ...], Place]) -
         if (line["model"], line["task"], line["trial"]) not in there:
             raise DataError(
                 f"the table has {line['model']} on {line['task']}, seed {line['seed']}, which is in none of the "
-                "given files and would be lost; add this table to the files, or choose another --out folder.",
-                target, number,
-            )  # fmt: skip
+                "given files and would be lost",
+                target,
+                number,
+                fix="add this table to the files, or choose another --out folder.",
+            )

@@ -121,7 +121,7 @@ def _parse(columns: Sequence[str], lines: csv_files.Lines, path: Path) -> list[P
         elif line["dataset"] in DATASETS:
             row.scores[line["dataset"]], row.runs[line["dataset"]] = score, int(runs)
         else:
-            raise DataError(f"unknown dataset {line['dataset']!r}; see blurb tasks.", path, number)
+            raise DataError(f"unknown dataset {line['dataset']!r}", path, number, fix="see blurb tasks.")
     return list(rows.values())
 
 
@@ -135,10 +135,8 @@ def add(path: Path, numbers: Printed) -> None:
     with leases.held(path.with_name(f".{path.name}.lease")):
         if path.exists() and any((row.source, row.version, row.model) == key for row in read(path)):
             edition = f"{numbers.source} ({numbers.version})" if numbers.version else numbers.source
-            raise DataError(
-                f"already has {numbers.model} of {edition}. Use another --version, or remove its lines from the file "
-                "first.", path,
-            )  # fmt: skip
+            fix = "Use another --version, or remove its lines from the file first."
+            raise DataError(f"already has {numbers.model} of {edition}.", path, fix=fix)
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         if path.exists():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from blurb import tasks
-from blurb.errors import DataError, Gathered, SettingsError, Tell, UnknownName, tell_damage
+from blurb.errors import BlurbError, DataError, Gathered, SettingsError, Tell, UnknownName, tell_damage
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.row_scores import RowScores, labelled
 from blurb.results.schema import Numbered
@@ -42,11 +42,11 @@ def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> RowScores:
 
 def _of_store(store: Path, wanted: str, tell: Tell) -> list[RowScores]:
     """The rows of a store with this name or of this model, as among all, without reading the trials of others."""
-    told: list[str] = []
+    told: list[BlurbError] = []
     near = from_store.read(Store(store), told.append, near=wanted) if wanted else []
     fits = [row for row in near if wanted in (row.model, row.name)]
-    for text in told if fits else ():  # else all rows are read, and all damage is told
-        tell(text)
+    for damage in told if fits else ():  # else all rows are read, and all damage is told
+        tell(damage)
     return fits
 
 
@@ -76,17 +76,17 @@ def pick(rows: Sequence[RowScores], wanted: str, where: str) -> RowScores:
     :param where: what the rows are of, for messages
     """
     if not rows:
-        raise SettingsError(f"{where}: no finished row.")
+        raise SettingsError("no finished row.", where=where)
     if not wanted:
         if len(rows) > 1:
-            raise SettingsError(f"{where} has several rows; choose one: {_listed(rows)}.")
+            raise SettingsError(f"{where} has several rows", fix=f"choose one: {_listed(rows)}.")
         return rows[0]
     fits = [row for row in rows if row.name == wanted] or [row for row in rows if row.model == wanted]
     if not fits:
         known = [*dict.fromkeys(row.model for row in rows), *(row.name for row in rows)]
         raise UnknownName(f"row (in {where})", wanted, known)
     if len(fits) > 1:
-        raise SettingsError(f"{where} has several rows of {wanted}; choose one: {_listed(fits)}.")
+        raise SettingsError(f"{where} has several rows of {wanted}", fix=f"choose one: {_listed(fits)}.")
     return fits[0]
 
 
@@ -101,7 +101,7 @@ def trial(reference: str, store: Path, task: str | None = None, seed: int | None
     if (folder / "spec.json").is_file():
         found = Store(folder.resolve().parent.parent.parent)
         if not found.is_done(folder):
-            raise SettingsError(f"{reference}: the trial is unfinished or damaged; run it again.")
+            raise SettingsError("the trial is unfinished or damaged", where=reference, fix="run it again.")
         return found.read(folder)
     wrong = Gathered()
     row = wrong.tried(resolve, reference, store)
@@ -129,7 +129,7 @@ def trial_of(row: RowScores, task: str | None = None, seed: int | None = None) -
     """
     trials = row.records
     if not trials:
-        raise SettingsError(f"{row.name} has no predictions; name a row of a store.")
+        raise SettingsError(f"{row.name} has no predictions", fix="name a row of a store.")
     if task is None and len(trials) > 1:
         raise SettingsError(f"Choose a dataset: --task {' or '.join(trials)}.")
     name = next(iter(trials)) if task is None else _typed(task)

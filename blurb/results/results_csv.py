@@ -76,7 +76,9 @@ def _check_runs(lines: Sequence[Numbered], path: Path) -> None:
     for number, line in lines:
         cell = tuple(line[column] for column in RUN)
         if cell in seen:
-            raise DataError(f"same model, task, seed, split and metric as line {seen[cell]}; remove one.", path, number)
+            raise DataError(
+                f"same model, task, seed, split and metric as line {seen[cell]}", path, number, fix="remove one."
+            )
         seen[cell] = number
         if line["split"] not in SCORED:
             raise DataError(f"split must be {' or '.join(SCORED)} (got {line['split'][:20]!r}).", path, number)

@@ -33,8 +33,8 @@ def check(store: Store, leaderboard: Path, results: Path) -> None:
     else:
         return
     raise StoreError(
-        f"{leaderboard} and {results.name} do not belong to the store {store.root}: {reason}. They were not changed; "
-        "choose another --leaderboard, or move them away."
+        f"{leaderboard} and {results.name} do not belong to the store {store.root}: {reason}. They were not changed",
+        fix="choose another --leaderboard, or move them away.",
     )
 
 

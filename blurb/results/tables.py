@@ -68,7 +68,9 @@ def check(store: Store, leaderboard: Path) -> list[RowScores]:
     Does not write anything.
     """
     if leaderboard.name in ("results.csv", "external.csv"):
-        raise StoreError(f"--leaderboard cannot be {leaderboard.name}, a name that blurb uses itself; choose another.")
+        raise StoreError(
+            f"--leaderboard cannot be {leaderboard.name}, a name that blurb uses itself", fix="choose another."
+        )
     results = results_beside(leaderboard)
     check_schema(leaderboard, leaderboard_csv.COLUMNS)
     check_schema(results, results_csv.COLUMNS)
@@ -97,8 +99,9 @@ def check_schema(path: Path, columns: Sequence[str], option: str = "--leaderboar
     if version not in READ:
         raise StoreError(
             f"{path} has schema version {version or 'none'}, but this version of blurb writes {SCHEMA}. "
-            f"It was not changed; choose another {option}, or move it away."
+            "It was not changed",
+            fix=f"choose another {option}, or move it away.",
         )
     if ("metric" in there) != ("metric" in columns):
         kind = "a table of runs" if "metric" in there else "a leaderboard"
-        raise StoreError(f"{path} is {kind} and was not changed; choose another {option}.")
+        raise StoreError(f"{path} is {kind} and was not changed", fix=f"choose another {option}.")

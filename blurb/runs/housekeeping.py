@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blurb import leases, names
-from blurb.errors import SettingsError, StoreError
+from blurb.errors import BlurbError, SettingsError, StoreError, followed
 from blurb.files import beside, read_json, write_json
 from blurb.models import kept
 from blurb.runs import checkpoints, inventory, provenance, rows, sweeps
@@ -81,14 +81,14 @@ def rename(store: Store, row: PlannedRow, name: str) -> PlannedRow:
         there = next((other for other in rows.read(store, _unheard) if other.key == renamed.key), None)
         if there is not None and there.trials != row.trials:
             raise SettingsError(
-                f"{name} has a row of this configuration with other trials; choose another name, or remove one of them "
-                "with blurb runs rm."
+                f"{name} has a row of this configuration with other trials",
+                fix="choose another name, or remove one of them with blurb runs rm.",
             )
         damaged = [path for path in (*going.trials, *going.shared) if store.damage(path)]
         if damaged:
             raise StoreError(
-                f"Nothing was renamed, as trials are damaged: {', '.join(map(str, damaged))}. Repair the row with its "
-                "blurb run command first."
+                f"Nothing was renamed, as trials are damaged: {', '.join(map(str, damaged))}.",
+                fix="Repair the row with its blurb run command first.",
             )
         store.claim(name)
         for path in (*inventory.paths(store, row), *_of_searches(store, row)):
@@ -104,7 +104,9 @@ def _rows_beside(store: Store, row: PlannedRow) -> list[PlannedRow]:
     found = rows.read(store, _unheard)
     folder = store.folder(row.model)
     if not any(other.key == row.key for other in found):
-        raise StoreError(f"{store.root}: the row of {row.model} is gone; another process has removed or renamed it.")
+        raise StoreError(
+            f"the row of {row.model} is gone; another process has removed or renamed it.", where=store.root
+        )
     return [other for other in found if store.folder(other.model) == folder]
 
 
@@ -116,13 +118,14 @@ def _own(store: Store, row: PlannedRow, beside: Iterable[PlannedRow]) -> list[Pa
 
 def _check_readable(store: Store, model: str) -> None:
     """Raises a StoreError if a row of the model's folder cannot be read, as its trials are then not known."""
-    told: list[str] = []
+    told: list[BlurbError] = []
     rows.read(store, told.append)
-    if wrong := [text for text in told if str(store.root / store.folder(model) / rows.FOLDER) in text]:
-        raise StoreError(f"{wrong[0]} Nothing was changed, as trials may belong to it.")
+    folder = store.root / store.folder(model) / rows.FOLDER
+    if wrong := [error for error in told if folder in Path(error.where or "").parents]:
+        raise followed(wrong[0], "Nothing was changed, as trials may belong to it")
 
 
-def _unheard(text: str) -> None:
+def _unheard(damage: BlurbError) -> None:
     """Ignores damage elsewhere in the store."""
 
 
@@ -132,8 +135,8 @@ def _check_free(store: Store, model: str) -> None:
         path = lease.with_name(lease.name[1:].removesuffix(LEASE))
         if inventory.is_running(store, path):
             raise StoreError(
-                f"A trial of {model} is running ({path}, {leases.who(lease)}), and nothing was changed; wait until it "
-                "is done, or stop its blurb run."
+                f"A trial of {model} is running ({path}, {leases.who(lease)}), and nothing was changed",
+                fix="wait until it is done, or stop its blurb run.",
             )
 
 

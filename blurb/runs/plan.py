@@ -162,8 +162,8 @@ def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:
     """The seeds to run; only one for a baseline that is deterministic."""
     if request.learner(source) == PROBE and (request.seeds or 1) > 1:
         raise SettingsError(
-            f"A probe is deterministic: {request.seeds} seeds would give the same number {request.seeds} times. Remove "
-            "--seeds."
+            f"A probe is deterministic: {request.seeds} seeds would give the same number {request.seeds} times.",
+            fix="Remove --seeds.",
         )
     seeds = request.protocol.seeds(task, request.seeds)
     return seeds[:1] if source.kind == "baseline" and recipe_key(source.weights) not in FROM_NOTHING else seeds
@@ -346,6 +346,8 @@ def check_names(sources: Sequence[Source]) -> None:
         found.tried(names.check, name, "The model name")
         if count > 1:
             found.add(
-                SettingsError(f"Two models have the name '{name}'; run them separately, each with its own --name.")
+                SettingsError(
+                    f"Two models have the name '{name}'", fix="run them separately, each with its own --name."
+                )
             )
     found.tell()

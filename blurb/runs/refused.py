@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from blurb.errors import BlurbError, SettingsError
@@ -11,16 +10,14 @@ from blurb.tasks import Task
 
 
 def told_once(refused: Iterable[tuple[BlurbError, Source, Task]]) -> list[BlurbError]:
-    """The errors of models on tasks, without those that differ only in the names of their model and task.
+    """The errors of models on tasks, without those that differ only in the names that they were given.
 
     The first of these says of which others it holds.
     """
-    alike: dict[str, list[tuple[BlurbError, Source, Task]]] = {}
+    alike: dict[tuple[object, ...], list[tuple[BlurbError, Source, Task]]] = {}
     for error, source, task in refused:
-        text = str(error)
-        for name, place in ((source.name, "MODEL"), (task.name, "TASK")):
-            text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", f"<{place}>", text)
-        alike.setdefault(text, []).append((error, source, task))
+        same = (type(error), error.where, error.template, error.fix)
+        alike.setdefault(same, []).append((error, source, task))
     return [_told(each) for each in alike.values()]
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from blurb import formulations, leases, metrics
-from blurb.errors import BlurbError, SettingsError, StoreError, Tell, tell_damage
+from blurb.errors import BlurbError, SettingsError, StoreError, Tell, followed, tell_damage
 from blurb.files import read_json, write_json
 from blurb.formulations._base import Formulation
 from blurb.runs import index, provenance
 from blurb.runs.index import Facts
-from blurb.runs.store import Store, left_out, read_predictions
+from blurb.runs.store import LEFT_OUT, Store, left_out, read_predictions
 from blurb.tasks import SCORED, SPLITS
 
 ROUNDING = 1e-12
@@ -137,7 +137,8 @@ def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
                     scored += 1
                     continue
         except (BlurbError, OSError, TypeError, KeyError, ValueError) as error:  # ValueError: of a metric
-            tell(f"{error} The trial is left out." if isinstance(error, StoreError) else f"{path}: {error!r}.")
+            told = error if isinstance(error, StoreError) else StoreError(f"{error!r}", where=path)
+            tell(followed(told, LEFT_OUT))
             continue
         tell(left_out(path, damage))
     return scored, changed

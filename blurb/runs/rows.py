@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import names
-from blurb.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.errors import BlurbError, StoreError, Tell, followed, tell_damage
 from blurb.files import read_json, write_json
 from blurb.names import HASH, TASK
 from blurb.runs import provenance
@@ -122,7 +122,8 @@ def write(store: Store, row: PlannedRow, tell: Tell = tell_damage) -> PlannedRow
     if own.exists() and own not in [path for path, _ in there]:
         aside = own.with_suffix(".damaged")
         own.replace(aside)
-        tell(f"{own} could not be read; renamed it to {aside.name} and rebuilt its row from the trials of the store.")
+        done = f"renamed it to {aside.name} and rebuilt its row from the trials of the store."
+        tell(StoreError(f"could not be read; {done}", where=own))
         there.append((own, _recovered(store, row)))
     rows = _together([*(other for _, other in there), row])
     old = {path for path, _ in there if path.stem not in rows}
@@ -182,8 +183,9 @@ def _files(store: Store, folder: Path, tell: Tell) -> list[tuple[Path, PlannedRo
             schema, rows = _parse(store, path)
             found.append((schema, path.stat().st_mtime, path.name, path, rows))
         except (BlurbError, KeyError, TypeError, ValueError, AttributeError, OSError) as error:
-            reason = str(error) if isinstance(error, BlurbError) else f"{path} is not a valid row file: {_said(error)}."
-            tell(f"{reason} Its row is left out; run its blurb run command again to rebuild it, without training.")
+            unreadable = StoreError(f"not a valid row file: {_said(error)}", where=path)
+            fix = "run its blurb run command again to rebuild it, without training."
+            tell(followed(error if isinstance(error, BlurbError) else unreadable, "Its row is left out", fix))
     return [(path, row) for *_, path, rows in sorted(found, key=lambda item: item[:3]) for row in rows]
 
 
@@ -192,7 +194,7 @@ def _parse(store: Store, path: Path) -> tuple[int, list[PlannedRow]]:
     content = read_json(path)
     schema = content.pop("schema")
     if schema not in (1, SCHEMA):
-        raise StoreError(f"{path} has schema version {schema}; this version of blurb reads 1 to {SCHEMA}.")
+        raise StoreError(f"schema version {schema}; this version of blurb reads 1 to {SCHEMA}.", where=path)
     configuration = Configuration(**content.pop("configuration"))
     trials = {
         str(task): {int(seed): str(hash_) for seed, hash_ in seeds.items()}

@@ -35,6 +35,7 @@ ROWS_LEASE = ".rows.lease"
 """In the root of a store: of whoever changes its rows."""
 NEW, OLD = "new", "old"
 """Endings of temporary folders: of a trial that is being written, and of one that is being replaced."""
+LEFT_OUT = "The trial is left out"
 ASIDE = (f"*.{NEW}", f"*.{OLD}", "[0-9]*")
 """What follows `.HASH.` in names of temporary folders; the last of earlier versions, which had process ids."""
 SPEC: Mapping[str, type] = {
@@ -103,7 +104,7 @@ class Store:
     def path(self, model: str, task: str, hash_: str) -> Path:
         """Folder of a trial; StoreError for what would be another place (a stranger's sweep names tasks)."""
         if not (names.TASK.fullmatch(task) and names.HASH.fullmatch(hash_)):
-            raise StoreError(f"{self.root}: '{task}/{hash_}' is no name of a task and a trial.")
+            raise StoreError(f"'{task}/{hash_}' is no name of a task and a trial.", where=self.root)
         return self.root / self.folder(model) / task / hash_
 
     def folder(self, model: str) -> str:
@@ -166,8 +167,8 @@ class Store:
             return ["DONE.json"]
         if done.get("schema") != SCHEMA:
             raise StoreError(
-                f"{path} has schema version {done.get('schema')}, but this version of blurb uses {SCHEMA}. "
-                "Choose another --output folder, or use the version of blurb that wrote it."
+                f"{path} has schema version {done.get('schema')}, but this version of blurb uses {SCHEMA}.",
+                fix="Choose another --output folder, or use the version of blurb that wrote it.",
             )
         # `or ""`: a file that is missing in both is missing.
         found = [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")]
@@ -246,7 +247,7 @@ class Store:
         hashes = {name: _sha256(path / name) for name in FILES}
         missing = [name for name, value in hashes.items() if value is None]
         if missing:
-            raise StoreError(f"{path}: cannot complete the trial, files are missing: {', '.join(missing)}.")
+            raise StoreError(f"cannot complete the trial, files are missing: {', '.join(missing)}.", where=path)
         write_json(path / "DONE.json", {"schema": SCHEMA, "sha256": hashes})
 
     def read(self, path: Path) -> Record:
@@ -304,7 +305,7 @@ def read_metrics(path: Path) -> dict[str, Any]:
     content = read_json(file)
     check_types(content, {"metric": str, "dev": dict, "test": dict, "majority": dict}, file)
     if any(content.get("metric") not in content.get(split, {}) for split in SCORED):
-        raise StoreError(f"{file}: the main metric ('metric') is not among the figures of {' and '.join(SCORED)}.")
+        raise StoreError(f"the main metric ('metric') is not among the figures of {' and '.join(SCORED)}.", where=file)
     majority = content.get("majority", {})
     check_types(majority, dict.fromkeys(majority, dict), file)
     for figures in (*(content.get(split, {}) for split in SCORED), *majority.values()):
@@ -312,10 +313,10 @@ def read_metrics(path: Path) -> dict[str, Any]:
     return content
 
 
-def left_out(path: Path, damage: Sequence[str]) -> str:
-    """The message about a damaged trial (`Store.damage`)."""
-    cure = "blurb rescore repairs it" if list(damage) == ["metrics.json"] else "run its blurb run command again"
-    return f"{path}: {', '.join(damage)} missing or damaged. The trial is left out; {cure}."
+def left_out(path: Path, damage: Sequence[str]) -> StoreError:
+    """The error of a damaged trial (`Store.damage`), which nothing that reads many trials raises."""
+    fix = "blurb rescore repairs it." if list(damage) == ["metrics.json"] else "run its blurb run command again."
+    return StoreError(f"{', '.join(damage)} missing or damaged. {LEFT_OUT}", where=path, fix=fix)
 
 
 def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:

@@ -133,8 +133,8 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
     content = read_json(folder / JOBS)
     if content.get("schema") != SCHEMA:
         raise StoreError(
-            f"{folder / JOBS} has schema version {content.get('schema')}, but this version of blurb reads {SCHEMA}; "
-            f"use the version that wrote it ({content.get('blurb')})."
+            f"{folder / JOBS} has schema version {content.get('schema')}, but this version of blurb reads {SCHEMA}",
+            fix=f"use the version that wrote it ({content.get('blurb')}).",
         )
     try:
         if allow is not None:
@@ -163,7 +163,7 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
         return jobs
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise StoreError(
-            f"{folder / JOBS} is not a valid list of trials ({error}); run the command that wrote it again."
+            f"{folder / JOBS} is not a valid list of trials ({error})", fix="run the command that wrote it again."
         ) from error
 
 
@@ -172,8 +172,9 @@ def _check_code(folder: Path, content: Mapping[str, Any]) -> None:
     for path in {path for named in content["plugins"].values() for path in named.values() if path}:
         if Path(path).is_file() and file_hash(Path(path)) != content.get("code", {}).get(path):
             raise StoreError(
-                f"{folder}: the code of the plug-in {path} has changed since the trials were planned; run the command "
-                "that planned them again."
+                f"the code of the plug-in {path} has changed since the trials were planned",
+                where=folder,
+                fix="run the command that planned them again.",
             )
 
 
@@ -198,7 +199,7 @@ def jobs_of(store: Path, tell: Tell = tell_damage, allow: Collection[str] | None
             found |= {job.path: job for job in read(folder, allow)}
         except (StoreError, NotAllowed) as error:
             if (folder / JOBS).exists():
-                tell(str(error))
+                tell(error)
     return list(found.values())
 
 

@@ -200,9 +200,13 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
     trial = job.trial
     content = load_data(job.data)
     if content.hash != trial.data:
-        raise DataError("the data has changed since the trials were planned; run the command again.", job.data.folder)
+        raise DataError(
+            "the data has changed since the trials were planned", job.data.folder, fix="run the command again."
+        )
     if plugins.identity(content.task, trial.settings) != trial.plugins:
-        raise SettingsError("The code of a plug-in has changed since the trials were planned; run the command again.")
+        raise SettingsError(
+            "The code of a plug-in has changed since the trials were planned", fix="run the command again."
+        )
     unchanged.check_trial(job.source, trial.weights, trial.tokenizer)
     formulation = formulations.bind(content.task, trial.settings)
     watch = _tracking(job, reporter)

@@ -80,11 +80,13 @@ def check_name(name: str, where: str) -> None:
     :param where: start of the message: the file or plug-in with this name
     """
     if name in RESERVED:
-        raise SettingsError(f"{where}: the name {name!r} is reserved; choose another one, for example 'my-{name}'.")
+        raise SettingsError(
+            f"the name {name!r} is reserved", where=where, fix=f"choose another one, for example 'my-{name}'."
+        )
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
         raise SettingsError(
-            f"{where}: a name must contain only lower-case letters, digits and hyphens, for example 'my-corpus' "
-            f"(got {name!r})."
+            f"a name must contain only lower-case letters, digits and hyphens, for example 'my-corpus' (got {name!r}).",
+            where=where,
         )
 
 
@@ -94,10 +96,12 @@ def _from_file(path: Path) -> Task:
     task = _file.load(path)
     check_name(task.name, str(path))
     if task.name in _registry.names():
-        raise SettingsError(f"{path}: there is already a task {task.name} ({origin(task.name)}); choose another name.")
+        raise SettingsError(
+            f"there is already a task {task.name} ({origin(task.name)})", where=path, fix="choose another name."
+        )
     known = _files.setdefault(task.name, task)
     if known.file != task.file:
-        raise SettingsError(f"{path}: {known.file} already declares a task {task.name}; choose another name.")
+        raise SettingsError(f"{known.file} already declares a task {task.name}", where=path, fix="choose another name.")
     _files[task.name] = task
     return task
 
@@ -129,8 +133,8 @@ def to_read(task: Task) -> Task:
     """The task whose data is to be read: paths that a stored declaration names are not, its file must be typed."""
     if task.file and task.name not in _files:
         raise SettingsError(
-            f"The examples are those of the task file {task.file}. A file that a store or model names is not opened; "
-            f"type it: --task {shlex.quote(task.file)}"
+            f"The examples are those of the task file {task.file}. A file that a store or model names is not opened",
+            fix=f"type it: --task {shlex.quote(task.file)}",
         )
     return _files[task.name] if task.file else task
 
@@ -173,5 +177,5 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
         else:
             raise UnknownName("task", word, [task.name for task in every] + [*types.names(), "all", TWELVE])
     if not chosen:
-        raise SettingsError("No task is selected; give task names, types or 'all', separated by commas.")
+        raise SettingsError("No task is selected", fix="give task names, types or 'all', separated by commas.")
     return [task for task in every if task.name in chosen]

@@ -29,7 +29,7 @@ def of_fields(content: Mapping[str, Any], registered: Task | None, where: str) -
     found = {name: value for name, value in content.items() if name in known and name not in CODE}
     for name, one in known.items():
         if name not in found and name not in CODE and one.default is one.default_factory is MISSING:
-            raise StoreError(f"{where}: the declaration of the task has no '{name}'.")
+            raise StoreError(f"the declaration of the task has no '{name}'.", where=where)
     for names, kind in ((TEXTS, str), (TABLES, dict), (NUMBERS, int)):
         for name in names:
             if name in found and type(found[name]) is not kind:
@@ -37,7 +37,7 @@ def of_fields(content: Mapping[str, Any], registered: Task | None, where: str) -
     if not _are_texts(found["labels"]):
         raise _wrong(where, "labels", "list of texts")
     if not all(isinstance(found["files"].get(split), str) for split in SPLITS):
-        raise StoreError(f"{where}: the declaration of the task has no file of every split.")
+        raise StoreError("the declaration of the task has no file of every split.", where=where)
     code = {} if registered is None else {name: getattr(registered, name) for name in CODE}
     return Task(**{**found, "reader": READER, **code})
 
@@ -47,4 +47,4 @@ def _are_texts(value: Any) -> bool:
 
 
 def _wrong(where: str, name: str, kind: str) -> StoreError:
-    return StoreError(f"{where}: '{name}' in the declaration of the task must be of type {kind}.")
+    return StoreError(f"'{name}' in the declaration of the task must be of type {kind}.", where=where)

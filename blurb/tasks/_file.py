@@ -35,7 +35,7 @@ def load(path: Path) -> Task:
     :raises SettingsError: if a key is missing, unknown or has an invalid value; names the file and the key
     """
     if not path.exists():
-        raise SettingsError(f"{path}: the task file does not exist; `blurb tasks new` writes one.")
+        raise SettingsError("the task file does not exist; `blurb tasks new` writes one.", where=path)
     content = toml.read(path)
     where = str(path)
     _check(content, KEYS, where)
@@ -102,7 +102,7 @@ def faults(path: Path) -> list[BlurbError]:
 
 def _check_there(content: Mapping[str, Any], key: str, where: str) -> None:
     if key not in content:
-        raise SettingsError(f"{where}: '{key}' is missing.")
+        raise SettingsError(f"'{key}' is missing.", where=where)
 
 
 def _labels(content: Mapping[str, Any], task_type: TaskType, where: str) -> tuple[str, ...]:
@@ -118,25 +118,29 @@ def _check(table: Mapping[str, Any], known: Mapping[str, type], where: str) -> N
         if key not in known:
             raise UnknownName(f"key (in {where})", key, known)
         if type(value) is not known[key]:
-            raise SettingsError(f"{where}: '{key}' must be of type {known[key].__name__} (got {type(value).__name__}).")
+            raise SettingsError(
+                f"'{key}' must be of type {known[key].__name__} (got {type(value).__name__}).", where=where
+            )
 
 
 def _words(values: list[Any], key: str, where: str) -> tuple[str, ...]:
     if not all(isinstance(value, str) and value for value in values) or len(set(values)) < len(values):
-        raise SettingsError(f"{where}: '{key}' must be a list of distinct, non-empty strings (got {values!r}).")
+        raise SettingsError(f"'{key}' must be a list of distinct, non-empty strings (got {values!r}).", where=where)
     return tuple(values)
 
 
 def _positive(value: int, key: str, where: str) -> int:
     if value < 1:
-        raise SettingsError(f"{where}: '{key}' must be at least 1 (got {value}).")
+        raise SettingsError(f"'{key}' must be at least 1 (got {value}).", where=where)
     return value
 
 
 def _files(table: dict[str, Any], folder: Path, where: str) -> dict[Any, str]:
     """Paths are relative to the task file, so that corpus and task file can be moved together."""
     if set(table) != set(SPLITS) or not all(isinstance(value, str) for value in table.values()):
-        raise SettingsError(f"{where}: 'files' must give one path for each of {', '.join(SPLITS)}, and nothing else.")
+        raise SettingsError(
+            f"'files' must give one path for each of {', '.join(SPLITS)}, and nothing else.", where=where
+        )
     return {split: str(folder / table[split]) for split in SPLITS}
 
 
@@ -153,7 +157,7 @@ def check_format(kind: str, form: str, where: str = "blurb tasks new") -> None:
         raise UnknownName(f"format (in {where})", form, FORMAT_KEYS)
     if form not in possible:
         raise SettingsError(
-            f"{where}: the format {form} cannot hold a task of type {kind}; possible: {', '.join(possible)}."
+            f"the format {form} cannot hold a task of type {kind}; possible: {', '.join(possible)}.", where=where
         )
 
 
@@ -162,16 +166,17 @@ def _format(table: dict[str, Any], kind: str, where: str) -> dict[str, Any]:
     check_format(kind, name, where)
     _check(table, FORMAT_KEYS[name], f"{where}, format")
     if table.get("separator") == "":
-        raise SettingsError(f"{where}: 'separator', the text between two labels of a row, must not be empty.")
+        raise SettingsError("'separator', the text between two labels of a row, must not be empty.", where=where)
     has_entities = "head" in types.get(kind).columns
     if "dummies" in table and (not has_entities or len(_words(table["dummies"], "dummies", where)) > 2):
         raise SettingsError(
-            f"{where}: 'dummies' must be the one or two strings that replace the entities; relation tasks only."
+            "'dummies' must be the one or two strings that replace the entities; relation tasks only.", where=where
         )
     if has_entities and name == "tsv" and "dummies" not in table:
         raise SettingsError(
-            f"{where}: 'dummies' is missing. The format tsv has no spans, so the text must contain dummies in place of "
-            'the two entities; for example dummies = ["@GENE$", "@DISEASE$"].'
+            "'dummies' is missing. The format tsv has no spans, so the text must contain dummies in place of "
+            'the two entities; for example dummies = ["@GENE$", "@DISEASE$"].',
+            where=where,
         )
     return table
 
@@ -182,14 +187,16 @@ def _metric(
     """BLURB's metric for the type, and its options from `negative`, `positive` or `scale`."""
     for key in (*LABEL_METRICS, "scale"):
         if key in content and key not in task_type.metric_keys:
-            raise SettingsError(f"{where}: '{key}' does not apply to tasks of type {content['type']}; remove it.")
+            raise SettingsError(
+                f"'{key}' does not apply to tasks of type {content['type']}", where=where, fix="remove it."
+            )
     asked = [key for key in LABEL_METRICS if key in content]
     for key in asked:
         if content[key] not in labels:
-            raise SettingsError(f"{where}: '{key}' must be one of the labels (got {content[key]!r}).")
+            raise SettingsError(f"'{key}' must be one of the labels (got {content[key]!r}).", where=where)
     if len(asked) > 1:
         raise SettingsError(
-            f"{where}: give 'negative' (micro F1 of the other classes) or 'positive' (F1 of this class), not both."
+            "give 'negative' (micro F1 of the other classes) or 'positive' (F1 of this class), not both.", where=where
         )
     if asked:
         return LABEL_METRICS[asked[0]], {asked[0]: content[asked[0]]}
@@ -202,5 +209,5 @@ def _metric(
 def _scale(scale: list[Any], where: str) -> tuple[float, float]:
     numbers = all(type(bound) in (int, float) and abs(bound) < 1e300 for bound in scale)
     if len(scale) != 2 or not numbers or not scale[0] < scale[1]:
-        raise SettingsError(f"{where}: 'scale' must be the lowest and the highest score, for example [0, 4].")
+        raise SettingsError("'scale' must be the lowest and the highest score, for example [0, 4].", where=where)
     return float(scale[0]), float(scale[1])

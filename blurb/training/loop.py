@@ -238,6 +238,6 @@ def _mean(losses: list[torch.Tensor]) -> float:
 def _check(losses: list[torch.Tensor], epoch: int, step: int, settings: Settings) -> None:
     if not torch.isfinite(torch.stack(losses[-CHECK_EVERY:])).all():
         raise TrainingError(
-            f"The loss is not finite (epoch {epoch}, by step {step}, learning rate {settings.lr:g}). "
-            "Try a lower learning rate (--set lr=1e-5) or --precision fp32."
+            f"The loss is not finite (epoch {epoch}, by step {step}, learning rate {settings.lr:g}).",
+            fix="Try a lower learning rate (--set lr=1e-5) or --precision fp32.",
         )

@@ -32,17 +32,20 @@ THIRD = replace(SECOND, name="third")
 )
 def test_what_it_holds_of(where: list[tuple[object, str]], told: list[str]) -> None:
     found = told_once(
-        (SettingsError(f"{task} with {model.name}."), model, tasks.get(task))
+        (SettingsError("{task} with {model}.", task=task, model=model.name), model, tasks.get(task))
         for model, task in where  # type: ignore[attr-defined, misc]
     )
     assert [str(error) for error in found] == told
 
 
-def test_other_reasons_and_words_that_only_begin_alike_are_told_apart() -> None:
-    texts = ["gad is small.", "gadolinium is small.", "hoc is large."]
-    names = ["gad", "hoc", "hoc"]
-    refused = [(SettingsError(text), FIRST, tasks.get(name)) for text, name in zip(texts, names, strict=True)]
-    assert [str(error) for error in told_once(refused)] == texts
+def test_other_reasons_are_told_apart() -> None:
+    errors = [
+        SettingsError("{task} is small.", task="gad"),
+        SettingsError("{task} is small.", fix="Use another.", task="hoc"),
+        SettingsError("{task} is large.", task="hoc"),
+        SettingsError("{task} is large.", where="a.toml", task="gad"),
+    ]
+    assert told_once((error, FIRST, tasks.get("gad")) for error in errors) == errors
 
 
 def test_what_names_nothing_of_its_own_is_left_as_it_is() -> None:

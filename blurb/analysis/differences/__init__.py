@@ -45,13 +45,14 @@ def _same_data(first: Record, other: Record) -> None:
     """Refuses trials of two datasets, of other data, or one trial twice."""
     task, seed = first.trial.task, first.trial.seed
     if task != other.trial.task:
-        raise SettingsError(f"A is a trial of {task}, B of {other.trial.task}; choose one dataset with --task.")
+        raise SettingsError(f"A is a trial of {task}, B of {other.trial.task}", fix="choose one dataset with --task.")
     if first.path.resolve() == other.path.resolve():
-        raise SettingsError(f"A and B are the same trial ({task}, seed {seed}); name two rows that differ.")
+        raise SettingsError(f"A and B are the same trial ({task}, seed {seed})", fix="name two rows that differ.")
     if first.trial.data != other.trial.data:
         raise SettingsError(
-            f"{task}: {Reason.DATA.value} (hash {first.trial.data[:12]} of A, {other.trial.data[:12]} of B); "
-            "run one of them again on the data of the other."
+            f"{Reason.DATA.value} (hash {first.trial.data[:12]} of A, {other.trial.data[:12]} of B)",
+            where=task,
+            fix="run one of them again on the data of the other.",
         )
 
 
@@ -67,11 +68,12 @@ def _aligned(first: Record, other: Record, split: Split) -> tuple[Columns, list[
             "Give --seed to take the same one of both." if seeds else "Look at max_eval and document_unit of both rows."
         )
         raise SettingsError(
-            f"{task}: {Reason.EXAMPLES.value} ({len(columns['id']):,} of {split} in A, {len(place):,} in B, "
-            f"{both:,} in both). {hint}"
+            f"{Reason.EXAMPLES.value} ({len(columns['id']):,} of {split} in A, {len(place):,} in B, "
+            f"{both:,} in both). {hint}",
+            where=task,
         )
     order = [place[unit] for unit in columns["id"]]
     changed = sum(gold != theirs["gold"][at] for gold, at in zip(columns["gold"], order, strict=True))
     if changed:
-        raise SettingsError(f"{task}: {Reason.DATA.value} (other gold answers in {changed:,} examples).")
+        raise SettingsError(f"{Reason.DATA.value} (other gold answers in {changed:,} examples).", where=task)
     return columns, [theirs["prediction"][at] for at in order]

@@ -26,7 +26,7 @@ def analyse(
     """
     task = record.task
     if not task.task_type.errors:
-        raise SettingsError(f"{task.name}: there is no error analysis for tasks of type {task.type}.")
+        raise SettingsError(f"there is no error analysis for tasks of type {task.type}.", where=task.name)
     analysis: Callable[..., Report] = load_object(task.task_type.errors, f"error analysis of the type {task.type}")
     return analysis(task, record.predictions(split), units(record, rows), train)
 

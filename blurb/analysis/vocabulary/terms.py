@@ -33,9 +33,9 @@ def read(path: Path) -> list[str]:
         try:
             text = line.decode("utf-8").strip()
         except UnicodeDecodeError:
-            raise DataError("the line is not UTF-8; save the terms as UTF-8, one a line.", path, number) from None
+            raise DataError("the line is not UTF-8", path, number, fix="save the terms as UTF-8, one a line.") from None
         if "\0" in text:
-            raise DataError("the line is not text; save the terms as UTF-8, one a line.", path, number)
+            raise DataError("the line is not text", path, number, fix="save the terms as UTF-8, one a line.")
         if text:
             terms[text] = None
     if not terms:

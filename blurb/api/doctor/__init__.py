@@ -29,7 +29,7 @@ def examine(path: Path | None = None) -> Report:
 
         return environment.examine()
     if not path.exists():
-        raise DataError(f"no such file or folder; give {KINDS}.", path)
+        raise DataError("no such file or folder", path, fix=f"give {KINDS}.")
     return _file(path) if path.is_file() else _folder(path)
 
 
@@ -39,7 +39,7 @@ def _file(path: Path) -> Report:
     if path.suffix == ".csv":
         return tables.examine(path)
     if path.suffix != ".toml":
-        raise SettingsError(f"{path}: cannot tell what this is; give {KINDS}.")
+        raise SettingsError("cannot tell what this is", where=path, fix=f"give {KINDS}.")
     if path.name == rules.NAME:
         return settings_files.examine_rules(path)
     try:
@@ -81,4 +81,4 @@ def _folder(path: Path) -> Report:
     known = any(path_of(task, path, split).is_file() for task in every for split in tasks.SPLITS)
     if known or manifest.path_of(path).is_file() or elsewhere(every, path):
         return data.examine(path)
-    raise SettingsError(f"{path}: cannot tell what this folder is; give {KINDS}.")
+    raise SettingsError("cannot tell what this folder is", where=path, fix=f"give {KINDS}.")

@@ -6,13 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from blurb.errors import BlurbError
+from blurb.errors import BlurbError, ended
 
-VERBS = (
-    "add", "build", "check", "choose", "correct", "dequantise", "download", "export", "give", "install", "move", "put",
-    "remove", "rename", "run", "save", "see", "set", "use", "wait",
-)  # fmt: skip
-"""With which a message says what to do."""
 Fact = str | int | None
 """A number where it is one, `None` where there is none; sizes are in bytes."""
 SHOWN = 20
@@ -49,27 +44,14 @@ class Report:
 
 
 def of_error(error: BlurbError | OSError, where: Path | str, mend: str) -> Problem:
-    """An error as a problem. If a verb comes after its last semicolon, that is what to do.
+    """An error as a problem.
 
-    :param where: of an error that does not begin with a place
+    :param where: of an error that names no place
     :param mend: if the error does not say what to do
     """
-    text = str(error)
-    path, line = getattr(error, "path", None), getattr(error, "line", None)
-    if path is not None:
-        where = str(path) if line is None else f"{path}:{line}"
-    place, separator, rest = text.partition(": ")
-    if separator and place.startswith(str(where)):
-        where, text = place, rest
-    what, _, cure = text.rpartition("; ")
-    if cure.split(" ")[0] not in VERBS or not what:
-        what, cure = text, mend
-    return Problem(str(where), ended(what), sentence(cure))
-
-
-def ended(text: str) -> str:
-    """A text with a full stop."""
-    return text if text.endswith((".", "?", "!")) else f"{text}."
+    if isinstance(error, OSError):
+        return Problem(str(where), ended(str(error)), mend)
+    return Problem(error.where or str(where), sentence(error.what), sentence(error.fix or mend))
 
 
 def sentence(text: str) -> str:

@@ -56,9 +56,7 @@ def _config(folder: Path) -> Iterator[Problem]:
         return
     for fault in (*checkpoint.code_faults(config), *(checkpoint.config_fault(*field) for field in fields)):
         if fault:  # `check_config` stops at the first
-            what, _, cure = fault.partition("; ")
-            mend = f"{cure[:1].upper()}{cure[1:]}." if cure else "Correct it, or save the model again."
-            yield Problem(str(folder / "config.json"), f"{what}.", mend)
+            yield of_error(fault, folder / "config.json", "Correct it, or save the model again.")
 
 
 def _weights(folder: Path) -> Iterator[Problem]:

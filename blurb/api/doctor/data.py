@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blurb import tasks, toml
-from blurb.api.doctor._base import Fact, Problem, Report, ended, few, of_error
+from blurb.api.doctor._base import Fact, Problem, Report, few, of_error
 from blurb.data import verify
 from blurb.data.splits import elsewhere
 from blurb.errors import BlurbError, DataError
@@ -31,10 +31,8 @@ def examine(folder: Path) -> Report:
         mend = f"Use {hint}." if hint else "blurb data download and blurb data prepare make such a folder."
         return Report("data", str(folder), [Problem(str(folder), "None of the data files is here.", mend)], facts)
     problems = [problem for finding in findings for problem in _of_dataset(finding, folder)]
-    for text in dict.fromkeys(note for finding in findings for note in finding.notes):  # one manifest for all
-        place, _, what = text.partition(": ")
-        mend = "blurb data prepare writes file and manifest again, if this was not meant."
-        problems.append(Problem(place, ended(what), mend))
+    mend = "blurb data prepare writes file and manifest again, if this was not meant."
+    problems += dict.fromkeys(of_error(note, folder, mend) for finding in findings for note in finding.notes)
     return Report("data", str(folder), problems, facts)
 
 
@@ -44,9 +42,8 @@ def _of_dataset(found: verify.Verification, folder: Path) -> Iterator[Problem]:
     if found.missing:
         files = ", ".join(task.files[split] for split in found.missing)
         yield Problem(f"{folder}: {task.name}", f"Missing: {files}.", f"{PREPARE} ({where}).")
-    for text in found.errors:
-        place, _, what = text.partition(": ")
-        yield Problem(place, ended(what), f"{PREPARE}; or correct the file.")
+    for error in found.errors:
+        yield of_error(error, folder, f"{PREPARE}; or correct the file.")
     if found.verdict == "differs" and not found.errors:
         counts = ", ".join(
             f"{split} {count:,} instead of {expected:,}"

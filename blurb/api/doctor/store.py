@@ -8,8 +8,8 @@ from pathlib import Path
 
 from blurb import metrics
 from blurb.api.doctor import sweeps
-from blurb.api.doctor._base import Fact, Problem, Report, ended, of_error, sentence
-from blurb.errors import BlurbError, StoreError, UnknownName
+from blurb.api.doctor._base import Fact, Problem, Report, of_error
+from blurb.errors import BlurbError, StoreError, UnknownName, ended
 from blurb.files import read_json
 from blurb.runs import inventory, rescore, rows
 from blurb.runs.store import ASIDE, OLD, OWNERS, Store, left_out
@@ -30,25 +30,19 @@ def examine(root: Path) -> Report:
     return Report("store", str(root), problems, {**_facts(store), **open_sweeps})
 
 
-def _rows(store: Store) -> Iterator[Problem]:
-    told: list[str] = []
+def _rows(store: Store) -> list[Problem]:
+    told: list[BlurbError] = []
     rows.read(store, told.append)
-    files = sorted(store.root.glob(f"*/{rows.FOLDER}/*.json"))
-    for text in told:
-        what, _, mend = text.partition(" Its row is left out; ")
-        where = next((file for file in files if str(file) in what), store.root)
-        said = what.removeprefix(str(where)).lstrip(": ")
-        yield Problem(str(where), ended(f"The row file {said}"), sentence(mend))
+    return [of_error(error, store.root, AGAIN) for error in told]
 
 
 def _owners(store: Store) -> Iterator[Problem]:
     for path in sorted(store.root.glob(f"*/{OWNERS}")):
         try:
             if not isinstance(read_json(path).get("models"), list):
-                raise StoreError(f"{path} has no list of models.")
+                raise StoreError("no list of models.", where=path)
         except StoreError as error:
-            said = str(error).removeprefix(f"{path} ")
-            yield Problem(str(path), ended(f"It {said}"), "Delete it; it is written again by the next blurb run.")
+            yield of_error(error, path, "Delete it; it is written again by the next blurb run.")
 
 
 def _trial(store: Store, path: Path) -> Iterator[Problem]:
@@ -63,8 +57,7 @@ def _trial(store: Store, path: Path) -> Iterator[Problem]:
                     )  # fmt: skip
                     return
             if not inventory.is_running(store, path):
-                _, _, mend = left_out(path, damage).partition(" The trial is left out; ")
-                yield Problem(str(path), f"Missing or damaged: {', '.join(damage)}.", sentence(mend))
+                yield of_error(left_out(path, damage), path, AGAIN)
             return
         record = store.read(path)
         record.score("test")

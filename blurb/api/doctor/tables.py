@@ -33,9 +33,9 @@ def examine(path: Path) -> Report:
                 facts["rows"] = len(read(copy))
                 break
             except DataError as error:
-                said = str(error).replace(str(copy), str(path))
-                problems.append(of_error(DataError(said.partition(": ")[2], path, error.line), path, MEND))
-                if error.line in (None, 1) or "this version of blurb reads" in said:  # it is of the whole table
+                what = error.what.replace(str(copy), str(path))
+                problems.append(of_error(DataError(what, path, error.line, fix=error.fix), path, MEND))
+                if error.line in (None, 1) or "this version of blurb reads" in what:  # it is of the whole table
                     break
                 text[error.line - 1] = ""  # empty lines are passed over, and the others keep their numbers
                 if not any(text[1:]):

@@ -50,7 +50,7 @@ def stats(
     chosen = tasks.load_selection(selection)
     folder, _ = folders("blurb", data, None, chosen, has_suite=False)
     if not folder.is_dir():
-        raise DataError("the data folder does not exist; check --data.", folder)
+        raise DataError("the data folder does not exist", folder, fix="check --data.")
     read = reader_of(model, folder, casing)
     found, notes = [], []
     for task in chosen:

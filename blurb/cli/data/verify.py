@@ -58,10 +58,10 @@ def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: 
         sizes = {split: finding.task.sizes.get(split) for split in finding.counts}
         if finding.task.explanation and finding.counts and dict(finding.counts) != sizes:
             click.echo(f"{finding.task.title}: {finding.task.explanation}", err=True)
-        for message in finding.errors:
-            click.secho(message, fg="red", err=True)
-    for message in dict.fromkeys(note for finding in findings for note in finding.notes):  # one manifest for all
-        click.secho(message, fg="yellow", err=True)
+        for error in finding.errors:
+            click.secho(error, fg="red", err=True)
+    for note in dict.fromkeys(str(note) for finding in findings for note in finding.notes):  # one manifest for all
+        click.secho(note, fg="yellow", err=True)
     if all(len(finding.missing) == len(tasks.SPLITS) for finding in findings):
         click.secho(f"{folder}: none of the data files exists.{elsewhere(chosen, folder)}", fg="yellow", err=True)
     if any(finding.errors for finding in findings):

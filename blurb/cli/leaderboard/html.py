@@ -32,7 +32,9 @@ def command(
     from blurb.wording import plural
 
     if not output.is_dir() and not results and no_published:
-        raise SettingsError(f"Nothing to show: there is no store at {output}. Add --results, or remove --no-published.")
+        raise SettingsError(
+            f"Nothing to show: there is no store at {output}.", fix="Add --results, or remove --no-published."
+        )
     found = html.collect(output, results, ablations, title, with_published=not no_published)
     write_whole(out, html.render(found).encode())
     own = [entry.kind != "published" for board in found.boards for entry in board.entries]

@@ -84,7 +84,7 @@ def command(
             "the store are shown, and count in no mean.", err=True,
         )  # fmt: skip
     if not rows and not results and not output.is_dir():
-        raise SettingsError(f"{output}: no such folder; blurb run writes one, or give another with --output.")
+        raise SettingsError("no such folder", where=output, fix="blurb run writes one, or give another with --output.")
     if not rows:
         raise SettingsError(f"{', '.join(map(str, (output, *results)))}: no finished row matches the options.")
     left_out = _leaks(rows, data) if without else None
@@ -154,7 +154,7 @@ def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:
     from blurb.errors import SettingsError
 
     if folder is None:
-        raise SettingsError("--without leaks compares the texts of the data; add --data.")
+        raise SettingsError("--without leaks compares the texts of the data", fix="add --data.")
     found: dict[str, set[str]] = {}
     names = {task for row in rows for task in row.records}
     for task in (task for task in tasks.all() if task.name in names and task.paper_order):

@@ -26,7 +26,7 @@ Builder = Callable[[Release, Task], Mapping[Split, str]]
 def builder(task: Task) -> Builder:
     """Returns the task's builder; DataError if its declaration names none (plug-ins need not)."""
     if not task.builder:
-        raise DataError(f"{task.title} has no builder; put its files into the data folder yourself.")
+        raise DataError(f"{task.title} has no builder", fix="put its files into the data folder yourself.")
     build: Builder = load_object(task.builder, f"builder of {task.name}")
     return build
 
@@ -50,7 +50,7 @@ def prepare(task: Task, raw: Path, out: Path, nltk_data: Path | None = None) -> 
             write(aside / task.files[split], texts[split], within=aside)
         verification = examine(task, aside, trust=False)
         if verification.errors:
-            where = verification.errors[0].replace(f"{aside}/", "")
+            where = str(verification.errors[0]).replace(f"{aside}/", "")
             raise DataError(
                 f"the files built from the originals of {task.title} do not follow BLURB's layout: {where}", raw
             )

@@ -48,7 +48,7 @@ def write(path: Path, text: str, within: Path) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.parent.resolve().is_relative_to(within.resolve()):
-        raise DataError(f"{path.parent.name} is a link to another folder; remove it first.", path)
+        raise DataError(f"{path.parent.name} is a link to another folder", path, fix="remove it first.")
     path.unlink(missing_ok=True)
     path.write_bytes(text.encode())
 

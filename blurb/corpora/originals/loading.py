@@ -22,7 +22,9 @@ def load_original(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) ->
     BLURB publishes.
     """
     if not folder.is_dir():
-        raise DataError("the folder of the original releases does not exist; check the path given with --raw.", folder)
+        raise DataError(
+            "the folder of the original releases does not exist", folder, fix="check the path given with --raw."
+        )
     is_prepared = prepared.are_there(folder, task)
     read = prepared.read if is_prepared else load_object(task.original, f"reader of the originals of {task.name}")
     rows = {split: list(read(folder, task, split)) for split in splits}

@@ -64,7 +64,7 @@ class Release:
     def __init__(self, folder: Path, nltk_data: Path | None = None) -> None:
         if not folder.is_dir():
             raise DataError(
-                "the folder of the original releases does not exist; check the path given with --raw.", folder
+                "the folder of the original releases does not exist", folder, fix="check the path given with --raw."
             )
         self.folder = folder
         self._root = folder.resolve()
@@ -143,11 +143,11 @@ class Release:
         try:
             where = place.resolve()
         except (OSError, RuntimeError):
-            raise DataError("this is a link that leads to itself; remove it.", place) from None
+            raise DataError("this is a link that leads to itself", place, fix="remove it.") from None
         if not where.is_relative_to(self._root):
-            raise DataError("this is a link out of the folder of the originals; put the file itself here.", place)
+            raise DataError("this is a link out of the folder of the originals", place, fix="put the file itself here.")
         if not place.is_file():
-            raise DataError("this is no ordinary file (but a pipe, a device or a broken link); remove it.", place)
+            raise DataError("this is no ordinary file (but a pipe, a device or a broken link)", place, fix="remove it.")
 
     def _in_archives(self, names: Iterable[str], archives: Sequence[str]) -> dict[str, SourceFile]:
         left: dict[str, list[str]] = {}

@@ -66,7 +66,7 @@ class _Budget:
 
     def refusal(self, problem: str) -> DataError:
         return DataError(
-            f"the archive was rejected: {problem}. Download it again from its official page.", self.archive
+            f"the archive was rejected: {problem}.", self.archive, fix="Download it again from its official page."
         )
 
 
@@ -80,7 +80,9 @@ def members(archive: Path, wanted: Chosen, inner: Chosen) -> Iterator[tuple[str,
             yield from _members(stream, _Budget(archive), wanted, inner, DEPTH)
     except BROKEN as error:
         problem = str(error) or type(error).__name__
-        raise DataError(f"the archive is truncated or damaged: {problem}. Download it again.", archive) from error
+        raise DataError(
+            f"the archive is truncated or damaged: {problem}.", archive, fix="Download it again."
+        ) from error
 
 
 def content_of(packed: bytes, name: str, path: Path) -> bytes:
@@ -92,7 +94,9 @@ def content_of(packed: bytes, name: str, path: Path) -> bytes:
             if member_name == name:
                 return content
     except BROKEN as error:
-        raise DataError(f"truncated or damaged: {error or type(error).__name__}. Download it again.", path) from error
+        raise DataError(
+            f"truncated or damaged: {error or type(error).__name__}.", path, fix="Download it again."
+        ) from error
     raise DataError(f"the file does not contain {name}.", path)
 
 

@@ -33,7 +33,7 @@ def gather(
     """
     for path, option in ((folder, "data"), (raw, "raw")):
         if path is not None and not path.is_dir():
-            raise DataError(f"the folder does not exist; check the path given with --{option}.", path)
+            raise DataError("the folder does not exist", path, fix=f"check the path given with --{option}.")
     corpora, unreadable, notes = [], [], []
     for task in tasks:
         splits, files = {}, {}

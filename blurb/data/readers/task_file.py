@@ -159,10 +159,11 @@ def _tags(found: list[str], words: int, task: Task, path: Path, numbers: list[in
     for tag, other, number in zip(written, legal, numbers, strict=True):
         if tag != other:
             raise DataError(
-                f"the tag {tag} is not allowed here in {scheme.upper()}; check 'scheme' in [format] "
-                f"({', '.join([*tagging.SCHEMES, *tagging.ALIASES])}).",
-                path, number,
-            )  # fmt: skip
+                f"the tag {tag} is not allowed here in {scheme.upper()}",
+                path,
+                number,
+                fix=f"check 'scheme' in [format] ({', '.join([*tagging.SCHEMES, *tagging.ALIASES])}).",
+            )
     return tagging.convert(written, scheme, "bio")
 
 

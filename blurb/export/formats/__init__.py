@@ -37,7 +37,7 @@ def write(files: Files, out: Path, alone: bool) -> list[Path]:
         write_whole(out, files[""])
         return [out]
     if out.exists() and (not out.is_dir() or (alone and any(out.iterdir()))):
-        raise SettingsError(f"{out} exists already and was not changed; choose another --out folder.")
+        raise SettingsError(f"{out} exists already and was not changed", fix="choose another --out folder.")
     whole = out.resolve()  # `.` has no name
     place = beside(whole) if alone else out
     place.mkdir(parents=True, exist_ok=True)

@@ -70,7 +70,7 @@ def rows(wanted: Wanted, optional: bool = False) -> list[RowScores]:
     if not there and optional and not wanted.rows:
         return []
     if not there:
-        raise StoreError(f"No finished trials in {wanted.store}; check --output.")
+        raise StoreError(f"No finished trials in {wanted.store}", fix="check --output.")
     chosen = [row for name in wanted.rows for row in _fitting(there, name)] or there
     chosen = list({row.name: row for row in chosen}.values())
     real = [row for row in chosen if row.suite != DEMO]
@@ -91,7 +91,7 @@ def one_row(wanted: Wanted) -> RowScores:
     chosen = rows(wanted)
     if len(chosen) > 1:
         choices = "\n".join(f"  '{row.name}'" for row in chosen)
-        raise SettingsError(f"There are {len(chosen)} such rows; choose one as ROW:\n{choices}")
+        raise SettingsError(f"There are {len(chosen)} such rows", fix=f"choose one as ROW:\n{choices}")
     return chosen[0]
 
 

@@ -64,7 +64,7 @@ def grid(wanted: Wanted) -> ExportTable:
         own = [row for row in own if row.suite != DEMO]
     if others and any(row.suite == DEMO for row in own):
         raise SettingsError(
-            "Rows of the synthetic demo suite cannot be compared with published ones; remove --published."
+            "Rows of the synthetic demo suite cannot be compared with published ones", fix="remove --published."
         )
     columns = [_column(row, own, wanted.datasets) for row in [*others, *own]]
     columns = [column for column in columns if column.figures or wanted.rows]
@@ -75,7 +75,7 @@ def grid(wanted: Wanted) -> ExportTable:
         titles.append(SCORE if all(row.suite != DEMO for row in own) else "Demo score")
     there = {name for column in columns for name in column.figures} | wanted.named
     if not columns or not there:
-        raise StoreError(f"No finished row has a figure of {', '.join(keys)}; check --tasks and --output.")
+        raise StoreError(f"No finished row has a figure of {', '.join(keys)}", fix="check --tasks and --output.")
     titles = [title for key, title in zip(keys, titles, strict=True) if key in there]
     keys = [key for key in keys if key in there]
     cells = [_line(columns, key, wanted.sd) for key in keys]

@@ -39,8 +39,8 @@ def figures(wanted: Wanted) -> tuple[RowScores, list[Figure]]:
     row = real_row(wanted)
     if row.probe:
         raise SettingsError(
-            f"{row.model} is a probe. The Hub would list it among fine-tuned encoders, with which it is not "
-            "comparable; export a fine-tuned row instead."
+            f"{row.model} is a probe. The Hub would list it among fine-tuned encoders, with which it is not comparable",
+            fix="export a fine-tuned row instead.",
         )
     found = list(_figures(row, wanted))
     if not found:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,7 @@ def documents(row: RowScores, datasets: Sequence[Task], seed: int | None, allow_
         try:
             submitted[task.name] = _document(row, task, records, seed)
         except StoreError as error:
-            problems += [f"{task.name}: {reason}" for reason in str(error).split("\n")]
+            problems.append(textwrap.indent(str(error), f"{task.name}: "))
     if not problems and not submitted:
         problems = ["none of the datasets has a finished trial."]
     if problems:
@@ -66,7 +67,7 @@ def _document(row: RowScores, task: Task, records: Mapping[int, Record], seed: i
     record = records[min(records) if seed is None else seed]
     verdict = record.provenance.data_verdict
     if verdict not in accepted(task):
-        raise StoreError(f"the trial's data is not BLURB's ({verdict}); check it with `blurb data verify`.")
+        raise StoreError(f"the trial's data is not BLURB's ({verdict})", fix="check it with `blurb data verify`.")
     schema = schema_of(task)
     name = schema["properties"]["dataset_name"]["const"]
     document = {"dataset_name": name, "model_name": row.model, "predictions": predictions(task, test_units(record))}

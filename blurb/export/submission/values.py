@@ -86,8 +86,8 @@ def document(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
     for unit in units:
         if "_s" not in unit.id:
             raise StoreError(
-                f"id {unit.id} is an abstract, but BLURB needs labels per sentence; run the trial with "
-                "--set document_unit=sentence."
+                f"id {unit.id} is an abstract, but BLURB needs labels per sentence",
+                fix="run the trial with --set document_unit=sentence.",
             )
         yield unit.id, [HALLMARKS.get(label, label) for label in unit.prediction]
 

@@ -119,7 +119,9 @@ def afford(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepare) -> Aff
     except BlurbError:
         raise
     except Exception as error:  # an encoder that cannot be run, and nothing may be chosen blindly
-        raise SettingsError(f"--budget: cannot predict the time ({said(error)}); use --protocol instead.") from error
+        raise SettingsError(
+            f"--budget: cannot predict the time ({said(error)})", fix="use --protocol instead."
+        ) from error
     choice = choose(list(rungs.values()), seconds, list(rungs))
     rung = list(rungs)[choice.rung]
     if choice.whole:

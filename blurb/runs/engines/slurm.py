@@ -80,7 +80,7 @@ class Slurm:
         for name, value in sbatch.items():
             if name in TAKEN or not re.fullmatch(r"[a-z][a-z-]*", name) or re.search(r"[\s\x00-\x1f]", value):
                 raise SettingsError(
-                    f"--engine slurm: '{name}={value}' cannot be passed on to sbatch; blurb sets {', '.join(TAKEN)} "
+                    f"--engine slurm: '{name}={value}' cannot be passed on to sbatch: blurb sets {', '.join(TAKEN)} "
                     "itself, and values have no blanks. With --print the script can be changed by hand."
                 )
         if own["setup"] and not Path(own["setup"]).is_file():
@@ -171,7 +171,8 @@ def check_path(folder: Path) -> None:
     if bad:
         raise SlurmError(
             f"The path of the store has {', '.join(map(repr, bad))} in it, which Slurm or the shell would read as "
-            f"something else ({str(folder)!r}); choose another --output folder."
+            f"something else ({str(folder)!r})",
+            fix="choose another --output folder.",
         )
 
 
@@ -216,8 +217,9 @@ def submit(script: Path, blocks: Sequence[str]) -> list[str]:
         if found.returncode:
             raise SlurmError(
                 f"sbatch: {found.stderr.strip() or found.stdout.strip()} Submitted before: "
-                f"{', '.join(noted['submitted']) or 'nothing'}. Run the same command again when these are over; with a "
-                "larger minutes=N there are fewer and longer jobs."
+                f"{', '.join(noted['submitted']) or 'nothing'}.",
+                fix="Run the same command again when these are over; with a "
+                "larger minutes=N there are fewer and longer jobs.",
             )
         noted["submitted"].append(found.stdout.strip().split(";")[0])
         noted["taken"] = max(noted["taken"], offset + int(re.split("[-%]", block)[1]) + 1)
@@ -266,8 +268,8 @@ def _check_over(folder: Path, trials: set[Path]) -> None:
     alive = _alive(noted["submitted"])
     if alive:
         raise SlurmError(
-            f"These trials were submitted before, and are not finished: job {', '.join(alive)}. Wait for them (blurb "
-            f"status), or cancel them first: scancel {' '.join(alive)}"
+            f"These trials were submitted before, and are not finished: job {', '.join(alive)}.",
+            fix=f"Wait for them (blurb status), or cancel them first: scancel {' '.join(alive)}",
         )
 
 

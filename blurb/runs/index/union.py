@@ -11,11 +11,11 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from blurb.errors import StoreError, Tell
+from blurb.errors import StoreError, Tell, followed
 from blurb.runs.index.entry import Entry, of_record, stamp, time_of
 from blurb.runs.index.segments import Segment, batch_of, unpacked
 from blurb.runs.index.writer import Row, State, Writer, listed, merge
-from blurb.runs.store import Record, Store, left_out
+from blurb.runs.store import LEFT_OUT, Record, Store, left_out
 
 FOLDER = ".index"
 MANY, SMALL = 32, 10_000
@@ -162,7 +162,7 @@ class Index:
                 return None
             return {**now, **of_record(Record(str(path)))}
         except StoreError as error:
-            tell(f"{error} The trial is left out.")
+            tell(followed(error, LEFT_OUT))
             return None
 
     def _now(self, key: str) -> dict[str, Any]:
