@@ -17,7 +17,7 @@ from typing import Any
 
 from blurb import leases, names
 from blurb.errors import StoreError, UnknownName
-from blurb.files import beside, check_types, file_hash, read_json, write_json
+from blurb.files import beside, check_types, file_hash, ordinary, read_json, write_json
 from blurb.leases import Lease
 from blurb.protocols.settings import FIELDS
 from blurb.runs import answers, provenance
@@ -343,7 +343,7 @@ def read_predictions(path: Path, names: Sequence[str] | None = None, split: str 
 
     wanted = None if names is None else [*names] if split is None else [*dict.fromkeys((*names, "split"))]
     try:
-        with ParquetFile(path) as file:
+        with open(path, "rb", opener=ordinary) as opened, ParquetFile(opened) as file:
             table = file.read(columns=wanted)
         columns: dict[str, list[Any]] = (table if names is None else table.select(list(names))).to_pydict()
     except (OSError, ValueError, TypeError, LookupError, NotImplementedError) as error:  # Arrow's errors are of these
