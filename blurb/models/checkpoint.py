@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.errors import BlurbError, ModelError
+from blurb.files import read_bytes
 
 BOUNDS = {
     500: (
@@ -86,7 +87,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     """
     check_size(folder, name)
     try:
-        content = json.loads((folder / name).read_text(encoding="utf-8"))
+        content = json.loads(read_bytes(folder / name).decode("utf-8"))
     except OSError as error:
         raise ModelError(f"{folder}: cannot read {name}: {error.strerror}.") from None
     except json.JSONDecodeError as error:
