@@ -28,8 +28,22 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent.parent
-TASKS = {"ner": "ncbi-disease", "pico": "ebm-pico", "relation": "chemprot", "similarity": "biosses", "document": "hoc", "qa": "pubmedqa"}
-LEARNERS = ("scratch:tiny", "baseline:majority", "baseline:constant", "baseline:bigrams", "baseline:bilstm", "baseline:transformer")
+TASKS = {
+    "ner": "ncbi-disease",
+    "pico": "ebm-pico",
+    "relation": "chemprot",
+    "similarity": "biosses",
+    "document": "hoc",
+    "qa": "pubmedqa",
+}
+LEARNERS = (
+    "scratch:tiny",
+    "baseline:majority",
+    "baseline:constant",
+    "baseline:bigrams",
+    "baseline:bilstm",
+    "baseline:transformer",
+)
 HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
 POOLINGS = ("cls", "cls-pooler", "mean", "cls-mean", "attention", "attention-dot", "attention-general")
 MENTIONS = ("mention", "mention-mean", "cls-mean-mentions", "entity-start")
@@ -66,7 +80,10 @@ def runs(data: Path | None) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield "inputs", {"tasks": "chemprot", "relation_input": relation_input, "pooling": pooling}
     if data:
         for learner in ("scratch:tiny", "baseline:bigrams", "baseline:bilstm"):
-            yield "real", {"model": learner, "tasks": ",".join(TASKS.values()), "data": data, "protocol": "smoke", "limit": 300}
+            yield (
+                "real",
+                {"model": learner, "tasks": ",".join(TASKS.values()), "data": data, "protocol": "smoke", "limit": 300},
+            )
 
 
 def run_all(out: Path, data: Path | None) -> None:
@@ -86,8 +103,8 @@ def run_all(out: Path, data: Path | None) -> None:
 def killed_and_resumed(python: list[str], env: Mapping[str, str], place: Path) -> None:
     """A trial is told to end after its first epoch, and killed outright in the next call; the third one ends it."""
     place.mkdir(parents=True)
-    command = [*python, "-m", "blurb", "run", *"scratch:tiny --suite demo --tasks ncbi-disease --protocol smoke".split(),
-               *"--set epochs=6 --precision fp32 --device cpu --resume-trials".split()]  # fmt: skip
+    command = [*python, "-m", "blurb", "run", *["scratch:tiny", "--suite", "demo", "--tasks", "ncbi-disease", "--protocol", "smoke"],
+               *["--set", "epochs=6", "--precision", "fp32", "--device", "cpu", "--resume-trials"]]  # fmt: skip
     for number in (signal.SIGTERM, signal.SIGKILL):
         process = subprocess.Popen(command, cwd=place, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         before = {path.stat().st_mtime_ns for path in checkpoints(place)}
@@ -133,7 +150,9 @@ def figures(python: list[str], env: Mapping[str, str], place: Path) -> dict[str,
     """The figures that commands print, by command."""
     found = {}
     for command in JUDGES:
-        done = subprocess.run([*python, "-m", "blurb", *command.split()], cwd=place, env=env, capture_output=True, text=True)
+        done = subprocess.run(
+            [*python, "-m", "blurb", *command.split()], cwd=place, env=env, capture_output=True, text=True
+        )
         text = re.sub(r"\d{4}-\d\d-\d\d[ T][\d:]+|[0-9a-f]{12,}|\d+(\.\d+)? ?(s|ms|seconds|MB|GB)\b", "", done.stdout)
         found[command] = [done.returncode, *re.findall(r"\d+(?:\.\d+)?", text)]
     return found

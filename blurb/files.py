@@ -86,15 +86,22 @@ def remove_forgotten(path: Path, now: float) -> None:
 
 
 def write_json(path: Path, content: object) -> None:
-    """Writes a JSON file atomically."""
-    write_whole(path, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
+    """Writes a JSON file atomically.
+
+    :raises StoreError: for a number that JSON has not: 1e999, which a file may say, is infinite when it is read
+    """
+    try:
+        text = json.dumps(content, indent=1, allow_nan=False)
+    except ValueError as error:
+        raise StoreError(f"{path} cannot be written: {error}.") from None
+    write_whole(path, f"{text}\n".encode())
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """Reads a JSON object; StoreError if that fails. Characters that would command a terminal come as escapes."""
     try:
         text = read_bytes(path).decode("utf-8")
-        content = json.loads(text)
+        content = json.loads(text, parse_constant=_no_constant)
         if "\\u" in text or COMMANDS.search(text):
             content = _escaped(content)
     except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end
@@ -102,6 +109,11 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise StoreError(f"{path} does not contain a JSON object.")
     return content
+
+
+def _no_constant(name: str) -> None:
+    """Refuses NaN and Infinity, which are no JSON and which no file of ours has."""
+    raise ValueError(f"it has the number {name}")
 
 
 def check_types(values: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]], path: Path) -> None:
