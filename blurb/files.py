@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import hashlib
 import json
+import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,10 +20,37 @@ from blurb.errors import BlurbError, DataError, StoreError
 from blurb.wording import COMMANDS, escaped
 
 SEAL = "SEAL.json"
+NO_FILE = "this is no ordinary file (but a pipe or a device)"
 FORGOTTEN = 3600
 """Age in seconds from which a temporary file is assumed to be left from a killed process."""
 OURS = re.compile(r"\.[0-9a-f]{16}\.tmp$")
 """The end of the names that `beside` makes; hidden files of other names are somebody else's."""
+
+
+def ordinary(path: str, flags: int) -> int:
+    """The `opener` of every file that may be somebody else's: a pipe waits for ever, and a device has no end.
+
+    :raises OSError: for what is neither a file nor a folder, of which `open` itself tells
+    """
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would wait, too
+    kind = os.fstat(handle).st_mode
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):
+        return handle
+    os.close(handle)
+    raise OSError(errno.EINVAL, NO_FILE, path)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file; OSError if it cannot be read, or is a pipe or a device."""
+    with open(path, "rb", opener=ordinary) as file:
+        return file.read()
+
+
+def copy_file(source: str, target: str) -> str:
+    """The `copy_function` with which `shutil.copytree` refuses what is no file; it would copy a device for ever."""
+    if not os.path.isfile(source):
+        raise DataError(f"{NO_FILE}", Path(source), fix="remove it.")
+    return shutil.copy2(source, target)
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -56,15 +86,22 @@ def remove_forgotten(path: Path, now: float) -> None:
 
 
 def write_json(path: Path, content: object) -> None:
-    """Writes a JSON file atomically."""
-    write_whole(path, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
+    """Writes a JSON file atomically.
+
+    :raises StoreError: for a number that JSON has not: 1e999, which a file may say, is infinite when it is read
+    """
+    try:
+        text = json.dumps(content, indent=1, allow_nan=False)
+    except ValueError as error:
+        raise StoreError(f"{path} cannot be written: {error}.") from None
+    write_whole(path, f"{text}\n".encode())
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """Reads a JSON object; StoreError if that fails. Characters that would command a terminal come as escapes."""
     try:
-        text = path.read_text(encoding="utf-8")
-        content = json.loads(text)
+        text = read_bytes(path).decode("utf-8")
+        content = json.loads(text, parse_constant=_no_constant)
         if "\\u" in text or COMMANDS.search(text):
             content = _escaped(content)
     except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end
@@ -72,6 +109,11 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise StoreError(f"{path} does not contain a JSON object.")
     return content
+
+
+def _no_constant(name: str) -> None:
+    """Refuses NaN and Infinity, which are no JSON and which no file of ours has."""
+    raise ValueError(f"it has the number {name}")
 
 
 def check_types(values: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]], path: Path) -> None:
@@ -126,7 +168,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of a file, as hexadecimal digits."""
-    with path.open("rb") as file:
+    with open(path, "rb", opener=ordinary) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

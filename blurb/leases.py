@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blurb.errors import Notice, StoreError
-from blurb.files import beside, remove_forgotten
+from blurb.files import beside, read_bytes, remove_forgotten
 from blurb.holders import Holder
 
 BEAT = 10.0
@@ -199,7 +199,7 @@ def seems_held(path: Path) -> bool | None:
     Of a process of another machine it counts when the file was last written, by the clock of the disk.
     """
     try:
-        content, beaten = path.read_bytes(), path.stat().st_mtime
+        content, beaten = read_bytes(path), path.stat().st_mtime
         holder = Holder.parse(content)
         if holder is not None and holder.is_here:
             return not holder.is_gone
@@ -277,7 +277,7 @@ def _remove(path: Path, is_right: Callable[[bytes], bool]) -> bool:
         path.rename(away)
     except FileNotFoundError:
         return True
-    if is_right(away.read_bytes()):
+    if is_right(read_bytes(away)):
         away.unlink()
         return True
     with contextlib.suppress(FileExistsError):  # somebody has taken it meanwhile
@@ -316,6 +316,6 @@ def _create(path: Path) -> Lease | None:
 
 def _read(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except FileNotFoundError:
         return None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.errors import SettingsError
+from blurb.files import ordinary
 
 MOST = 4_000_000
 """Maximum bytes of a file: enough for a hundred thousand labels, and fast to read."""
@@ -15,7 +16,7 @@ MOST = 4_000_000
 def read(path: Path) -> dict[str, Any]:
     """The content of a file; SettingsError, with file and line, if it is invalid."""
     try:
-        with path.open("rb") as file:  # not all at once: it may be a device without an end
+        with open(path, "rb", opener=ordinary) as file:
             raw = file.read(MOST + 1)
     except FileNotFoundError:
         raise SettingsError("no such file.", where=path) from None

@@ -23,6 +23,7 @@ from typing import Any
 
 from blurb import __version__
 from blurb.errors import DataError
+from blurb.files import read_bytes
 from blurb.tasks import SPLITS, Split, Task
 
 SCHEMA = 1
@@ -65,7 +66,7 @@ def read(folder: Path, task: Task) -> dict[Split, ManifestSplit] | None:
 def datasets(path: Path) -> dict[str, Any] | None:
     """Entries by task; None if the manifest is missing or of another schema. DataError if it is damaged."""
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_bytes(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RecursionError) as error:

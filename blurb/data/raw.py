@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from blurb.data.schema import Example
 from blurb.errors import DataError
+from blurb.files import read_bytes
 from blurb.tasks import Task
 
 SPLITTER = re.compile(r"\w+|[^\w\s]")
@@ -78,7 +79,7 @@ def lines(path: Path) -> Iterator[tuple[int, Input]]:
     :raises DataError: (file, line) for what is no UTF-8 or no JSON object
     """
     try:
-        content = path.read_bytes().decode("utf-8-sig")
+        content = read_bytes(path).decode("utf-8-sig")
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}.", path) from None
     except UnicodeDecodeError:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.errors import BlurbError, ModelError
+from blurb.files import read_bytes
 
 BOUNDS = {
     500: (
@@ -59,7 +60,7 @@ def blamed(folder: Path | str, what: str) -> Iterator[None]:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         hint = "download the checkpoint again, or save it again with save_pretrained"
-        raise ModelError(f"{what}: {reason(error)}; {hint}.", where=folder) from error
+        raise ModelError(f"{what}: {reason(error)}", where=folder, fix=f"{hint}.") from error
 
 
 def reason(error: BaseException) -> str:
@@ -86,7 +87,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     """
     check_size(folder, name)
     try:
-        content = json.loads((folder / name).read_text(encoding="utf-8"))
+        content = json.loads(read_bytes(folder / name).decode("utf-8"))
     except OSError as error:
         raise ModelError(f"cannot read {name}: {error.strerror}.", where=folder) from None
     except json.JSONDecodeError as error:

@@ -12,7 +12,6 @@ No file is a pickle.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dataclasses
 import shutil
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.errors import ModelError
-from blurb.files import damage, read_json, seal, write_json
+from blurb.files import NO_FILE, copy_file, damage, read_json, seal, write_json
 from blurb.models.tokenizer_files import FILES as TOKENIZER_FILES
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def copy_as(model: str, folder: Path, target: Path) -> None:
 
     :param target: is created
     """
-    shutil.copytree(folder, target)
+    shutil.copytree(folder, target, copy_function=copy_file)
     if not damage(folder):
         write_json(target / ABOUT, {**read_json(target / ABOUT), "model": model})
         seal(target)
@@ -122,6 +121,8 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     source = of_folder(folder, about["model"], casing=about["casing"], remote_code=about["remote_code"])
     learner = EncoderLearner(source, formulations.bind(task, about["settings"]), device, about["precision"])
     encoder, _ = load_encoder(str(folder), about["remote_code"])
+    if not (folder / HEAD).is_file():
+        raise ModelError(f"{folder / HEAD}: missing, or {NO_FILE}", fix="run the trial again with --keep-model best.")
     state = {f"encoder.{name}": value for name, value in encoder.state_dict().items()}
     try:
         learner.restore({**state, **load_file(folder / HEAD)}, about["max_length"], about["use_pooler"])
@@ -178,8 +179,8 @@ def _save_tokenizer(learner: EncoderLearner, folder: Path) -> None:
         return
     for name in TOKENIZER_FILES:
         (folder / name).unlink(missing_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copy(Path(learner.source.location) / name, folder)
+        if (there := Path(learner.source.location) / name).is_file():
+            shutil.copy(there, folder)
     if not comes_back():
         raise ModelError(
             f"The tokenizer of {learner.source.name} cannot be saved as it is used in this trial, so its model is not "

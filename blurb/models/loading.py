@@ -201,20 +201,34 @@ def describe(folder: Path, remote_code: bool, casing: str = "") -> tuple[str, in
         raise ModelError(
             f"the tokenizer has {has}, but the encoder has only {rows} embeddings; they do not match.", where=folder
         )
+    parameters = _check_fit(folder, config, model, remote_code)
     check_text(folder, tokenizer)
-    check_length(folder, model)
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    size = sum(path.stat().st_size for path in weight_files(folder))
+    check_length(folder, model)  # last: it goes through all layers, of which config.json alone may have hundreds
+    return tokenizer.hash, parameters
+
+
+def check_fit(folder: str) -> None:
+    """Raises a ModelError if config.json describes an encoder that the weights do not fill, before it is built."""
+    quiet()
+    config = _config(folder, False)
+    _check_fit(folder, config, _skeleton(folder, config, False), False)
+
+
+def _check_fit(folder: Path | str, config: Any, model: Any, remote_code: bool) -> int:
+    """The same of an encoder without weights; returns the number of its parameters."""
+    parameters = int(sum(parameter.numel() for parameter in model.parameters()))
+    files = weight_files(Path(folder))
+    size = sum(path.stat().st_size for path in files)
     if parameters > size:  # a parameter takes a byte at least
         raise ModelError(
             f"config.json describes an encoder of {parameters:,} parameters, but the weights are {size:,} "
             "bytes; config.json and the weights do not match.",
             where=folder,
         )
-    if all(path.suffix == ".safetensors" for path in weight_files(folder)):  # others would be read whole
+    if all(path.suffix == ".safetensors" for path in files):  # others would be read whole
         whole, missing = _from_files(folder, config, remote_code, "meta")
         _check_whole(folder, _of_its_encoder(whole, config, missing))
-    return tokenizer.hash, parameters
+    return parameters
 
 
 def outline(folder: str, remote_code: bool = False) -> Any:

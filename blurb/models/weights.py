@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from blurb.errors import ModelError
-from blurb.files import file_hash
+from blurb.files import file_hash, ordinary
 from blurb.models.checkpoint import blamed, read_json
 
 INDEX = ".index.json"
@@ -73,12 +73,13 @@ def check_header(folder: Path, path: Path) -> None:
     from safetensors import safe_open
 
     with blamed(folder, f"cannot load the weights: {path.name}"):
+        with open(path, "rb", opener=ordinary) as file:
+            start = file.read(len(ZIP))
         if path.suffix == ".safetensors":
             with safe_open(path, "np"):
                 return
-        with path.open("rb") as file:
-            if file.read(len(ZIP)) != ZIP:  # as torch tells it
-                return
+        if start != ZIP:  # as torch tells it
+            return
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
     packed = [one.filename for one in members if one.file_size > one.compress_size]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.errors import DataError
+from blurb.files import ordinary, read_bytes
 from blurb.wording import escaped
 
 Lines = list[tuple[int, dict[Any, Any]]]
@@ -23,7 +24,7 @@ def read(path: Path) -> tuple[tuple[str, ...], Lines]:
     :raises DataError: (file, line) if the file cannot be read
     """
     try:
-        raw = path.read_bytes()
+        raw = read_bytes(path)
     except OSError as error:
         raise DataError(f"cannot read the file: {error.strerror}.", path) from None
     try:
@@ -37,7 +38,7 @@ def read(path: Path) -> tuple[tuple[str, ...], Lines]:
 def first(path: Path) -> tuple[tuple[str, ...], dict[Any, Any] | None]:
     """The columns of a file and its first line, if it has one; DataError as of `read`, but only of these."""
     try:
-        with path.open(encoding="utf-8-sig", newline="\n") as file:
+        with open(path, encoding="utf-8-sig", newline="\n", opener=ordinary) as file:
             reader = csv.DictReader(file)
             return tuple(reader.fieldnames or ()), next(reader, None)
     except OSError as error:
@@ -49,7 +50,7 @@ def first(path: Path) -> tuple[tuple[str, ...], dict[Any, Any] | None]:
 def columns(path: Path) -> tuple[str, ...]:
     """The columns of a file; DataError if it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=ordinary) as file:
             first = file.readline(1_000_000)
     except OSError as error:
         raise DataError(f"cannot read the file: {error.strerror}.", path) from None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from blurb import formulations, metrics
-from blurb.errors import BlurbError
+from blurb.errors import BlurbError, StoreError
 from blurb.metrics import Counts
 from blurb.runs.store import Record
 from blurb.statistics.clusters import Clusters
@@ -72,7 +72,15 @@ def _scored(
     formulation: formulations.Formulation, columns: Mapping[str, Sequence[Any]]
 ) -> tuple[Counts, list[str], list[str | None]]:
     """Sums, name and document of every scored unit: an example, or a document of examples."""
-    counts, documents = formulation.counts(columns["gold"], columns["prediction"], columns["doc_id"])
+    task = formulation.task
+    try:
+        counts, documents = formulation.counts(columns["gold"], columns["prediction"], columns["doc_id"])
+    except (TypeError, ValueError) as error:  # a stored declaration may name any metric, and leave out its options
+        raise StoreError(
+            f"The metric {task.metric} cannot score the stored predictions of {task.name}, a task of type {task.type} "
+            f"({error}); its declaration in a trial was altered.",
+            fix="Remove that trial, or get it again.",
+        ) from error
     if len(counts) == len(columns["id"]):
         return counts, [str(name) for name in columns["id"]], documents
     # By document; an example without one is a document of its own.

@@ -61,6 +61,7 @@ class TrialCheckpoints:
                 return {
                     file.stem: {name: value.clone() for name, value in load_file(file).items()}
                     for file in found[-1].glob("*.safetensors")
+                    if file.is_file()  # a pipe would be waited for
                 }, values
         except (BlurbError, OSError, SafetensorError) as error:
             reason = said(error)

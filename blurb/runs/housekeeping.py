@@ -14,7 +14,7 @@ from pathlib import Path
 
 from blurb import leases, names
 from blurb.errors import BlurbError, SettingsError, StoreError, followed
-from blurb.files import beside, read_json, write_json
+from blurb.files import beside, copy_file, read_json, write_json
 from blurb.models import kept
 from blurb.runs import checkpoints, inventory, provenance, rows, sweeps
 from blurb.runs.rows import PlannedRow
@@ -176,7 +176,7 @@ def _copy(store: Store, path: Path, target: Path, model: str) -> None:
             return
         with store.writing(target, lease) as aside:
             left_out = shutil.ignore_patterns("DONE.json", kept.FOLDER)
-            shutil.copytree(path, aside, ignore=left_out, dirs_exist_ok=True)
+            shutil.copytree(path, aside, ignore=left_out, dirs_exist_ok=True, copy_function=copy_file)
             if (path / kept.FOLDER).is_dir():
                 kept.copy_as(model, path / kept.FOLDER, aside / kept.FOLDER)
             write_json(aside / provenance.FILE, {**read_json(aside / provenance.FILE), "model": model})

@@ -100,6 +100,8 @@ class Provenance:
         """The task of the trial; of a task file, as it was declared when the trial ran."""
         if not self.declaration:
             return tasks.get(name)
+        if self.declaration.get("name") != name:
+            raise StoreError(f"The task {name} of a trial: its declaration is that of another task; it was altered.")
         return tasks.of_declaration(self.declaration, f"The task {name} of a trial")
 
     def _number(self, fact: str) -> float | None:

@@ -211,6 +211,10 @@ def _parse(store: Store, path: Path) -> tuple[int, list[PlannedRow]]:
         rows = _of_schema_1(store, content["model"], content["weights"], configuration, trials, families)
     for row in rows:
         _check(row, path)
+    # A dataset that lost its trials would be one that nobody asked for, and a check would pass without it.
+    lost = [task for task in families if not trials.get(task) and (task in trials or schema == SCHEMA)]
+    if lost:
+        raise ValueError(f"no trials of {', '.join(lost)}, which it has planned")
     return schema, rows
 
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from blurb import leases, names
-from blurb.errors import StoreError
-from blurb.files import beside, check_types, file_hash, read_json, write_json
+from blurb.errors import StoreError, UnknownName
+from blurb.files import beside, check_types, file_hash, ordinary, read_json, write_json
 from blurb.leases import Lease
 from blurb.protocols.settings import FIELDS
-from blurb.runs import provenance
+from blurb.runs import answers, provenance
 from blurb.runs.provenance import Provenance
 from blurb.runs.spec import Trial
 from blurb.tasks import SCORED, Split, Task
@@ -82,8 +82,14 @@ class Record:
         return self.provenance.task(self.trial.task)
 
     def predictions(self, split: Split) -> dict[str, list[Any]]:
-        """`id`, `doc_id`, `gold` and `prediction` of the examples of a split, in stored order."""
-        return read_predictions(self.path / "predictions.parquet", ("id", "doc_id", "gold", "prediction"), split)
+        """`id`, `doc_id`, `gold` and `prediction` of the examples of a split, in stored order.
+
+        :raises StoreError: if they cannot be read, or are no answers to the task as it was declared
+        """
+        columns = read_predictions(self.path / PREDICTIONS, ("id", "doc_id", "gold", "prediction"), split)
+        with contextlib.suppress(UnknownName):  # of a plug-in that is not installed: nobody here knows its answers
+            answers.check(self.task, columns, self.path)
+        return columns
 
     def score(self, split: str, baseline: bool = False) -> float:
         """The main metric as a fraction; with `baseline` that of the majority answer."""
@@ -172,7 +178,7 @@ class Store:
             )
         # `or ""`: a file that is missing in both is missing.
         found = [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")]
-        return found if found or path.name.startswith(".") or _is_its_own(path) else ["spec.json"]
+        return found if found or path.name.startswith(".") else _of_another(path)
 
     @contextmanager
     def writing(self, path: Path, lease: Lease | None = None) -> Iterator[Path]:
@@ -290,13 +296,18 @@ def read_spec(path: Path) -> Trial:
         raise StoreError(f"{file} cannot be read by this version of blurb ({error}).") from error
 
 
-def _is_its_own(path: Path) -> bool:
-    """Whether the trial in a folder is that which the folder is named after, and no other that was put there."""
+def _of_another(path: Path) -> list[str]:
+    """The file by which a trial is another than that which its folder is named after, if somebody put it there."""
     try:
         spec = read_spec(path)
     except StoreError:
-        return False
-    return (spec.task, spec.hash) == (path.parent.name, path.name)
+        return ["spec.json"]
+    if (spec.task, spec.hash) != (path.parent.name, path.name):
+        return ["spec.json"]
+    with contextlib.suppress(StoreError):  # which whoever reads it tells
+        declared = provenance.read(path).declaration
+        return [provenance.FILE] if declared and declared.get("name") != spec.task else []
+    return []
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
@@ -333,7 +344,7 @@ def read_predictions(path: Path, names: Sequence[str] | None = None, split: str 
 
     wanted = None if names is None else [*names] if split is None else [*dict.fromkeys((*names, "split"))]
     try:
-        with ParquetFile(path) as file:
+        with open(path, "rb", opener=ordinary) as opened, ParquetFile(opened) as file:
             table = file.read(columns=wanted)
         columns: dict[str, list[Any]] = (table if names is None else table.select(list(names))).to_pydict()
     except (OSError, ValueError, TypeError, LookupError, NotImplementedError) as error:  # Arrow's errors are of these

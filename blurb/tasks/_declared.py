@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -38,8 +39,25 @@ def of_fields(content: Mapping[str, Any], registered: Task | None, where: str) -
         raise _wrong(where, "labels", "list of texts")
     if not all(isinstance(found["files"].get(split), str) for split in SPLITS):
         raise StoreError("the declaration of the task has no file of every split.", where=where)
+    _check_options(found.get("metric_options", {}), where)
     code = {} if registered is None else {name: getattr(registered, name) for name in CODE}
     return Task(**{**found, "reader": READER, **code})
+
+
+def _check_options(options: Mapping[str, Any], where: str) -> None:
+    """What analyses and metrics take as it is. Options that only a metric of one's own has are left to it."""
+    for name, value in options.items():
+        fits, kind = OPTIONS.get(name, (lambda _: True, ""))
+        if not fits(value):
+            raise _wrong(where, f"metric_options: {name}", kind)
+    if not options.get("low", -math.inf) < options.get("high", math.inf):
+        raise StoreError(
+            "in the declaration of the task, 'low' must be less than 'high' (metric_options).", where=where
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < 1e300
 
 
 def _are_texts(value: Any) -> bool:
@@ -48,3 +66,14 @@ def _are_texts(value: Any) -> bool:
 
 def _wrong(where: str, name: str, kind: str) -> StoreError:
     return StoreError(f"'{name}' in the declaration of the task must be of type {kind}.", where=where)
+
+
+OPTIONS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "labels": (_are_texts, "list of texts"),
+    "negative": (lambda value: isinstance(value, str), "str"),
+    "positive": (lambda value: isinstance(value, str), "str"),
+    "low": (_is_number, "number"),
+    "high": (_is_number, "number"),
+    "strict": (lambda value: isinstance(value, bool), "bool"),
+}
+"""Options of the metrics -> whether a value is of the kind of the option, and that kind."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from blurb.errors import DamageWarning
+from blurb.cli import cli
+from blurb.errors import BlurbError, DamageWarning
 from blurb.results import from_store
 from blurb.runs import rows
 from blurb.runs.rows import PlannedRow
@@ -129,6 +133,22 @@ def test_a_damaged_row_is_told_and_the_others_stand(kind: str, tmp_path: Path) -
     assert "left out" in str(told[0].message)
     rows.write(store, row("m", trial(seed=2)))  # and it stops no run
     assert bad.exists()
+
+
+@pytest.mark.parametrize("change", [lambda trials: trials.update(gad={}), lambda trials: trials.pop("gad")])
+def test_a_row_that_lost_the_trials_of_a_dataset_is_no_row(change: Callable[[Any], object], tmp_path: Path) -> None:
+    """A check would not miss the dataset, and pass."""
+    store = Store(tmp_path)
+    key = rows.write(store, row("m", trial("gad", 1), trial("ddi", 1))).key
+    path = tmp_path / "m" / "rows" / f"{key}.json"
+    content = json.loads(path.read_text())
+    change(content["trials"])
+    path.write_text(json.dumps(content))
+    told: list[str] = []
+    assert rows.read(store, told.append) == []
+    assert "no trials of gad, which it has planned" in told[0]
+    written = CliRunner().invoke(cli, ["check", "m", "--baseline", "m", "--output", str(tmp_path)])
+    assert written.exit_code == 2 or isinstance(written.exception, BlurbError)
 
 
 def test_a_damaged_row_is_put_together_from_its_trials(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from blurb import cache, tasks
 from blurb.cli import cli
+from blurb.errors import BlurbError
 from blurb.runs.store import Store
 from tests.strangers.evil import Evil
 
@@ -116,3 +117,29 @@ def test_what_is_missing_is_said_and_the_figures_are_shown(runs: Path) -> None:
     assert "57.99" in shown
     doctor = run("doctor", "runs").output
     assert "There is no task type called 'their-type'" in doctor
+
+
+OTHERS: dict[str, tuple[dict[str, Any], str]] = {
+    "numbers": ({"type": "similarity"}, "are not those of a task of type similarity"),
+    "tags": ({"type": "ner"}, "are not those of a task of type ner"),
+    "several labels": ({"type": "document"}, "are not those of a task of type document"),
+    "task": (asdict(tasks.get("biosses")), "provenance.json missing or damaged"),
+    "metric": ({"metric": "entity_f1", "metric_options": {}}, "The metric entity_f1 cannot score"),
+    "options": ({"metric_options": {"positive": [1]}}, "'metric_options: positive' in the declaration"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_task_that_does_not_fit_its_predictions_is_refused_by_one_sentence(other: str, runs: Path) -> None:
+    """Every analysis took them as they were; each ended with a traceback of its own."""
+    changes, message = OTHERS[other]
+    alter(runs, lambda spec, made, _: made.update(declaration=declared(**changes)), "")
+    told = []
+    for name in ("show", "html", "rescore", "compare", "errors", "diff", "doctor"):
+        found = run(*COMMANDS[name])
+        assert isinstance(found.exception, BlurbError | SystemExit | None), (name, found.exception)
+        assert "Traceback" not in found.output, (name, found.output)
+        told += [str(found.exception), found.output]
+        if name in ("errors", "diff") and other != "metric":  # which these do not need
+            assert found.exit_code, name
+    assert any(message in text for text in told)

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from blurb.errors import DataError
+from blurb.files import read_bytes
 from blurb.inputs.tokenizer import Tokenizer
 
 
@@ -25,7 +26,7 @@ def read(path: Path) -> list[str]:
     :raises DataError: if the file is missing, is not UTF-8, or has no terms
     """
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror or error}).", path) from None
     terms: dict[str, None] = {}

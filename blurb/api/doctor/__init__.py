@@ -9,6 +9,7 @@ from blurb.api.doctor._base import Fact, Problem, Report
 from blurb.data import manifest
 from blurb.data.splits import elsewhere, path_of
 from blurb.errors import BlurbError, DataError, SettingsError
+from blurb.files import NO_FILE
 from blurb.regression import rules
 
 __all__ = ["Fact", "Problem", "Report", "examine"]
@@ -30,6 +31,8 @@ def examine(path: Path | None = None) -> Report:
         return environment.examine()
     if not path.exists():
         raise DataError("no such file or folder", path, fix=f"give {KINDS}.")
+    if not (path.is_file() or path.is_dir()):
+        raise DataError(f"{NO_FILE}", path, fix=f"give {KINDS}.")
     return _file(path) if path.is_file() else _folder(path)
 
 

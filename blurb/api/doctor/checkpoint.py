@@ -107,6 +107,8 @@ def _together(folder: Path, facts: dict[str, Fact]) -> list[Problem]:
     except ModelError as error:
         found.append(of_error(error, folder, SAVE))
     try:
+        if found:  # it may have stopped before it compared them, and what the weights do not fill would be built
+            loading.check_fit(str(folder))
         encoder, _ = loading.load_encoder(str(folder))
         facts["longest_input"] = loading.capacity(encoder)
     except ModelError as error:

@@ -11,6 +11,7 @@ from blurb.data.loading import TaskData
 from blurb.data.readers._files import decode
 from blurb.data.splits import path_of, read_split
 from blurb.errors import BlurbError, DataError
+from blurb.files import read_bytes
 from blurb.inputs.tokenized_split import Read
 from blurb.tasks import SPLITS, Split, Task
 
@@ -50,7 +51,7 @@ def gather(
                 unreadable.append(Finding("unreadable", task.name, split, 1, "not audited, and cannot be run", line))
                 notes.append(str(error))
                 continue
-            files[split] = path.read_bytes()
+            files[split] = read_bytes(path)
         originals = {}
         if load_original is not None and raw is not None and task.dummified and task.original:
             try:
@@ -80,4 +81,4 @@ def _headers(task: Task, raw: Path | None) -> dict[str, list[str]]:
     if raw is None or task.name not in HEADERS:
         return {}
     found = sorted(path for path in raw.rglob("*.txt") if re.fullmatch(HEADERS[task.name], path.name))
-    return {path.name: TITLE.findall(decode(path.read_bytes(), path)) for path in found}
+    return {path.name: TITLE.findall(decode(read_bytes(path), path)) for path in found}

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from blurb.errors import DataError
+from blurb.files import read_bytes
 
 
 def read_text(path: Path) -> str:
     """Reads UTF-8 text without byte order mark; DataError if the file is missing, empty or not UTF-8."""
-    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe waits for ever, a device has no end
-        raise DataError("this is no ordinary file (but a pipe or a device).", path)
     try:
-        raw = path.read_bytes()
+        raw = read_bytes(path)
     except FileNotFoundError:
         raise DataError("the file is missing (docs/data.md describes BLURB's layout).", path) from None
     except OSError as error:

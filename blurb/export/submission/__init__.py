@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from blurb.errors import StoreError
 from blurb.export.submission.values import Unit, predictions
 from blurb.results.row_scores import RowScores
-from blurb.runs.store import Record
+from blurb.runs.store import PREDICTIONS, Record, read_predictions
 from blurb.tasks import Task
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def accepted(task: Task) -> tuple[str, ...]:
 
 def test_units(record: Record) -> list[Unit]:
     """Stored predictions on the test set, in stored order."""
-    columns = record.predictions("test")
+    columns = read_predictions(record.path / PREDICTIONS, Unit._fields, "test")  # the schema says more than the record
     return [Unit(*row) for row in zip(*(columns[name] for name in Unit._fields), strict=True)]
 
 

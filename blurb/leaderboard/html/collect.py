@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from blurb import tasks
+from blurb.files import ordinary
 from blurb.leaderboard import intervals, kept_intervals
 from blurb.leaderboard.html.ablations import read as read_ablations
 from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, PageRow
@@ -101,7 +102,7 @@ def _dataset(row: RowScores, dataset: DatasetScores, test: Value) -> Dataset:
 def _curve(record: Record) -> Curve:
     """Score on dev after every epoch, times 100; empty without epochs."""
     try:
-        with (record.path / "history.csv").open(encoding="utf-8", newline="") as file:
+        with open(record.path / "history.csv", encoding="utf-8", newline="", opener=ordinary) as file:
             cells = [line.get("dev") or "" for line in csv.DictReader(file) if "epoch" in line]
         values = [100 * float(cell) for cell in cells]
     except (OSError, ValueError, csv.Error):  # a curve is an ornament: without it the row stands

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.errors import StoreError, Tell, followed
+from blurb.files import read_bytes
 from blurb.runs.index.entry import Entry, of_record, stamp, time_of
 from blurb.runs.index.segments import Segment, batch_of, unpacked
 from blurb.runs.index.writer import Row, State, Writer, listed, merge
@@ -124,7 +125,7 @@ class Index:
                 found[name] = known
                 continue
             try:
-                found[name] = state, unpacked((self.folder / name).read_bytes())
+                found[name] = state, unpacked(read_bytes(self.folder / name))
             except OSError as error:  # merged meanwhile, or not for everybody to read
                 if patient and isinstance(error, FileNotFoundError):
                     return False

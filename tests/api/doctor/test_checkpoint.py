@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from blurb.api.doctor import examine
+from blurb.models import loading
 
 
 @pytest.fixture
@@ -120,6 +121,21 @@ def test_several_at_once(copy: Path) -> None:
     found = [f"{problem.where} {problem.what}" for problem in examine(copy).problems]
     assert len(found) == len(told)
     assert all(any(what in one for one in found) for what in told)
+
+
+@pytest.mark.parametrize("breaks", [None, _vocabulary], ids=["alone", "with another vocabulary"])
+def test_what_the_weights_do_not_fill_is_neither_run_nor_built(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, breaks: Callable[[Path], tuple[str, str]] | None
+) -> None:
+    """499 layers that config.json alone has took half a minute and 2 GB: a pass through all, and all made at random."""
+    change(copy, "config.json", num_hidden_layers=499, max_position_embeddings=9_999_999)
+    told = breaks(copy)[0] if breaks else "parameters, but the weights are"
+    for name in ("check_length", "_check_finite"):
+        monkeypatch.setattr(loading, name, lambda *_, name=name: pytest.fail(name))
+    found = [f"{problem.where} {problem.what}" for problem in examine(copy).problems]
+    assert len(found) == (2 if breaks else 1)
+    assert told in found[0]
+    assert "of 324," in found[-1]
 
 
 def test_a_folder_of_checkpoints(copy: Path) -> None:

@@ -19,7 +19,7 @@ from tests.corpora import originals
 from tests.faults.commands import blurb
 
 Lines = tuple[str, ...]
-A, B = "baseline:bigrams", "baseline:majority"
+A, B = "baseline:constant", "baseline:majority"
 DEMO = "--suite demo --tasks gad,biosses,ncbi-disease"
 CHECK = f"check {A} --baseline {B} --max-drop 5"
 
@@ -204,7 +204,7 @@ class Subjects:
     def trial(self, folder: Path, rng: random.Random) -> Input:
         """A file of a finished trial; mostly sealed again, and the index without it."""
         copy(self.store, folder)
-        trial = rng.choice(sorted(folder.glob("runs/baseline-bigrams/*/*/spec.json"))).parent
+        trial = rng.choice(sorted(folder.glob("runs/baseline-constant/*/*/spec.json"))).parent
         file = trial / rng.choice(
             ("spec.json", "provenance.json", "metrics.json", "predictions.parquet") * 3
             + ("history.csv", "log.txt", "DONE.json")
@@ -217,7 +217,7 @@ class Subjects:
     def row(self, folder: Path, rng: random.Random) -> Input:
         """Files of a row, leases, reasons of failures, and notes beside the tables."""
         copy(self.store, folder)
-        row = folder / "runs" / "baseline-bigrams"
+        row = folder / "runs" / "baseline-constant"
         trial = next(row.glob("gad/*/spec.json")).parent
         spec = json.loads((trial / "spec.json").read_text())
         note = {"host": "h", "pid": 1, "owner": "x", "news": "error", "message": "m", "schema": 1, "trial": spec}

@@ -1,0 +1,91 @@
+"""A pipe or a device in the place of a file is refused by every reader: one waits for ever, the other has no end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from blurb import files, leases, toml
+from blurb.analysis.vocabulary import terms
+from blurb.cli import cli
+from blurb.data import manifest, raw
+from blurb.data.readers._files import read_text
+from blurb.leaderboard.html.collect import _curve
+from blurb.models import checkpoint, weights
+from blurb.results import csv_files
+from blurb.runs.store import Record, Store, read_predictions
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "toml": ("a.toml", toml.read),
+    "JSON": ("spec.json", files.read_json),
+    "hash": ("log.txt", files.file_hash),
+    "copy": ("log.txt", lambda path: files.copy_file(str(path), f"{path}.copy")),
+    "table": ("results.csv", csv_files.read),
+    "its columns": ("results.csv", csv_files.columns),
+    "its first line": ("results.csv", csv_files.first),
+    "data": ("train.tsv", read_text),
+    "manifest": ("manifest.json", lambda path: manifest.datasets(path)),
+    "texts": ("a.jsonl", lambda path: list(raw.lines(path))),
+    "terms": ("terms.txt", terms.read),
+    "predictions": ("predictions.parquet", read_predictions),
+    "config": ("config.json", lambda path: checkpoint.read_json(path.parent, path.name)),
+    "safetensors": ("model.safetensors", lambda path: weights.check_header(path.parent, path)),
+    "pickle": ("pytorch_model.bin", lambda path: weights.check_header(path.parent, path)),
+}
+
+
+def lay(path: Path, kind: str) -> None:
+    """Puts a pipe or a device there; somebody ends the pipe, so that whoever waits for it fails and does not hang."""
+    path.unlink(missing_ok=True)
+    if kind == "device":
+        path.symlink_to("/dev/zero")
+        return
+    os.mkfifo(path)
+    threading.Thread(target=lambda: path.open("wb").close(), daemon=True).start()
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_is_no_file_is_read_by_nobody(tmp_path: Path, reader: str, kind: str) -> None:
+    name, read = READERS[reader]
+    lay(tmp_path / name, kind)
+    with pytest.raises(Exception, match="no ordinary file") as told:
+        read(tmp_path / name)
+    assert len(str(told.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_lease_or_a_curve_that_is_no_file_is_none(tmp_path: Path, kind: str) -> None:
+    for name in ("a.lease", "history.csv"):
+        lay(tmp_path / name, kind)
+    assert leases.read(tmp_path / "a.lease") is None
+    assert leases.seems_held(tmp_path / "a.lease") is None
+    assert _curve(Record(str(tmp_path))) == ()
+
+
+@pytest.mark.parametrize("name", ["history.csv", "DONE.json", "predictions.parquet"])
+def test_a_trial_with_one_is_damaged(name: str, runs: Path) -> None:
+    (trial, *_) = Store(runs).trial_folders()
+    lay(trial / name, "device")
+    shutil.rmtree(runs / ".index", ignore_errors=True)
+    assert Store(runs).damage(trial) == [name]
+    done = CliRunner().invoke(cli, ["export", "markdown", "baseline:constant", "--output", str(runs)])
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "manifest.json", "a.csv"])
+def test_the_doctor_waits_for_none(name: str, tmp_path: Path) -> None:
+    (tmp_path / "GAD").mkdir()
+    (tmp_path / "GAD" / "train.tsv").write_text("x\n")
+    lay(tmp_path / name, "pipe")
+    done = CliRunner().invoke(cli, ["doctor", str(tmp_path)])
+    assert done.exit_code
+    assert "Traceback" not in done.output
