@@ -93,7 +93,7 @@ def write_json(path: Path, content: object) -> None:
     try:
         text = json.dumps(content, indent=1, allow_nan=False)
     except ValueError as error:
-        raise StoreError(f"{path} cannot be written: {error}.") from None
+        raise StoreError(f"cannot be written: {error}.", where=path) from None
     write_whole(path, f"{text}\n".encode())
 
 
@@ -105,9 +105,9 @@ def read_json(path: Path) -> dict[str, Any]:
         if "\\u" in text or COMMANDS.search(text):
             content = _escaped(content)
     except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end
-        raise StoreError(f"{path} cannot be read: {error}.") from error
+        raise StoreError(f"cannot be read: {error}.", where=path) from error
     if not isinstance(content, dict):
-        raise StoreError(f"{path} does not contain a JSON object.")
+        raise StoreError("no JSON object.", where=path)
     return content
 
 

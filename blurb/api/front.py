@@ -116,6 +116,8 @@ def spoken(function: Callable[P, T]) -> Callable[P, T]:
         except BlurbError as error:
             for each in (error, *getattr(error, "errors", ())):
                 each.what, each.fix = in_python(each.what), in_python(each.fix)
+                # A setting is a keyword: what is wrong with it begins with its name.
+                each.where = None if each.where in (None, "--set") else in_python(each.where)
             raise
 
     return called
@@ -139,7 +141,6 @@ def in_python(text: str) -> str:
     >>> in_python("To see where: blurb data verify --data FOLDER")
     'To see where: blurb data verify --data FOLDER'
     """
-    text = text.removeprefix("--set: ")  # the keyword follows
     parts, start = [], 0
     for command in COMMAND.finditer(text):
         parts += [OPTION.sub(_keyword, text[start : command.start()]), command.group()]
