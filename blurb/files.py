@@ -146,7 +146,12 @@ def beside(path: Path, kind: str = "tmp") -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path to write a file to, which then replaces `path`; removed after an error."""
+    """A temporary path to write a file to, which then replaces `path`; removed after an error.
+
+    :raises OSError: if that is a pipe or a device, which would be gone for all (`--leaderboard /dev/null`, as root)
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):  # of a folder the rename tells
+        raise OSError(errno.EINVAL, NO_FILE, str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = beside(path)
     try:
