@@ -22,6 +22,7 @@ from blurb.runs import allowed, sweeps
 from blurb.runs.allowed import NotAllowed
 from blurb.runs.engines.ray_tasks import run_one
 from blurb.runs.inventory import failure_of
+from blurb.runs.spec import RECIPES
 from tests.strangers.evil import Evil
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"
@@ -191,6 +192,86 @@ def test_a_trial_is_put_nowhere_but_under_the_task_of_its_data(
     after = {path for path in tmp_path.rglob("*") if "other-home" not in path.parts}
     assert not {path for path in after - before if path.suffix in (".json", ".parquet") and ".sweeps" not in path.parts}
     assert not (tmp_path / "victim").exists()
+
+
+def _in_store(folder: Path, model: Path | None = None) -> None:
+    """Moves the data and the checkpoint of a sweep into its store, where nobody is asked for them."""
+    data = shutil.copytree(sweeps.read(folder, allow=None)[0].data.folder, Path("runs/data").absolute())
+    alter(folder, lambda content: content["data"][0].update(folder=str(data)))
+    if model is not None:
+        copy = shutil.copytree(model, Path("runs/model").absolute())
+        alter(folder, lambda content: content["source"][0].update(location=str(copy)))
+
+
+ODD: list[tuple[str, dict[str, Any]]] = [
+    ("source", {"kind": "Encoder"}), ("source", {"kind": None}),
+    ("source", {"kind": "baseline", "location": "majority"}), ("source", {"remote_code": []}),
+    ("source", {"name": 5}), ("source", {"name": ""}),
+    ("configuration", {"overrides": ["evil:T"]}), ("data", {"original": "yes"}), ("jobs", {"device": "evil:T"}),
+    ("jobs", {"device": None}), ("jobs", {"track": "all"}), ("jobs", {"keep": "evil"}), ("jobs", {"resume": "../x"}),
+    ("trial", {"learner": "evil:T"}), ("trial", {"seed": -1}),
+]  # fmt: skip
+
+
+def test_what_no_command_has_written_is_no_sweep(
+    tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kind that nobody knows was neither asked for nor compared with its hash, and ran."""
+    monkeypatch.chdir(tmp_path)
+    model = checkpoint("bert_uncased")
+    folder = plan(str(model))
+    _in_store(folder, model)
+    stranger(monkeypatch)
+    whole = (folder / sweeps.JOBS).read_text(encoding="utf-8")
+    assert sweeps.read(folder, allow=())
+    for place, values in ODD:
+        content = json.loads(whole)
+        (content["jobs"][0]["trial"] if place == "trial" else content[place][0]).update(values)
+        (folder / sweeps.JOBS).write_text(json.dumps(content), encoding="utf-8")
+        for allow in ((), None):
+            with pytest.raises(StoreError):
+                sweeps.read(folder, allow)
+    assert isinstance(run("worker").exception, StoreError)
+    assert "is not a valid list of trials (there is no seed -1)" in run("doctor", "runs").output
+    assert not list(Path("runs").rglob("DONE.json"))
+
+
+@pytest.mark.parametrize("what", ["weights", "data", "by a folder"])
+def test_links_in_the_store_that_lead_out_are_asked_for(
+    what: str, tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = checkpoint("bert_uncased")
+    folder = plan(str(model))
+    _in_store(folder, model)
+    stranger(monkeypatch)
+    assert sweeps.read(folder, allow=())
+    outside = tmp_path / "outside"
+    if what == "weights":
+        Path("runs/model/model.safetensors").rename(outside)
+        Path("runs/model/model.safetensors").symlink_to(outside)
+    elif what == "data":
+        Path("runs/data/GAD").rename(outside)
+        Path("runs/data/GAD").symlink_to(outside)
+    else:  # the links are in another folder of the store
+        Path("runs/data/GAD").rename(outside)
+        Path("runs/more").mkdir()
+        for file in outside.iterdir():
+            Path("runs/more", file.name).symlink_to(file)
+        Path("runs/data/GAD").symlink_to(Path("../more"))
+    with pytest.raises(NotAllowed, match="a checkpoint: " if what == "weights" else "data: "):
+        sweeps.read(folder, allow=())
+
+
+def test_a_trial_of_before_an_update_that_gives_other_results_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be counted as one of the old recipe."""
+    monkeypatch.chdir(tmp_path)
+    plan("baseline:majority")
+    monkeypatch.setattr("blurb.runs.worker.RECIPES", {**RECIPES, "baseline": 2})
+    assert "planned with recipe 1 of its learner, but this version of blurb has 2" in run("worker").output
+    assert not list(Path("runs").rglob("DONE.json"))
 
 
 @pytest.mark.parametrize("what", ["another user", "nobody"])
