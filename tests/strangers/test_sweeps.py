@@ -18,6 +18,7 @@ from blurb import cache
 from blurb.cli import cli
 from blurb.errors import StoreError
 from blurb.heads import heads
+from blurb.models.loading import load_tokenizer
 from blurb.runs import allowed, sweeps
 from blurb.runs.allowed import NotAllowed
 from blurb.runs.engines.ray_tasks import run_one
@@ -148,6 +149,27 @@ def test_code_that_changed_since_it_was_allowed_does_not_run(evil: Evil, checkpo
     Path("mine.py").write_text(evil.text + "Mine = T\n", encoding="utf-8")
     found = run("worker")
     assert "mine.py has changed since the trials were planned" in str(found.exception)
+    assert not evil.has_run()
+
+
+@pytest.mark.parametrize("reference", ["sub/strange.Tokens", "{place}--strange.Tokens", "./sub--strange.Tokens"])
+def test_code_of_a_checkpoint_that_no_hash_has_does_not_run(
+    reference: str, evil: Evil, checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """A person trusted the checkpoint; its hash has the Python files of its folder, and no others."""
+    model = shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck")
+    plan("./ck", "--trust-remote-code")
+    for place in (model / "sub", tmp_path / "sub"):
+        place.mkdir()
+        (place / "strange.py").write_text(evil.text + "Tokens = T\n", encoding="utf-8")
+    config = json.loads((model / "tokenizer_config.json").read_text(encoding="utf-8"))
+    named = reference.format(place=tmp_path / "sub")
+    config |= {"auto_map": {"AutoTokenizer": [None, named]}, "tokenizer_class": "Tokens"}
+    (model / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    load_tokenizer.cache_clear()
+    assert "code must lie in the folder of the checkpoint itself" in run("worker").output
+    assert not evil.has_run()
+    assert "code must lie in the folder" in str(run("run", "./ck", "--trust-remote-code", "--suite", "demo").exception)
     assert not evil.has_run()
 
 
