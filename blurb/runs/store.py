@@ -179,7 +179,7 @@ class Store:
             )
         # `or ""`: a file that is missing in both is missing.
         found = [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")]
-        return found if found or path.name.startswith(".") else _of_another(path)
+        return found or _of_another(path)
 
     @contextmanager
     def writing(self, path: Path, lease: Lease | None = None) -> Iterator[Path]:
@@ -303,7 +303,8 @@ def _of_another(path: Path) -> list[str]:
         spec = read_spec(path)
     except StoreError:
         return ["spec.json"]
-    if (spec.task, spec.hash) != (path.parent.name, path.name):
+    hash_ = path.name.removeprefix(".").partition(".")[0]  # also of a folder beside it, `files.beside`
+    if (spec.task, spec.hash) != (path.parent.name, hash_):
         return ["spec.json"]
     with contextlib.suppress(StoreError):  # which whoever reads it tells
         declared = provenance.read(path).declaration
