@@ -23,10 +23,10 @@ import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
@@ -127,7 +127,7 @@ class Registry(Generic[T]):
             if not module.ispkg and not module.name.startswith("_"):
                 target = f"{self.package}.{module.name}:{self.attribute}"
                 yield Entry(module.name.replace("_", self.separator), target, "blurb")
-        for point in entry_points(group=self.group):
+        for point in _installed(self.group):
             target = point.value.partition("[")[0].strip()  # without extras
             yield Entry(point.name, target, point.dist.name if point.dist else "an entry point")
 
@@ -250,6 +250,16 @@ class Registry(Generic[T]):
         target = name if name in self.typed else self.entries[name].target
         module = importlib.import_module(target.partition(":")[0])
         return str(module.__file__)
+
+
+def _installed(group: str) -> Iterable[EntryPoint]:
+    """The entry points of a group; none, with a note, if a package has a file of them that cannot be read."""
+    try:
+        return entry_points(group=group)
+    except ValueError as error:  # not UTF-8, of whichever package
+        text = f"Plug-ins are left out, as the entry_points.txt of an installed package cannot be read: {error}."
+        warnings.warn(Notice(text), stacklevel=2)
+        return ()
 
 
 def _assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:

@@ -166,6 +166,17 @@ def test_a_plugin_that_is_broken_stops_nothing_else(text: str, plugins: Path, mo
         toys.get("mine")
 
 
+def test_a_file_of_entry_points_that_cannot_be_read_takes_no_built_in_entry_away(
+    plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = plugins.parent / "theirs-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_bytes(b"\xff\xfe[blurb.test.toys]\n")
+    with pytest.warns(Notice, match=r"the entry_points.txt of an installed package cannot be read"):
+        assert _toys().names() == ["broken", "kite", "red-ball"]
+
+
 def test_objects_within_objects_and_extras(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the format of entry points has them."""
     (plugins.parent / "deep.py").write_text("class A:\n    X = 3\n", encoding="utf-8")

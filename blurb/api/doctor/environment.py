@@ -111,18 +111,25 @@ def _disk(facts: dict[str, Fact]) -> Iterator[Problem]:
 def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
     """Entry points that cannot be loaded, or have a name that is taken."""
     count = 0
-    for group in GROUPS:
-        for point in metadata.entry_points(group=group):
-            count += 1
-            try:
-                point.load()
-                _as_what_it_is(group, point.name)
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of others
-                package = point.dist.name if point.dist else "its package"
-                yield Problem(
-                    f"{group}: {point.name}", f"The plug-in {point.value} cannot be loaded: {said(error)}.",
-                    f"Update or uninstall {package}.",
-                )  # fmt: skip
+    try:
+        points = [(group, point) for group in GROUPS for point in metadata.entry_points(group=group)]
+    except ValueError as error:
+        points = []
+        yield Problem(
+            "plug-ins", f"The entry_points.txt of an installed package cannot be read: {said(error)}.",
+            "Find it in the folders of the packages, and install that one again.",
+        )  # fmt: skip
+    for group, point in points:
+        count += 1
+        try:
+            point.load()
+            _as_what_it_is(group, point.name)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of others
+            package = point.dist.name if point.dist else "its package"
+            yield Problem(
+                f"{group}: {point.name}", f"The plug-in {point.value} cannot be loaded: {said(error)}.",
+                f"Update or uninstall {package}.",
+            )  # fmt: skip
     for registry in _registries():
         for fault in registry.faults.values():
             yield of_error(SettingsError(fault), "plug-ins", "Rename or uninstall one of them.")
