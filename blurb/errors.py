@@ -134,7 +134,7 @@ class Gathered:
             raise Several(self.errors, then)
 
 
-def said(error: Exception) -> str:
+def said(error: BaseException) -> str:
     """The message of an error without secrets; of one that is not for users, with its type."""
     return masked(str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}")
 

@@ -23,6 +23,8 @@ SEAL = "SEAL.json"
 NO_FILE = "this is no ordinary file (but a pipe or a device)"
 FORGOTTEN = 3600
 """Age in seconds from which a temporary file is assumed to be left from a killed process."""
+SHOWN = 60
+"""Characters of a path that is too long for the system, in its message."""
 OURS = re.compile(r"\.[0-9a-f]{16}\.tmp$")
 """The end of the names that `beside` makes; hidden files of other names are somebody else's."""
 
@@ -38,6 +40,22 @@ def ordinary(path: str, flags: int) -> int:
         return handle
     os.close(handle)
     raise OSError(errno.EINVAL, NO_FILE, path)
+
+
+def of_system(error: OSError) -> str:
+    """What the system says, about the file that was meant and not the temporary one beside it.
+
+    >>> of_system(OSError(30, "Read-only file system", "runs/.spec.json.0123456789abcdef.tmp"))
+    'runs/spec.json: Read-only file system.'
+    """
+    if not error.strerror or not isinstance(error.filename, str | bytes | os.PathLike):
+        return str(error)
+    path = Path(os.fsdecode(error.filename))
+    name = OURS.sub("", path.name)
+    meant = str(path.with_name(name.removeprefix(".")) if name != path.name else path)
+    if error.errno == errno.ENAMETOOLONG:
+        return f"{meant[:SHOWN]}... ({len(meant):,} characters): {error.strerror}. Choose a shorter name or path."
+    return f"{meant}: {error.strerror}."
 
 
 def read_bytes(path: Path) -> bytes:
@@ -93,7 +111,7 @@ def write_json(path: Path, content: object) -> None:
     try:
         text = json.dumps(content, indent=1, allow_nan=False)
     except ValueError as error:
-        raise StoreError(f"{path} cannot be written: {error}.") from None
+        raise StoreError(f"cannot be written: {error}.", where=path) from None
     write_whole(path, f"{text}\n".encode())
 
 
@@ -105,9 +123,9 @@ def read_json(path: Path) -> dict[str, Any]:
         if "\\u" in text or COMMANDS.search(text):
             content = _escaped(content)
     except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end
-        raise StoreError(f"{path} cannot be read: {error}.") from error
+        raise StoreError(f"cannot be read: {error}.", where=path) from error
     if not isinstance(content, dict):
-        raise StoreError(f"{path} does not contain a JSON object.")
+        raise StoreError("no JSON object.", where=path)
     return content
 
 
@@ -140,7 +158,12 @@ def beside(path: Path, kind: str = "tmp") -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path to write a file to, which then replaces `path`; removed after an error."""
+    """A temporary path to write a file to, which then replaces `path`; removed after an error.
+
+    :raises OSError: if that is a pipe or a device, which would be gone for all (`--leaderboard /dev/null`, as root)
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):  # of a folder the rename tells
+        raise OSError(errno.EINVAL, NO_FILE, str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = beside(path)
     try:

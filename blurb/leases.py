@@ -245,6 +245,10 @@ def _is_stale(path: Path, content: bytes, now: float) -> bool:
     holder = Holder.parse(content)
     if holder is not None and holder.is_gone:
         return True
+    # The next beat of an owner mends a lease that cannot be read, so one that nobody wrote for long has no owner. That
+    # is what `blurb gc` and `status` see by one look; to watch it for two minutes would tell no more.
+    if holder is None and seems_held(path) is False:
+        return True
     last = _seen.get(path)
     if last is None or last.content != content:
         _seen[path] = _Look(content, now, 0.0)

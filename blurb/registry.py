@@ -1,7 +1,8 @@
 """A registry of named plug-ins: each module in a package is one entry, and entry points add more.
 
 Nothing is imported before it is needed, and there is no list to edit: the file name is the name (`bc5_chem.py` is
-`bc5-chem`; names starting with `_` and sub-packages are helpers). Two plug-ins with the same name are an error.
+`bc5-chem`; names starting with `_` and sub-packages are helpers). Two plug-ins with the same name are an error for
+whoever asks for it, and a built-in entry keeps its name. A plug-in that is broken stops nothing that does not need it.
 
 **Data never names code.** A registry has two verbs. `get` takes a name from anywhere, as from the files of a store, and
 finds what is registered, nothing else. `load` takes what a person typed, which may also be `folder/file.py:Object` or
@@ -15,20 +16,25 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import operator
 import pkgutil
+import re
 import shlex
 import sys
 import traceback
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from blurb.errors import SettingsError, UnknownName
+from blurb.errors import Notice, SettingsError, UnknownName
 
 T = TypeVar("T")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""Names of plug-ins; others could not be typed, or would be taken for code or a path."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +59,16 @@ def load_object(target: str, kind: str) -> Any:
             f"./NAME.py:{attribute or 'CLASS'}"
         )
     try:
-        return getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError, ValueError, TypeError) as error:  # the last two: `:x`, `.x:y`
+        return operator.attrgetter(attribute)(importlib.import_module(module_name))
+    except (Exception, SystemExit) as error:  # the code of others raises anything
+        known = isinstance(error, ImportError | AttributeError | ValueError | TypeError)  # the last two: `:x`, `.x:y`
+        if not known and module_name.partition(".")[0] == "blurb":
+            raise
         hint = ""
         if isinstance(error, ModuleNotFoundError) and error.name and f"{module_name}.".startswith(f"{error.name}."):
             hint = f" If it is not installed, use its file: ./{module_name.replace('.', '/')}.py:{attribute}"
-        raise SettingsError(f"Cannot import the {kind} '{target}': {error}.{hint}") from error
+        what = str(error) if known else f"{type(error).__name__}: {error}"
+        raise SettingsError(f"Cannot import the {kind} '{target}': {what}.{hint}") from error
 
 
 class Registry(Generic[T]):
@@ -82,18 +92,34 @@ class Registry(Generic[T]):
 
     @cached_property
     def entries(self) -> dict[str, Entry]:
-        """All entries by name; raises SettingsError if two have the same name."""
+        """All entries by name, without those of `faults`, of which a note tells."""
+        for fault in self.faults.values():
+            warnings.warn(Notice(fault), stacklevel=2)
+        return self._sorted_out[0]
+
+    @property
+    def faults(self) -> dict[str, str]:
+        """What is wrong with names of plug-ins: two have it, or nobody could type it; a built-in entry keeps its."""
+        return self._sorted_out[1]
+
+    @cached_property
+    def _sorted_out(self) -> tuple[dict[str, Entry], dict[str, str]]:
         found: dict[str, Entry] = {}
+        faults: dict[str, str] = {}
         for entry in self._discover():
-            if entry.name in found:
-                first = found[entry.name]
-                raise SettingsError(
-                    f"Two {self.kind}s have the name '{entry.name}': {first.target} (from {first.source}) and "
-                    f"{entry.target} (from {entry.source}).",
-                    fix="Rename or uninstall one of them.",
+            name, first = entry.name, found.setdefault(entry.name, entry)
+            if not NAME.fullmatch(name):
+                faults[name] = (
+                    f"No {self.kind} can have the name {name!r} ({entry.target}, from {entry.source}). Rename or "
+                    "uninstall it."
                 )
-            found[entry.name] = entry
-        return found
+            elif first is not entry:
+                stays = " That of blurb stays." if first.source == "blurb" else ""
+                faults[name] = (
+                    f"Two {self.kind}s have the name '{name}': {first.target} (from {first.source}) and "
+                    f"{entry.target} (from {entry.source}).{stays} Rename or uninstall one of them."
+                )
+        return {name: one for name, one in found.items() if name not in faults or one.source == "blurb"}, faults
 
     def _discover(self) -> Iterator[Entry]:
         path = importlib.import_module(self.package).__path__
@@ -101,8 +127,9 @@ class Registry(Generic[T]):
             if not module.ispkg and not module.name.startswith("_"):
                 target = f"{self.package}.{module.name}:{self.attribute}"
                 yield Entry(module.name.replace("_", self.separator), target, "blurb")
-        for point in entry_points(group=self.group):
-            yield Entry(point.name, point.value, point.dist.name if point.dist else "an entry point")
+        for point in _installed(self.group):
+            target = point.value.partition("[")[0].strip()  # without extras
+            yield Entry(point.name, target, point.dist.name if point.dist else "an entry point")
 
     def names(self) -> list[str]:
         """The names in alphabetical order."""
@@ -116,9 +143,30 @@ class Registry(Generic[T]):
         if name in self.typed:
             path = self.typed[name]
             return self._load(name) if path is None else self._load_file(path, name.rpartition(":")[2])
+        if name not in self.entries and name in self.faults:
+            raise SettingsError(self.faults[name])
         if name not in self.entries:
             raise UnknownName(self.kind, name, [*self.names(), *self.typed], how=_how(self.kind, name))
         return self._load(self.entries[name].target)
+
+    def known(self, name: str, get: Callable[[str], T] | None = None) -> T | None:
+        """The entry of that name; None if there is none, or a plug-in that is broken, of which a note tells.
+
+        :param get: instead of `get`
+        """
+        if name not in self.entries:
+            return None
+        try:
+            return (get or self.get)(name)
+        except SettingsError as error:
+            if self.is_builtin(name):
+                raise
+            warnings.warn(Notice(f"{error} It is left out."), stacklevel=2)
+            return None
+
+    def usable(self, get: Callable[[str], T] | None = None) -> dict[str, T]:
+        """All entries by name, without plug-ins that are broken: they must not stop what does not need them."""
+        return {name: one for name in self.names() if (one := self.known(name, get)) is not None}
 
     def load(self, reference: str) -> T:
         """What a person typed: a name, `package.module:Object` or `folder/file.py:Object`, whose code then runs.
@@ -169,7 +217,7 @@ class Registry(Generic[T]):
             sys.modules[module_name] = module  # before it is run: data classes look their module up
             try:
                 spec.loader.exec_module(module)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 del sys.modules[module_name]
                 raise SettingsError(f"{type(error).__name__}: {error}", where=_place(error, path)) from error
         if not hasattr(module, attribute):
@@ -204,6 +252,16 @@ class Registry(Generic[T]):
         return str(module.__file__)
 
 
+def _installed(group: str) -> Iterable[EntryPoint]:
+    """The entry points of a group; none, with a note, if a package has a file of them that cannot be read."""
+    try:
+        return entry_points(group=group)
+    except ValueError as error:  # not UTF-8, of whichever package
+        text = f"Plug-ins are left out, as the entry_points.txt of an installed package cannot be read: {error}."
+        warnings.warn(Notice(text), stacklevel=2)
+        return ()
+
+
 def _assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:
     """Names that are assigned in a body, and to what."""
     assignments = [each for each in body if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)]
@@ -228,7 +286,7 @@ def _how(kind: str, name: str) -> str:
     return f" Code that a file names is not run. {typed} it as a plug-in."
 
 
-def _place(error: Exception, path: Path) -> str:
+def _place(error: BaseException, path: Path) -> str:
     """File and line of an error in a plug-in's file: of the syntax error, or where it was raised."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"

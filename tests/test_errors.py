@@ -43,8 +43,8 @@ def test_an_unknown_name_shows_no_repr_as_of_a_key_error() -> None:
     ("error", "problem"),
     [
         (ModelError("weights differ", where="m", fix="replace the file."),
-         ("m", "Weights differ.", "Replace the file.")),
-        (ModelError("no weights; no tokenizer."), ("here", "No weights; no tokenizer.", "Save it.")),
+         ("m", "weights differ.", "Replace the file.")),
+        (ModelError("no weights; no tokenizer."), ("here", "no weights; no tokenizer.", "Save it.")),
         (OSError(2, "No such file"), ("here", "[Errno 2] No such file.", "Save it.")),
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from blurb.errors import SettingsError, UnknownName
+from blurb.errors import Notice, SettingsError, UnknownName
 from blurb.registry import Registry
 
 
@@ -120,15 +120,84 @@ def test_an_entry_point_is_an_entry(plugins: Path, monkeypatch: pytest.MonkeyPat
     assert _toys().get("my-toy") == "red"
 
 
-def test_two_entries_of_one_name_are_an_error_that_names_both(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_built_in_entry_keeps_its_name_and_a_note_names_both(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _entry_point(monkeypatch, "kite", "elsewhere:KITE")
-    with pytest.raises(SettingsError) as caught:
-        _toys().names()
-    for part in ("'kite'", "toys.kite:TOY", "from blurb", "elsewhere:KITE"):
-        assert part in str(caught.value)
+    toys = _toys()
+    with pytest.warns(Notice) as caught:
+        assert toys.names() == ["broken", "kite", "red-ball"]
+    for part in ("'kite'", "toys.kite:TOY", "from blurb", "elsewhere:KITE", "That of blurb stays."):
+        assert part in str(caught[0].message)
+    assert toys.get("kite").__module__ == "toys.kite"
+
+
+def test_two_plugins_of_one_name_are_an_error_for_whoever_asks(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [EntryPoint("mine", target, "blurb.test.toys") for target in ("a:X", "b:X")]
+    monkeypatch.setattr("blurb.registry.entry_points", lambda group: points)
+    toys = _toys()
+    with pytest.warns(Notice, match="Two toys have the name 'mine'"):
+        assert toys.get("red-ball") == "red"
+    assert "mine" not in toys.names()
+    with pytest.raises(SettingsError, match=r"Two toys have the name 'mine': a:X .* and b:X"):
+        toys.get("mine")
+
+
+@pytest.mark.parametrize("name", ["a,b", "x:y", "FILE.py:T", "../x", "a b", " ", "\x1b[31mred", "_x"])
+def test_a_name_that_nobody_could_type_is_no_entry(name: str, plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _entry_point(monkeypatch, name, "toys.red_ball:TOY")
+    toys = _toys()
+    with pytest.warns(Notice, match="No toy can have the name"):
+        assert toys.names() == ["broken", "kite", "red-ball"]
+    with pytest.raises(SettingsError):
+        toys.get(name)
+
+
+@pytest.mark.parametrize("text", ["import no_such_zz", "raise RuntimeError('boom')", "def (:", "1 / 0", "exit(3)"])
+def test_a_plugin_that_is_broken_stops_nothing_else(text: str, plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (plugins / "broken.py").unlink()
+    (plugins.parent / "theirs.py").write_text(text, encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "theirs", raising=False)
+    _entry_point(monkeypatch, "mine", "theirs:X")
+    toys = _toys()
+    with pytest.warns(Notice, match=r"Cannot import the toy 'theirs:X': .* It is left out."):
+        assert set(toys.usable()) == {"kite", "red-ball"}
+    with pytest.warns(Notice):
+        assert toys.known("mine") is None
+    with pytest.raises(SettingsError, match="Cannot import the toy 'theirs:X'"):
+        toys.get("mine")
+
+
+def test_a_file_of_entry_points_that_cannot_be_read_takes_no_built_in_entry_away(
+    plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = plugins.parent / "theirs-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_bytes(b"\xff\xfe[blurb.test.toys]\n")
+    with pytest.warns(Notice, match=r"the entry_points.txt of an installed package cannot be read"):
+        assert _toys().names() == ["broken", "kite", "red-ball"]
+
+
+def test_objects_within_objects_and_extras(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the format of entry points has them."""
+    (plugins.parent / "deep.py").write_text("class A:\n    X = 3\n", encoding="utf-8")
+    _entry_point(monkeypatch, "mine", "deep:A.X [more]")
+    assert _toys().get("mine") == 3
+    del sys.modules["deep"]
 
 
 def test_origin_is_the_file_and_the_line_of_a_class(plugins: Path) -> None:
     toys = _toys()
     assert toys.origin("kite") == f"{plugins / 'kite.py'}:1"
     assert toys.origin("red-ball") == str(plugins / "red_ball.py")
+
+
+def test_an_object_that_is_something_else_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a head and an export format, whose entry points name a number."""
+    from blurb.export import formats
+    from blurb.heads import _spec
+
+    with pytest.raises(SettingsError, match="must be a class"):
+        _spec.options(5)  # type: ignore[arg-type]
+    monkeypatch.setattr(formats.formats, "get", lambda name: 5)
+    with pytest.raises(SettingsError, match="The export format mine is of type int"):
+        formats.get("mine")

@@ -5,6 +5,7 @@ The kinds of arguments are read from the signatures, so that each is written onc
 
 from __future__ import annotations
 
+import errno
 import functools
 import inspect
 import numbers
@@ -15,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from blurb.api.options import KEEP
 from blurb.errors import BlurbError, SettingsError
+from blurb.files import of_system
 from blurb.tasks import SCORED
 
 P = ParamSpec("P")
@@ -22,6 +24,7 @@ T = TypeVar("T")
 
 SHOWN = 60
 """Characters of a wrong value in a message."""
+HIDDEN = "an object that cannot be shown, of type"
 
 
 def _is_row(value: object) -> bool:
@@ -68,24 +71,35 @@ def wrong(function: Callable[..., Any], arguments: Mapping[str, Any]) -> list[st
     found = []
     for name, value in arguments.items():
         parameter = parameters.get(name)
-        if parameter is None or parameter.kind is parameter.VAR_KEYWORD:
+        if parameter is None:
             continue
-        if isinstance(value, str | os.PathLike) and not _is_text(str(value)):
-            found.append(f"{name} must be a text without NUL and half characters (got {ascii(value)[:SHOWN]}).")
+        if parameter.kind is parameter.VAR_KEYWORD:  # settings, whose own messages show them
+            odd = {each: _shown(one) for each, one in value.items() if _shown(one).startswith(HIDDEN)}
+            found += [f"{each} must be a value that can be shown (got {shown})." for each, shown in odd.items()]
+            continue
+        if isinstance(value, str | os.PathLike) and not _is_text(value):
+            found.append(f"{name} must be a text without NUL and half characters (got {_shown(value, ascii)}).")
             continue
         kinds = [kind.strip() for kind in str(parameter.annotation).split("|")]
         if not any(_is_of(kind, value) for kind in kinds):
-            shown = repr(value)
-            shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
-            found.append(f"{name} must be {' or '.join(dict.fromkeys(map(_words, kinds)))} (got {shown}).")
+            found.append(f"{name} must be {' or '.join(dict.fromkeys(map(_words, kinds)))} (got {_shown(value)}).")
     return found
 
 
-def _is_text(value: str) -> bool:
-    """Whether a text can be the name of a file."""
+def _shown(value: object, how: Callable[[object], str] = repr) -> str:
+    """A value in a message; its type alone if code of its own fails to show it."""
     try:
-        return b"\0" not in value.encode()
-    except UnicodeEncodeError:
+        shown = how(value)
+    except Exception:  # noqa: BLE001 - of whoever wrote the class
+        return f"{HIDDEN} {type(value).__name__}"
+    return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
+
+
+def _is_text(value: str | os.PathLike[str]) -> bool:
+    """Whether a text or a path can be the name of a file."""
+    try:
+        return b"\0" not in str(value).encode()
+    except Exception:  # noqa: BLE001 - half a character, or code of a class that is nearly a path
         return False
 
 
@@ -93,7 +107,10 @@ def _is_of(kind: str, value: Any) -> bool:
     several = re.fullmatch(r"Sequence\[(.+)\]", kind)
     if several:
         there = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-        return there and all(_is_of(several[1], each) for each in value)
+        try:
+            return there and all(_is_of(several[1], each) for each in value)
+        except Exception:  # noqa: BLE001 - of a list of one's own
+            return False
     return KINDS[kind][1](value)
 
 
@@ -113,9 +130,15 @@ def spoken(function: Callable[P, T]) -> Callable[P, T]:
             raise SettingsError(" ".join(f"blurb.{function.__name__}: {sentence}" for sentence in sentences))
         try:
             return function(*arguments, **more)
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            raise SettingsError(of_system(error)) from error
         except BlurbError as error:
             for each in (error, *getattr(error, "errors", ())):
                 each.what, each.fix = in_python(each.what), in_python(each.fix)
+                # A setting is a keyword: what is wrong with it begins with its name.
+                each.where = None if each.where in (None, "--set") else in_python(each.where)
             raise
 
     return called
@@ -139,7 +162,6 @@ def in_python(text: str) -> str:
     >>> in_python("To see where: blurb data verify --data FOLDER")
     'To see where: blurb data verify --data FOLDER'
     """
-    text = text.removeprefix("--set: ")  # the keyword follows
     parts, start = [], 0
     for command in COMMAND.finditer(text):
         parts += [OPTION.sub(_keyword, text[start : command.start()]), command.group()]

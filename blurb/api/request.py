@@ -82,7 +82,9 @@ def check_writable(**places: Path) -> None:
     :param places: folder by option name
     """
     for option, folder in places.items():
-        nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+        nearest = next(
+            place for place in (folder.absolute(), *folder.absolute().parents) if place.exists() or place.is_symlink()
+        )
         try:
             with tempfile.TemporaryDirectory(dir=nearest):
                 pass

@@ -14,13 +14,12 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 
 from blurb import stopping
 from blurb.errors import BlurbError, DamageWarning, Notice
-from blurb.files import OURS
+from blurb.files import of_system
 from blurb.masking import masked
 from blurb.stopping import Terminated
 from blurb.wording import escaped
@@ -113,20 +112,6 @@ def run(command: click.Group) -> int:
     except OSError as error:  # a folder that cannot be written, a full disk
         click.secho(f"Error: {escaped(masked(of_system(error)))}", fg="red", err=True)
         return UNKNOWN
-
-
-def of_system(error: OSError) -> str:
-    """What the system says, about the file that was meant and not the temporary one beside it.
-
-    >>> of_system(OSError(30, "Read-only file system", "runs/.spec.json.0123456789abcdef.tmp"))
-    'runs/spec.json: Read-only file system.'
-    """
-    if not error.strerror or not isinstance(error.filename, str | bytes | os.PathLike):
-        return str(error)
-    path = Path(os.fsdecode(error.filename))
-    name = OURS.sub("", path.name)
-    meant = path.with_name(name.removeprefix(".")) if name != path.name else path
-    return f"{meant}: {error.strerror}."
 
 
 def _leave(number: int) -> None:

@@ -52,7 +52,7 @@ def command(form: str, rows: tuple[str, ...], output: Path, selection: str, **op
     from blurb import tasks
     from blurb.export import formats
 
-    kind = formats.formats.get(form)
+    kind = formats.get(form)
     given = {name: options[name] for name in options if options[name] is not None}
     # 0 is a valid seed; empty or False means that the option was not given.
     own = frozenset(name for name in OWN if name in given and given[name] is not False and given[name] != ())

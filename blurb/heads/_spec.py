@@ -29,7 +29,9 @@ class Plugins(Protocol):
 
 
 def options(plugin: type) -> dict[str, Any]:
-    """Name and default of every option of a class; SettingsError if a default is not a number, bool or string."""
+    """Name and default of every option of a class; SettingsError if it is none, or a default is something else."""
+    if not inspect.isclass(plugin):
+        raise SettingsError(f"A head or pooling must be a class (got an object of type {type(plugin).__name__}).")
     found = {}
     for parameter in inspect.signature(plugin).parameters.values():
         if parameter.default is not parameter.empty:

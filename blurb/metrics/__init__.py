@@ -36,11 +36,13 @@ __all__ = [
     "entity_counts",
     "entity_f1",
     "get",
+    "known",
     "micro_f1_without",
     "multilabel_f1",
     "names",
     "pearson",
     "token_macro_f1",
+    "usable",
 ]
 
 VERSION = 1  # raised by hand when a value changes for the same predictions: stored scores are then recomputed
@@ -59,3 +61,13 @@ def get(name: str) -> Metric:
     if not isinstance(metric, Metric):
         raise SettingsError(f"The metric {name} must be a blurb.metrics.Metric (got {type(metric).__name__}).")
     return metric
+
+
+def known(name: str) -> Metric | None:
+    """The metric of that name; None if there is none, or only a plug-in that is broken, of which a note tells."""
+    return _registry.known(name, get)
+
+
+def usable() -> list[Metric]:
+    """All metrics but plug-ins that are broken."""
+    return [*_registry.usable(get).values()]

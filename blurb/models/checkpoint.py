@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -106,9 +107,33 @@ def check_config(folder: Path, remote_code: bool = False) -> None:
     :param remote_code: whether a person allowed the code of the checkpoint
     """
     config = read_json(folder, "config.json")
+    if remote_code:
+        check_code(folder)
     for fault in (*code_faults(config, remote_code), *(config_fault(*field) for field in config_fields(config))):
         if fault:
             raise ModelError(f"config.json: {fault.what}", where=folder, fix=fault.fix)
+
+
+def check_code(folder: Path) -> None:
+    """Raises a ModelError if the configuration of model or tokenizer names code that no hash of the checkpoint has."""
+    for name in ("config.json", "tokenizer_config.json"):
+        for reference in _references(read_json(folder, name).get("auto_map")) if (folder / name).is_file() else ():
+            place, _, module = reference.rpartition("--")
+            if "/" in module or os.sep in module or (place and Path(place).expanduser().exists()):
+                raise ModelError(
+                    f"{name}: auto_map names {shortened(reference)}, but code must lie in the folder of the "
+                    "checkpoint itself, as only that is part of its hash",
+                    where=folder,
+                    fix="move it there.",
+                )
+
+
+def _references(value: Any) -> Iterator[str]:
+    """The texts in a value of any shape."""
+    if isinstance(value, str):
+        yield value
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _references(each)
 
 
 def code_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterator[ModelError]:

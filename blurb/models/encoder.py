@@ -54,7 +54,7 @@ def check(source: Source, formulation: Formulation, where: Where = unsaid) -> No
     if formulation.pooled and not head.reads_sequence:
         reason = _unfit(parse(poolings, settings.pooling)[0], formulation, source)
         if reason:
-            fit = [name for name in poolings.names() if not _unfit(poolings.get(name), formulation, source)]
+            fit = [name for name, one in poolings.usable().items() if not _unfit(one, formulation, source)]
             raise SettingsError(
                 f"The pooling {shown(settings, 'pooling', where)} does not work on {{task}} with {{model}}: {reason}. "
                 f"Possible values: {', '.join(fit)}.",

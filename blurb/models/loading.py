@@ -13,7 +13,7 @@ from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models import unchanged
 from blurb.models.casing import settle
-from blurb.models.checkpoint import blamed
+from blurb.models.checkpoint import blamed, check_code
 from blurb.models.tokenizer_files import check_tokenizer
 from blurb.models.unsuitable import check_embeddings, check_length, check_text, check_type
 from blurb.models.weights import weight_files
@@ -35,6 +35,8 @@ def load_tokenizer(folder: str, remote_code: bool = False, casing: str = "") -> 
     from transformers import AutoTokenizer
 
     check_tokenizer(Path(folder))
+    if remote_code:
+        check_code(Path(folder))  # again: its configuration is not part of the hash of the weights
     load = partial(AutoTokenizer.from_pretrained, folder, trust_remote_code=remote_code)
     with blamed(folder, "cannot load the tokenizer"):
         inner = load()

@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from blurb.errors import ModelError, UnknownName
+from blurb.files import of_system
 from blurb.models import downloads, hub
 from blurb.models.checkpoint import reason
 from blurb.names import by_number
@@ -74,7 +75,8 @@ def folder_or_id(reference: str) -> Path | tuple[str, str]:
             return path.resolve()
         _refuse_what_is_no_name(reference, path)
     except (OSError, RuntimeError) as error:  # a name of 300 letters, the home of a user who is not there
-        raise ModelError(f"Cannot access the model folder {_shown(reference)}: {reason(error)}.") from None
+        why = of_system(error) if isinstance(error, OSError) else f"{_shown(reference)}: {reason(error)}."
+        raise ModelError(f"Cannot access the model folder {why}") from None
     known = presets()
     if "/" not in reference and reference not in known:
         raise ModelError(f"{UnknownName('model', reference, known)} Or use a folder or a Hub id such as org/model.")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 YOUNG = 5.0
 """Seconds after a change in which another one may leave the same times: clocks of file systems are coarse."""
+ADAPTER = "adapter_config.json"
 Stamp = tuple[tuple[str, int, int, int, int], ...]
 """Name, size, times of change and place of every file that counts."""
 
@@ -65,6 +66,13 @@ def check(source: Source) -> None:
     if source.kind != "encoder":
         return
     folder, now = Path(source.location), ""
+    if (folder / ADAPTER).exists():  # transformers would load it, and the base model that it names
+        raise ModelError(
+            f"{ADAPTER} has come here since the trials of {source.name} were planned. These trials do not "
+            "run, as they would be counted as those of the weights without it.",
+            where=folder,
+            fix="Remove it, or move it elsewhere.",
+        )
     try:
         now = _hash(folder, source.remote_code)
     except OSError as error:

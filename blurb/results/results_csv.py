@@ -127,7 +127,8 @@ def _dataset(lines: Sequence[Line]) -> DatasetScores:
 def _main_metric(lines: Sequence[Line]) -> str:
     """The main metric of a dataset; the first in the table if its task or metric is not installed here."""
     declared = next((task.metric for task in tasks.all() if task.name == lines[0]["task"]), "")
-    return metrics.get(declared).main if declared in metrics.names() else lines[0]["metric"]
+    known = metrics.known(declared)
+    return lines[0]["metric"] if known is None else known.main
 
 
 def _run(lines: Sequence[Line]) -> Run:

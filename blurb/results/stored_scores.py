@@ -68,8 +68,8 @@ def _declared(facts: Facts, task: str) -> Task | None:
 
 def _tallies(task: Task | None) -> frozenset[str]:
     """Metrics of a task that are counts; for an unknown metric, the counts of all known metrics."""
-    known = [task.metric] if task is not None and task.metric in metrics.names() else metrics.names()
-    return frozenset().union(*(metrics.get(name).tallies for name in known))
+    known = None if task is None else metrics.known(task.metric)
+    return frozenset().union(*(one.tallies for one in ([known] if known is not None else metrics.usable())))
 
 
 class Runs(Mapping[int, Run]):

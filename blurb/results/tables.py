@@ -91,6 +91,8 @@ def check_schema(path: Path, columns: Sequence[str], option: str = "--leaderboar
     """
     if not path.exists():
         return
+    if not path.is_file():
+        raise StoreError(f"{path} is a folder, a pipe or a device and no table", fix=f"choose another {option}.")
     try:
         there, line = csv_files.first(path)
         version = (line.get("schema") if line else str(SCHEMA)) if "schema" in there else None

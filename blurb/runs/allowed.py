@@ -73,17 +73,26 @@ def _named(content: Mapping[str, Any], store: Path) -> Iterator[str]:
     for kind, found in content["plugins"].items():
         for name, path in found.items():
             yield f"code of a {kind}: {_shown(path or name)}"
-    root = store.resolve()
+    root = Path(os.path.realpath(store))
     for source in content["source"]:
         if source.get("remote_code"):
             yield f"the Python files of a checkpoint: {_shown(source['location'])}"
-        elif source["kind"] == "encoder" and not Path(source["location"]).resolve().is_relative_to(root):
+        elif source["kind"] == "encoder" and _leads_out(source["location"], root):
             yield f"a checkpoint: {_shown(source['location'])}"
     for data in content["data"]:
         if data["task"].endswith(".toml"):
             yield f"a task file: {_shown(data['task'])}"
-        if not Path(data["folder"]).resolve().is_relative_to(root):
+        if _leads_out(data["folder"], root):
             yield f"data: {_shown(data['folder'])}"
+
+
+def _leads_out(place: str, root: Path) -> bool:
+    """Whether a folder is outside of a store, or a link in it may lead there: one to a folder may meet others."""
+    folder = Path(os.path.realpath(place))
+    links = (path for path in folder.rglob("*") if path.is_symlink())
+    return not folder.is_relative_to(root) or any(
+        path.is_dir() or not Path(os.path.realpath(path)).is_relative_to(root) for path in links
+    )
 
 
 def _shown(name: str) -> str:

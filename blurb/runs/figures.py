@@ -22,7 +22,7 @@ def admits(task: str, name: str, value: float) -> bool:
     known = _metric(task)
     if known is not None:
         return known.admits(name, value)
-    return any(one.admits(name, value) for one in map(metrics.get, metrics.names()))
+    return any(one.admits(name, value) for one in metrics.usable())
 
 
 def admits_in_tables(task: str, name: str, value: float) -> bool:
@@ -30,7 +30,7 @@ def admits_in_tables(task: str, name: str, value: float) -> bool:
     if not math.isfinite(value):
         return False
     known = _metric(task)
-    every = [known] if known is not None else [metrics.get(one) for one in metrics.names()]
+    every = [known] if known is not None else metrics.usable()
     return any(one.admits(name, value if name in one.tallies else value / 100) for one in every)
 
 
@@ -48,4 +48,4 @@ def bounds(task: str) -> tuple[float, float]:
 def _metric(task: str) -> Metric | None:
     """The metric of a task that is known here; None for a task or a metric that is not installed."""
     known = tasks.known(task)
-    return metrics.get(known.metric) if known is not None and known.metric in metrics.names() else None
+    return None if known is None else metrics.known(known.metric)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from blurb import formulations, leases, metrics
-from blurb.errors import BlurbError, SettingsError, StoreError, Tell, followed, tell_damage
+from blurb.errors import BlurbError, Notice, SettingsError, StoreError, Tell, followed, tell_damage
 from blurb.files import read_json, write_json
 from blurb.formulations._base import Formulation
 from blurb.runs import index, provenance
@@ -126,8 +127,12 @@ def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
     :param tell: receives messages about other damage, which is left for `blurb run`
     """
     scored = changed = 0
-    # Leases that nobody may have any more are watched together, not two minutes for each.
-    leases.wait_for_stale(_damaged_leases(store))
+    # Leases that nobody may have any more are watched together, not two minutes for each. Those that were not written
+    # for so long are free at once.
+    damaged = [lease for lease in _damaged_leases(store) if not leases.is_free(lease)]
+    if damaged:
+        warnings.warn(Notice(f"Waiting up to two minutes for {damaged[0]}, which cannot be read."), stacklevel=2)
+    leases.wait_for_stale(damaged)
     for path in store.trial_folders():
         try:
             with leases.held(store.lease(path), wait=False):

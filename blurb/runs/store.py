@@ -173,12 +173,13 @@ class Store:
             return ["DONE.json"]
         if done.get("schema") != SCHEMA:
             raise StoreError(
-                f"{path} has schema version {done.get('schema')}, but this version of blurb uses {SCHEMA}.",
+                f"schema version {done.get('schema')}, but this version of blurb uses {SCHEMA}.",
+                where=path,
                 fix="Choose another --output folder, or use the version of blurb that wrote it.",
             )
         # `or ""`: a file that is missing in both is missing.
         found = [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")]
-        return found if found or path.name.startswith(".") else _of_another(path)
+        return found or _of_another(path)
 
     @contextmanager
     def writing(self, path: Path, lease: Lease | None = None) -> Iterator[Path]:
@@ -293,7 +294,7 @@ def read_spec(path: Path) -> Trial:
     try:
         return Trial(**content)
     except TypeError as error:
-        raise StoreError(f"{file} cannot be read by this version of blurb ({error}).") from error
+        raise StoreError(f"cannot be read by this version of blurb ({error}).", where=file) from error
 
 
 def _of_another(path: Path) -> list[str]:
@@ -302,7 +303,8 @@ def _of_another(path: Path) -> list[str]:
         spec = read_spec(path)
     except StoreError:
         return ["spec.json"]
-    if (spec.task, spec.hash) != (path.parent.name, path.name):
+    hash_ = path.name.removeprefix(".").partition(".")[0]  # also of a folder beside it, `files.beside`
+    if (spec.task, spec.hash) != (path.parent.name, hash_):
         return ["spec.json"]
     with contextlib.suppress(StoreError):  # which whoever reads it tells
         declared = provenance.read(path).declaration
@@ -348,7 +350,7 @@ def read_predictions(path: Path, names: Sequence[str] | None = None, split: str 
             table = file.read(columns=wanted)
         columns: dict[str, list[Any]] = (table if names is None else table.select(list(names))).to_pydict()
     except (OSError, ValueError, TypeError, LookupError, NotImplementedError) as error:  # Arrow's errors are of these
-        raise StoreError(f"{path} cannot be read: {str(error).splitlines()[0] if str(error) else error!r}") from error
+        raise StoreError(f"cannot be read: {(str(error).splitlines() or [repr(error)])[0]}", where=path) from error
     if split is None:
         return columns
     kept = [row for row, name in enumerate(table["split"].to_pylist()) if name == split]

@@ -12,27 +12,43 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 import blurb
-from blurb import leases
-from blurb.errors import StoreError, Tell, tell_damage
+from blurb import leases, names
+from blurb.errors import SettingsError, StoreError, Tell, tell_damage
 from blurb.files import check_types, file_hash, read_json, write_json, writing_whole
 from blurb.models import Source, kept
 from blurb.runs import allowed, rescore
 from blurb.runs.allowed import NotAllowed
 from blurb.runs.data_sources import DataSource
 from blurb.runs.plugins import Typed
-from blurb.runs.spec import Configuration, Trial
+from blurb.runs.spec import PROBE, Configuration, Trial
 from blurb.runs.store import SPEC, Store
-from blurb.runs.worker import Job
+from blurb.runs.worker import Job, Keep
+from blurb.training import devices, tracking
 
 SCHEMA = 1
 FOLDER = ".sweeps"
 JOBS = "jobs.json"
 SHARED: Mapping[str, type] = {"source": Source, "configuration": Configuration, "data": DataSource}
 """Fields that many jobs have in common: the file has each value once."""
-OWN = ("device", "track", "predicted", "keep", "resume")
+OWN: Mapping[str, type | tuple[type, ...]] = {
+    "device": str, "track": str, "predicted": (int, float), "keep": str, "resume": bool
+}  # fmt: skip
+"""Fields that each job has of its own, and their types."""
+TYPES: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
+    "source": {
+        "name": str, "kind": str, "location": str, "weights": str, "tokenizer": str, "parameters": int,
+        "remote_code": bool, "revision": (str, NoneType), "casing": str,
+    },
+    "configuration": {
+        "protocol": str, "protocol_hash": str, "overrides": dict, "precision": str, "suite": str, "note": str,
+    },
+    "data": {"task": str, "folder": str, "original": bool},
+}  # fmt: skip
+"""Types of what jobs share."""
 
 
 def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None) -> Path:
@@ -137,6 +153,7 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
             fix=f"use the version that wrote it ({content.get('blurb')}).",
         )
     try:
+        _check_shared(content, folder / JOBS)  # first: what is asked for depends on it
         if allow is not None:
             allowed.check(folder, content, allow)
             _check_code(folder, content)
@@ -147,6 +164,8 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
         if allow is None:
             plugins = {}
             shared["source"] = [dataclasses.replace(source, remote_code=False) for source in shared["source"]]
+        for line in filter(None, content["jobs"]):
+            check_types(line, OWN, folder / JOBS)
         jobs = [
             None if line is None else Job(
                 Trial(**line["trial"]), store=folder.parent.parent, plugins=plugins,
@@ -156,15 +175,42 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
         ]  # fmt: skip
         for job in filter(None, jobs):
             check_types(job.trial.content, SPEC, folder / JOBS)
+            _check_job(job)
             if job.trial.task != job.data.task and not job.data.task.endswith(".toml"):
                 raise ValueError(f"a trial of {job.trial.task} has the data of {job.data.task}")
             if job.trial.weights != job.source.weights:
                 raise ValueError(f"a trial of {job.source.name} has the weights of another model")
         return jobs
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, SettingsError) as error:
         raise StoreError(
             f"{folder / JOBS} is not a valid list of trials ({error})", fix="run the command that wrote it again."
         ) from error
+
+
+def _check_shared(content: Mapping[str, Any], file: Path) -> None:
+    """Raises an error for a model, configuration or data that no command has written."""
+    for name, types in TYPES.items():
+        for each in content[name]:
+            check_types(each, types, file)
+    for source in content["source"]:
+        names.check(source["name"], "The name of a model")
+        if source["kind"] not in ("encoder", "baseline"):
+            raise ValueError(f"{source['name']} is of the kind {source['kind']!r}")
+        if source["kind"] == "baseline" and source["weights"] != f"baseline:{source['location']}":
+            raise ValueError(f"the baseline {source['name']} has the weights of another model")
+
+
+def _check_job(job: Job) -> None:
+    """Raises an error for what is no device, tracker, learner or seed, or no way to keep a model."""
+    devices.check_name(job.device)
+    if job.track not in ("", *tracking.TRACKERS):
+        raise ValueError(f"there is no tracker {job.track!r}")
+    if job.keep not in get_args(Keep):
+        raise ValueError(f"there is no keep {job.keep!r}")
+    if job.trial.learner not in ("", PROBE):
+        raise ValueError(f"there is no learner {job.trial.learner!r}")
+    if job.trial.seed < 0:
+        raise ValueError(f"there is no seed {job.trial.seed}")
 
 
 def _check_code(folder: Path, content: Mapping[str, Any]) -> None:

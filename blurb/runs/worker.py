@@ -33,7 +33,7 @@ from blurb.runs.data_sources import DataSource, load_data
 from blurb.runs.environment import environment
 from blurb.runs.events import News, Reporter
 from blurb.runs.provenance import Provenance
-from blurb.runs.spec import Configuration, Trial
+from blurb.runs.spec import RECIPES, Configuration, Trial
 from blurb.runs.store import PREDICTIONS, Store, read_predictions, write_predictions
 from blurb.training import memory, tracking
 
@@ -206,6 +206,12 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
     if plugins.identity(content.task, trial.settings) != trial.plugins:
         raise SettingsError(
             "The code of a plug-in has changed since the trials were planned", fix="run the command again."
+        )
+    if RECIPES.get(trial.recipe_key) != trial.recipe:  # a sweep of before an update of blurb
+        raise SettingsError(
+            f"The trial was planned with recipe {trial.recipe} of its learner, but this version of blurb has "
+            f"{RECIPES.get(trial.recipe_key)}, which gives other results.",
+            fix="Run the command that planned it again.",
         )
     unchanged.check_trial(job.source, trial.weights, trial.tokenizer)
     formulation = formulations.bind(content.task, trial.settings)

@@ -71,6 +71,8 @@ def get(name: str) -> Task:
     if not isinstance(task, Task):
         raise SettingsError(f"The task {name} is of type {type(task).__name__}, not blurb.tasks.Task.")
     check_name(task.name, f"the task {name} of {_registry.entries[name].source}")
+    if task.name != name:
+        raise SettingsError(f"The task {name} of {_registry.entries[name].source} calls itself {task.name}.")
     return task
 
 
@@ -115,8 +117,8 @@ def origin(name: str) -> str:
 
 
 def known(name: str) -> Task | None:
-    """The task of a name, None if there is none."""
-    return get(name) if name in _files or name in _registry.entries else None
+    """The task of a name, None if there is none, or only a plug-in that is broken."""
+    return _files[name] if name in _files else _registry.known(name, get)
 
 
 def of_declaration(content: Mapping[str, Any], where: str) -> Task:
@@ -126,7 +128,7 @@ def of_declaration(content: Mapping[str, Any], where: str) -> Task:
     :raises StoreError: if the content is no declaration
     """
     name = content.get("name")
-    return of_fields(content, get(name) if isinstance(name, str) and name in _registry.entries else None, where)
+    return of_fields(content, _registry.known(name, get) if isinstance(name, str) else None, where)
 
 
 def to_read(task: Task) -> Task:
@@ -141,9 +143,8 @@ def to_read(task: Task) -> Task:
 
 def all() -> list[Task]:
     """All tasks: the thirteen in the paper's order, then plug-ins and loaded task files by name."""
-    return sorted(
-        (get(name) for name in (*_registry.names(), *_files)), key=lambda task: (task.paper_order or 99, task.name)
-    )
+    found = {**_registry.usable(get), **_files}
+    return sorted(found.values(), key=lambda task: (task.paper_order or 99, task.name))
 
 
 def load_selection(wanted: str | Iterable[str]) -> list[Task]:
@@ -174,6 +175,8 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
             chosen |= {task.name for task in every if task.type == word and task.paper_order}
         elif any(task.name == word for task in every):
             chosen.add(word)
+        elif word in _registry.entries or word in _registry.faults:
+            get(word)  # a plug-in that is broken says why
         else:
             raise UnknownName("task", word, [task.name for task in every] + [*types.names(), "all", TWELVE])
     if not chosen:

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import blurb
 from blurb.api import front
+from blurb.cli import cli
 from blurb.errors import BlurbError, SettingsError
+from blurb.files import of_system
 
 FUNCTIONS = [name for name in blurb.__all__ if inspect.isfunction(getattr(blurb, name))]
 WRONG: list[Any] = [5, float("nan"), None, b"x", [5], {"a": 1}, "a\0b", "\ud800"]
@@ -121,3 +124,33 @@ def test_a_model_that_is_loaded_beside_a_run_changes_no_figure(tmp_path: Path) -
     finally:
         stop.set()
         thread.join()
+
+
+class _Secretive:
+    def __repr__(self) -> str:
+        raise RuntimeError("not shown")
+
+
+class _NearlyAPath(_Secretive):
+    def __fspath__(self) -> str:
+        raise RuntimeError("nowhere")
+
+
+@pytest.mark.parametrize("value", [_Secretive(), [_Secretive()], _NearlyAPath()], ids=["object", "in a list", "path"])
+@pytest.mark.parametrize("name", ["model", "seeds", "lr", "window"])
+def test_a_value_that_cannot_be_shown_is_named_by_its_type(name: str, value: object) -> None:
+    """What its own code raised came out, which said nothing of the argument."""
+    with pytest.raises(SettingsError, match=rf"{name} must be .* \(got an object that cannot be shown, of type "):
+        blurb.run(**{"model": "baseline:majority", "suite": "demo", name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["model", "output"])
+def test_a_name_of_thousands_of_letters_is_one_short_error(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"characters\): File name too long\. Choose a shorter") as told:
+        blurb.run(**{"model": "baseline:majority", "suite": "demo", "output": tmp_path, name: "a" * 5_000})  # type: ignore[arg-type]
+    assert len(str(told.value)) < 300
+    given = {"model": "baseline:majority", "output": str(tmp_path / "runs"), name: "a" * 5_000}
+    done = CliRunner().invoke(cli, ["run", given["model"], "--suite", "demo", "--output", given["output"]])
+    assert isinstance(done.exception, OSError)  # the command line says of it what `of_system` does
+    assert len(of_system(done.exception)) < 300
+    assert not [*tmp_path.iterdir()]

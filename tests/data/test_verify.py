@@ -115,7 +115,7 @@ def test_examine_reports_what_is_missing_and_what_is_broken(tmp_path: Path) -> N
     assert found.counts == {"train": 2}
     assert found.missing == ("test",)
     assert len(found.errors) == 1
-    assert ":2: expected exactly @GENE$ and @DISEASE$" in found.errors[0]
+    assert ":2: expected exactly @GENE$ and @DISEASE$" in str(found.errors[0])
     assert found.verdict == "differs"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from blurb import formulations, metrics, tasks
-from blurb.errors import StoreError
+from blurb.errors import BlurbError, StoreError
 from blurb.results import from_store, tables
 from blurb.runs import rescore, rows
 from blurb.runs.index import segments, union, writer
@@ -144,9 +144,11 @@ class Sweep:
     def tables(self, index: Index) -> list[Any]:
         """Both tables, and what is told of damage, as one process sees them."""
         self.enter(index)
-        told: list[str] = []
+        told: list[BlurbError] = []
         tables.rebuild(Store(self.store.root), self.folder / "leaderboard.csv", told.append)
-        return [(self.folder / name).read_bytes() for name in ("results.csv", "leaderboard.csv")] + [sorted(told)]
+        return [(self.folder / name).read_bytes() for name in ("results.csv", "leaderboard.csv")] + [
+            sorted(map(str, told))
+        ]
 
 
 def write(store: Store, model: str, planned: Trial, rng: random.Random) -> None:

@@ -139,3 +139,12 @@ def test_another_configuration_or_tokenizer_is_seen(tmp_path: Path) -> None:
     )
     with pytest.raises(ModelError, match="the weights or the configuration"):
         check(source)
+
+
+def test_an_adapter_that_comes_into_the_folder_is_noticed(moving: Path) -> None:
+    """transformers loads it, and the base model that it names, instead of the weights that are hashed."""
+    source = models.resolve(str(moving))
+    check(source)
+    (moving / "adapter_config.json").write_text('{"base_model_name_or_path": "other", "peft_type": "LORA"}')
+    with pytest.raises(ModelError, match=r"adapter_config.json has come here since the trials of ck were planned"):
+        check(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import seqeval.metrics
 import sklearn.metrics
 
 from blurb import leases, metrics
+from blurb.errors import Notice
 from blurb.runs import rescore
 from blurb.runs.store import FILES, Store, read_json, read_predictions, write_json, write_predictions
 from tests.results import played
@@ -43,9 +45,25 @@ def test_damaged_leases_are_waited_for_together(store: Store, monkeypatch: pytes
     paths = store.trial_folders()[:3]
     for path in paths:
         store.lease(path).write_bytes(b"not a lease")
-    assert rescore.rescore(store) == (len(store.trial_folders()), 0)
+    with pytest.warns(Notice, match="Waiting up to two minutes"):
+        assert rescore.rescore(store) == (len(store.trial_folders()), 0)
     assert leases.LIMIT <= clock.now < 1.5 * leases.LIMIT
     assert not any(store.lease(path).exists() for path in paths)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"token": 5}', b'{"pid": "x"}', b"\xff", b"1" * 5_000])
+def test_a_lease_that_cannot_be_read_and_is_old_is_nobodys(
+    store: Store, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    """Its owner would have mended it with the next beat; two minutes were waited for nothing."""
+    clock = Clock()
+    monkeypatch.setattr(leases, "time", clock)
+    lease = store.lease(store.trial_folders()[0])
+    lease.write_bytes(content)
+    os.utime(lease, (0, 0))
+    assert rescore.rescore(store) == (len(store.trial_folders()), 0)
+    assert clock.now < leases.LIMIT / 10
+    assert not lease.exists()
 
 
 def trial_of(store: Store, name: str) -> Path:

@@ -88,7 +88,7 @@ def test_deep_json_is_damage_and_not_a_traceback(tmp_path: Path) -> None:
     (path / "DONE.json").write_text("[" * 100_000)
     assert store.damage(path) == ["DONE.json"]
     (path / "spec.json").write_text("[" * 100_000)
-    with pytest.raises(StoreError, match=r"spec\.json cannot be read"):
+    with pytest.raises(StoreError, match=r"spec\.json: cannot be read"):
         store.read_spec(path)
 
 

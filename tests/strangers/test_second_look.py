@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.errors import BlurbError
+from blurb.files import beside
 from blurb.runs.index import segments
 from blurb.runs.store import Store
 
@@ -78,6 +79,19 @@ def test_a_specification_that_was_altered_and_sealed_again_is_damage(here: Path)
     Store(Path("runs")).seal(path)
     shutil.rmtree("runs/.index")
     assert check() == 2
+
+
+def test_an_altered_trial_is_replaced_by_the_next_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was moved aside, found whole there, put back, moved aside, ... for ever."""
+    path = trial("baseline-bigrams", "gad")
+    before = (path / "spec.json").read_bytes()
+    (path / "spec.json").write_bytes(before.replace(b'"seed": 1', b'"seed": 9'))
+    Store(Path("runs")).seal(path)
+    names = iter([beside(path, "old") for _ in range(4)])
+    monkeypatch.setattr("blurb.runs.store.beside", lambda *given: next(names))
+    assert run("run", BIGRAMS, "--suite", "demo", "--tasks", "gad,biosses").exit_code == 0
+    assert (path / "spec.json").read_bytes() == before
+    assert (Store(Path("runs")).damage(path), list(path.parent.glob(".*"))) == ([], [])
 
 
 def test_two_datasets_that_name_one_trial_are_no_row(here: Path) -> None:

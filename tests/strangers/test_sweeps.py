@@ -18,10 +18,12 @@ from blurb import cache
 from blurb.cli import cli
 from blurb.errors import StoreError
 from blurb.heads import heads
+from blurb.models.loading import load_tokenizer
 from blurb.runs import allowed, sweeps
 from blurb.runs.allowed import NotAllowed
 from blurb.runs.engines.ray_tasks import run_one
 from blurb.runs.inventory import failure_of
+from blurb.runs.spec import RECIPES
 from tests.strangers.evil import Evil
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"
@@ -150,6 +152,27 @@ def test_code_that_changed_since_it_was_allowed_does_not_run(evil: Evil, checkpo
     assert not evil.has_run()
 
 
+@pytest.mark.parametrize("reference", ["sub/strange.Tokens", "{place}--strange.Tokens", "./sub--strange.Tokens"])
+def test_code_of_a_checkpoint_that_no_hash_has_does_not_run(
+    reference: str, evil: Evil, checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """A person trusted the checkpoint; its hash has the Python files of its folder, and no others."""
+    model = shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck")
+    plan("./ck", "--trust-remote-code")
+    for place in (model / "sub", tmp_path / "sub"):
+        place.mkdir()
+        (place / "strange.py").write_text(evil.text + "Tokens = T\n", encoding="utf-8")
+    config = json.loads((model / "tokenizer_config.json").read_text(encoding="utf-8"))
+    named = reference.format(place=tmp_path / "sub")
+    config |= {"auto_map": {"AutoTokenizer": [None, named]}, "tokenizer_class": "Tokens"}
+    (model / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    load_tokenizer.cache_clear()
+    assert "code must lie in the folder of the checkpoint itself" in run("worker").output
+    assert not evil.has_run()
+    assert "code must lie in the folder" in str(run("run", "./ck", "--trust-remote-code", "--suite", "demo").exception)
+    assert not evil.has_run()
+
+
 def test_a_sweep_that_stays_in_its_store_asks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Baselines on data in the store: there is nothing to trust."""
     monkeypatch.chdir(tmp_path)
@@ -191,6 +214,86 @@ def test_a_trial_is_put_nowhere_but_under_the_task_of_its_data(
     after = {path for path in tmp_path.rglob("*") if "other-home" not in path.parts}
     assert not {path for path in after - before if path.suffix in (".json", ".parquet") and ".sweeps" not in path.parts}
     assert not (tmp_path / "victim").exists()
+
+
+def _in_store(folder: Path, model: Path | None = None) -> None:
+    """Moves the data and the checkpoint of a sweep into its store, where nobody is asked for them."""
+    data = shutil.copytree(sweeps.read(folder, allow=None)[0].data.folder, Path("runs/data").absolute())
+    alter(folder, lambda content: content["data"][0].update(folder=str(data)))
+    if model is not None:
+        copy = shutil.copytree(model, Path("runs/model").absolute())
+        alter(folder, lambda content: content["source"][0].update(location=str(copy)))
+
+
+ODD: list[tuple[str, dict[str, Any]]] = [
+    ("source", {"kind": "Encoder"}), ("source", {"kind": None}),
+    ("source", {"kind": "baseline", "location": "majority"}), ("source", {"remote_code": []}),
+    ("source", {"name": 5}), ("source", {"name": ""}),
+    ("configuration", {"overrides": ["evil:T"]}), ("data", {"original": "yes"}), ("jobs", {"device": "evil:T"}),
+    ("jobs", {"device": None}), ("jobs", {"track": "all"}), ("jobs", {"keep": "evil"}), ("jobs", {"resume": "../x"}),
+    ("trial", {"learner": "evil:T"}), ("trial", {"seed": -1}),
+]  # fmt: skip
+
+
+def test_what_no_command_has_written_is_no_sweep(
+    tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kind that nobody knows was neither asked for nor compared with its hash, and ran."""
+    monkeypatch.chdir(tmp_path)
+    model = checkpoint("bert_uncased")
+    folder = plan(str(model))
+    _in_store(folder, model)
+    stranger(monkeypatch)
+    whole = (folder / sweeps.JOBS).read_text(encoding="utf-8")
+    assert sweeps.read(folder, allow=())
+    for place, values in ODD:
+        content = json.loads(whole)
+        (content["jobs"][0]["trial"] if place == "trial" else content[place][0]).update(values)
+        (folder / sweeps.JOBS).write_text(json.dumps(content), encoding="utf-8")
+        for allow in ((), None):
+            with pytest.raises(StoreError):
+                sweeps.read(folder, allow)
+    assert isinstance(run("worker").exception, StoreError)
+    assert "is not a valid list of trials (there is no seed -1)" in run("doctor", "runs").output
+    assert not list(Path("runs").rglob("DONE.json"))
+
+
+@pytest.mark.parametrize("what", ["weights", "data", "by a folder"])
+def test_links_in_the_store_that_lead_out_are_asked_for(
+    what: str, tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = checkpoint("bert_uncased")
+    folder = plan(str(model))
+    _in_store(folder, model)
+    stranger(monkeypatch)
+    assert sweeps.read(folder, allow=())
+    outside = tmp_path / "outside"
+    if what == "weights":
+        Path("runs/model/model.safetensors").rename(outside)
+        Path("runs/model/model.safetensors").symlink_to(outside)
+    elif what == "data":
+        Path("runs/data/GAD").rename(outside)
+        Path("runs/data/GAD").symlink_to(outside)
+    else:  # the links are in another folder of the store
+        Path("runs/data/GAD").rename(outside)
+        Path("runs/more").mkdir()
+        for file in outside.iterdir():
+            Path("runs/more", file.name).symlink_to(file)
+        Path("runs/data/GAD").symlink_to(Path("../more"))
+    with pytest.raises(NotAllowed, match="a checkpoint: " if what == "weights" else "data: "):
+        sweeps.read(folder, allow=())
+
+
+def test_a_trial_of_before_an_update_that_gives_other_results_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be counted as one of the old recipe."""
+    monkeypatch.chdir(tmp_path)
+    plan("baseline:majority")
+    monkeypatch.setattr("blurb.runs.worker.RECIPES", {**RECIPES, "baseline": 2})
+    assert "planned with recipe 1 of its learner, but this version of blurb has 2" in run("worker").output
+    assert not list(Path("runs").rglob("DONE.json"))
 
 
 @pytest.mark.parametrize("what", ["another user", "nobody"])

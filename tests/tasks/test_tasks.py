@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from blurb import metrics, tasks
-from blurb.errors import SettingsError, UnknownName
+from blurb.errors import Notice, SettingsError, UnknownName
 
 # Table 3 of Gu et al. (docs/benchmark.md, "Datasets") in its order: name, title, type, metric, train, dev, test.
 TABLE_3 = [
@@ -164,13 +164,29 @@ def test_a_new_task_may_come_by_entry_point(
     assert tasks.all()[-1].name == "their-set"
 
 
-def test_a_name_that_is_taken_is_an_error_that_names_both(
+def test_a_name_that_is_taken_stays_with_blurb_and_a_note_names_both(
     monkeypatch: pytest.MonkeyPatch, fresh_registry: None
 ) -> None:
     point = EntryPoint("gad", "theirs:TASK", "blurb.tasks")
     monkeypatch.setattr("blurb.registry.entry_points", lambda group: [point])
-    with pytest.raises(SettingsError, match=r"Two tasks have the name 'gad': blurb.tasks.gad:TASK .* theirs:TASK"):
-        tasks.all()
+    with pytest.warns(Notice, match=r"Two tasks have the name 'gad': blurb.tasks.gad:TASK .* theirs:TASK"):
+        assert tasks.all()
+    assert tasks.get("gad").reader.startswith("blurb.")
+
+
+@pytest.mark.parametrize("value", ["no_such_module:TASK", "blurb.tasks:TWELVE", "blurb.tasks.gad:TASK"])
+def test_a_task_of_others_that_is_broken_stops_no_other(
+    value: str, monkeypatch: pytest.MonkeyPatch, fresh_registry: None
+) -> None:
+    """A module that is not there, something that is no task, and a task that calls itself like another."""
+    point = EntryPoint("mine", value, "blurb.tasks")
+    monkeypatch.setattr("blurb.registry.entry_points", lambda group: [point])
+    with pytest.warns(Notice, match="It is left out"):
+        assert len(tasks.all()) == 13
+    assert [task.name for task in tasks.select("gad")] == ["gad"]
+    assert tasks.known("mine") is None
+    with pytest.raises(SettingsError, match=r"no_such_module|of type str|calls itself gad"):
+        tasks.select("mine")
 
 
 def test_importing_and_listing_tasks_loads_nothing_heavy() -> None:

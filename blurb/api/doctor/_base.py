@@ -51,7 +51,7 @@ def of_error(error: BlurbError | OSError, where: Path | str, mend: str) -> Probl
     """
     if isinstance(error, OSError):
         return Problem(str(where), ended(str(error)), mend)
-    return Problem(error.where or str(where), sentence(error.what), sentence(error.fix or mend))
+    return Problem(error.where or str(where), ended(error.what), sentence(error.fix or mend))
 
 
 def sentence(text: str) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blurb import __version__, cache
 from blurb.api.doctor._base import Fact, Problem, Report, of_error
-from blurb.errors import BlurbError, said
+from blurb.errors import SettingsError, said
+
+if TYPE_CHECKING:
+    from blurb.registry import Registry
 
 DISTRIBUTION = "blurb-bench"
 GROUPS = ("blurb.tasks", "blurb.task_types", "blurb.metrics", "blurb.heads", "blurb.poolings", "blurb.exports")
@@ -108,30 +111,46 @@ def _disk(facts: dict[str, Fact]) -> Iterator[Problem]:
 def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
     """Entry points that cannot be loaded, or have a name that is taken."""
     count = 0
-    for group in GROUPS:
-        for point in metadata.entry_points(group=group):
-            count += 1
-            try:
-                point.load()
-            except Exception as error:  # noqa: BLE001 - the code of others
-                package = point.dist.name if point.dist else "its package"
-                yield Problem(
-                    f"{group}: {point.name}", f"The plug-in {point.value} cannot be loaded: {said(error)}.",
-                    f"Update or uninstall {package}.",
-                )  # fmt: skip
-    for listed in _registries():
+    try:
+        points = [(group, point) for group in GROUPS for point in metadata.entry_points(group=group)]
+    except ValueError as error:
+        points = []
+        yield Problem(
+            "plug-ins", f"The entry_points.txt of an installed package cannot be read: {said(error)}.",
+            "Find it in the folders of the packages, and install that one again.",
+        )  # fmt: skip
+    for group, point in points:
+        count += 1
         try:
-            listed()
-        except BlurbError as error:
-            yield of_error(error, "plug-ins", "Rename or uninstall one of them.")
-        except Exception:  # noqa: BLE001 - of a plug-in that is reported above
-            continue
+            point.load()
+            _as_what_it_is(group, point.name)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of others
+            package = point.dist.name if point.dist else "its package"
+            yield Problem(
+                f"{group}: {point.name}", f"The plug-in {point.value} cannot be loaded: {said(error)}.",
+                f"Update or uninstall {package}.",
+            )  # fmt: skip
+    for registry in _registries():
+        for fault in registry.faults.values():
+            yield of_error(SettingsError(fault), "plug-ins", "Rename or uninstall one of them.")
     facts["plugins"] = count
 
 
-def _registries() -> list[Callable[[], Any]]:
+def _as_what_it_is(group: str, name: str) -> None:
+    """Raises a BlurbError for a task, type or metric that is something else; two of one name are told elsewhere."""
+    from blurb import metrics, tasks
+    from blurb.tasks import types
+
+    registries = dict(zip(GROUPS, _registries(), strict=True))
+    for room, known in (("blurb.tasks", tasks.get), ("blurb.task_types", types.get), ("blurb.metrics", metrics.get)):
+        if group == room and name not in registries[group].faults:
+            known(name)
+
+
+def _registries() -> list[Registry[Any]]:
+    """In the order of `GROUPS`."""
     from blurb import heads, metrics, tasks
     from blurb.export.formats import formats
     from blurb.tasks import types
 
-    return [tasks.all, types.names, metrics.names, heads.heads.names, heads.poolings.names, formats.names]
+    return [tasks._registry, types._registry, metrics._registry, heads.heads, heads.poolings, formats]

@@ -9,9 +9,17 @@ from blurb.export.formats._base import Files, Format, Wanted
 from blurb.files import beside, write_whole
 from blurb.registry import Registry
 
-__all__ = ["Files", "Format", "Wanted", "formats", "render", "write"]
+__all__ = ["Files", "Format", "Wanted", "formats", "get", "render", "write"]
 
 formats: Registry[Format] = Registry("export format", "blurb.export.formats", "EXPORT", "blurb.exports")
+
+
+def get(name: str) -> Format:
+    """The format of that name; SettingsError if it is something else, or UnknownName."""
+    found = formats.get(name)
+    if not isinstance(found, Format):
+        raise SettingsError(f"The export format {name} is of type {type(found).__name__}, not a Format.")
+    return found
 
 
 def render(name: str, wanted: Wanted) -> Files:
@@ -19,9 +27,9 @@ def render(name: str, wanted: Wanted) -> Files:
 
     :raises BlurbError: if the request is invalid
     """
-    form = formats.get(name)
+    form = get(name)
     for option in wanted.given - form.options:
-        fits = [other for other in formats.names() if option in formats.get(other).options]
+        fits = [other for other, one in formats.usable(get).items() if option in one.options]
         raise SettingsError(f"--{option.replace('_', '-')} does not apply to {name}, only to {', '.join(fits)}.")
     return form.render(wanted)
 

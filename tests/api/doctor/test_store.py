@@ -106,16 +106,16 @@ def _killed(store: Store) -> Path:
 
 
 BROKEN: dict[Callable[[Store], Path], tuple[str, str]] = {
-    _predictions: ("Missing or damaged: predictions.parquet.", "Run its blurb run command again."),
-    _metrics: ("Missing or damaged: metrics.json.", "blurb rescore repairs it."),
-    _schema: ("Choose another --output folder", "Run its blurb run command again."),
+    _predictions: ("predictions.parquet missing or damaged.", "Run its blurb run command again."),
+    _metrics: ("metrics.json missing or damaged.", "blurb rescore repairs it."),
+    _schema: ("schema version 9", "Choose another --output folder, or use the version of blurb that wrote it."),
     _row_file: ("cannot be read", "Run its blurb run command again to rebuild it, without training."),
-    _owners: ("It has no list of models.", "Delete it"),
+    _owners: ("no list of models.", "Delete it"),
     _failed: ("The trial failed: out of memory.", "Run its blurb run command again. The traceback is in"),
     _killed: ("A process that was killed left it (1.0 MB).", "rm -r "),
     _unknown_task: ("There is no task called 'gone'", "plug-in"),
     _older_metrics: ("computed by metrics of another version", "blurb rescore"),
-    _no_provenance: ("does not contain a JSON object", "Run its blurb run command again."),
+    _no_provenance: ("no JSON object", "Run its blurb run command again."),
 }
 
 
