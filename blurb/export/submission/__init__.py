@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from blurb.errors import StoreError
+from blurb.export.submission import schemas
 from blurb.export.submission.values import Unit, predictions
 from blurb.results.row_scores import RowScores
 from blurb.runs.store import PREDICTIONS, Record, read_predictions
@@ -91,11 +91,9 @@ def test_units(record: Record) -> list[Unit]:
 
 def schema_of(task: Task) -> Document:
     """The JSON Schema of a dataset's file; StoreError for a dataset outside BLURB."""
-    path = files(__package__) / "schemas" / f"{task.name}.json"
-    if not path.is_file():
+    if task.name not in schemas.DATASETS:
         raise StoreError("this dataset is not part of BLURB and cannot be submitted.")
-    schema: Document = json.loads(path.read_text(encoding="utf-8"))
-    return schema
+    return schemas.schema(task.name)
 
 
 def check(task: Task, document: Document, schema: Document) -> None:
