@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from blurb.files import beside
+from blurb.files import beside, size_of
 
 KINDS = {
     "features": "tokenised data",
@@ -45,7 +45,7 @@ class Usage:
 
 def usage() -> list[Usage]:
     """The entries and bytes of every kind; files that another process removes meanwhile are ignored."""
-    return [Usage(kind, len(list(_entries(kind))), sum(map(_size, _entries(kind)))) for kind in KINDS]
+    return [Usage(kind, len(list(_entries(kind))), sum(map(size_of, _entries(kind)))) for kind in KINDS]
 
 
 def clear(kind: str) -> int:
@@ -58,7 +58,7 @@ def clear(kind: str) -> int:
     for entry in list(_entries(kind)):
         doomed = beside(entry, "cleared")
         try:
-            size = _size(entry)
+            size = size_of(entry)
             entry.rename(doomed)
             if doomed.is_dir():
                 shutil.rmtree(doomed)
@@ -73,14 +73,3 @@ def clear(kind: str) -> int:
 def _entries(kind: str) -> Iterator[Path]:
     folder = home() / kind
     return folder.iterdir() if folder.is_dir() else iter(())
-
-
-def _size(path: Path) -> int:
-    total = 0
-    for file in [path] if path.is_file() else path.rglob("*"):
-        try:
-            if file.is_file() and not file.is_symlink():
-                total += file.stat().st_size
-        except OSError:
-            continue
-    return total

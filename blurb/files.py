@@ -216,3 +216,17 @@ def _hashes(folder: Path) -> dict[str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name != SEAL
     }
+
+
+def nearest(path: Path) -> Path:
+    """The path itself, or the nearest of its parents that is there; a link to nowhere is there, too."""
+    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists() or place.is_symlink())
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder; links, and what cannot be looked at or is gone, count nothing."""
+    total = 0
+    for file in path.rglob("*") if path.is_dir() else [path]:
+        with contextlib.suppress(OSError):
+            total += file.stat().st_size if file.is_file() and not file.is_symlink() else 0
+    return total

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blurb.errors import ModelError, SettingsError, UnknownName
+from blurb.files import nearest
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,7 @@ def _check_room(to: Path, total: int) -> None:
     """Raises a SettingsError if the disk has no room for so many bytes."""
     from blurb.runs.cost.budget import size
 
-    nearest = next(place for place in (to.absolute(), *to.absolute().parents) if place.exists())
-    free = shutil.disk_usage(nearest).free
+    free = shutil.disk_usage(nearest(to)).free
     if total > free:
         raise SettingsError(
             f"--to: the models need {size(total)}, but {to} has {size(free)} free; nothing was fetched."

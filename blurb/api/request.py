@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.errors import DataError, SettingsError
+from blurb.files import nearest
 
 if TYPE_CHECKING:
     from blurb.api.options import Model, Tokenizer, TrainOptions
@@ -82,11 +83,9 @@ def check_writable(**places: Path) -> None:
     :param places: folder by option name
     """
     for option, folder in places.items():
-        nearest = next(
-            place for place in (folder.absolute(), *folder.absolute().parents) if place.exists() or place.is_symlink()
-        )
+        place = nearest(folder)
         try:
-            with tempfile.TemporaryDirectory(dir=nearest):
+            with tempfile.TemporaryDirectory(dir=place):
                 pass
         except OSError as error:
             raise SettingsError(f"--{option}: cannot write to {folder}: {error.strerror}.") from error

@@ -14,6 +14,7 @@ from blurb.tasks import SCORED
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
+    from blurb.files import size_of
     from blurb.runs.inventory import TrialState
 
 TABLES = click.option(
@@ -53,7 +54,7 @@ def command(context: click.Context, output: Path, form: str) -> None:
     show(("row", "done", "failed", "MB", "last trial"), table, form, numbers=("done", "failed", "MB", "last trial"))
     others = inventory.unlisted(store, [row.planned for row in rows])
     if others:
-        size = megabytes(sum(map(inventory.size_of, others)))
+        size = megabytes(sum(map(size_of, others)))
         click.echo(f"In no row: {plural(len(others), 'trial')} of searches and earlier seeds, {size} MB.")
 
 

@@ -9,6 +9,7 @@ import inspect
 from typing import Any, Protocol
 
 from blurb.errors import SettingsError, UnknownName
+from blurb.names import with_options
 
 WORDS = {"true": True, "false": False}
 
@@ -49,21 +50,17 @@ def parse(registry: Plugins, text: str) -> tuple[Any, dict[str, Any]]:
     :raises UnknownName: if there is no such plug-in or option
     :raises SettingsError: if a value does not have the type of the default, or an option is repeated or has no value
     """
-    name, *pairs = text.split(",")
-    plugin = registry.get(name.strip())
+    where = f"{registry.kind} '{text}'"
+    name, pairs = with_options(text, where)
+    plugin = registry.get(name)
     if not inspect.isclass(plugin):
         raise SettingsError(f"The {registry.kind} '{name}' is not a class.")
     defaults = options(plugin) if pairs else {}
     chosen: dict[str, Any] = {}
-    for pair in pairs:
-        key, separator, value = (part.strip() for part in pair.partition("="))
-        if not separator or not value or key in chosen:
-            raise SettingsError(
-                f"{registry.kind} '{text}': each option must be given once, as key=value (got '{pair}')."
-            )
+    for key, value in pairs.items():
         if key not in defaults:
             raise UnknownName(f"option of the {registry.kind} '{name}'", key, defaults)
-        chosen[key] = _typed(value, defaults[key], f"{registry.kind} '{text}': {key}")
+        chosen[key] = _typed(value, defaults[key], f"{where}: {key}")
     return plugin, {key: value for key, value in chosen.items() if value != defaults[key]}
 
 

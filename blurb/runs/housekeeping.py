@@ -14,7 +14,7 @@ from pathlib import Path
 
 from blurb import leases, names
 from blurb.errors import BlurbError, SettingsError, StoreError, followed
-from blurb.files import beside, copy_file, read_json, write_json
+from blurb.files import beside, copy_file, read_json, size_of, write_json
 from blurb.models import kept
 from blurb.runs import checkpoints, inventory, provenance, rows, sweeps
 from blurb.runs.rows import PlannedRow
@@ -47,7 +47,7 @@ def removal(store: Store, row: PlannedRow) -> Removal:
     folder = store.root / store.folder(row.model)
     unlisted = tuple(path for path in inventory.unlisted(store, found) if folder in path.parents) if last else ()
     begun = [each for path in own for each in checkpoints.all_of(path)]
-    size = sum(inventory.size_of(path) for path in (*going, *unlisted, *begun))
+    size = sum(size_of(path) for path in (*going, *unlisted, *begun))
     return Removal(going, tuple(path for path in there if path not in own), unlisted, size)
 
 

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from blurb import leases
 from blurb.errors import StoreError
-from blurb.files import read_json
+from blurb.files import read_json, size_of
 from blurb.runs import index
 from blurb.runs.rows import PlannedRow
 from blurb.runs.store import Record, Store
@@ -63,11 +63,6 @@ def is_running(store: Store, path: Path) -> bool:
     """
     held = leases.seems_held(store.lease(path))
     return not path.exists() if held is None else held
-
-
-def size_of(path: Path) -> int:
-    """Bytes of all files in a folder."""
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
 def failure_of(path: Path) -> Path:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from blurb import leases
 from blurb.errors import BlurbError
-from blurb.files import FORGOTTEN, OURS, beside
+from blurb.files import FORGOTTEN, OURS, beside, size_of
 from blurb.runs import checkpoints, inventory, rows, sweeps
 from blurb.runs.engines import slurm
 from blurb.runs.store import ROWS_LEASE, Store, leftovers
@@ -41,7 +41,7 @@ class Leftover:
 def find(store: Store) -> list[Leftover]:
     """What can be removed now: nothing of a trial that a living process has."""
     found = [*_of_trials(store), *_of_sweeps(store), *_of_files(store)]
-    return [Leftover(one.kind, one.path, one.trial, _size(one.path)) for one in found]
+    return [Leftover(one.kind, one.path, one.trial, size_of(one.path)) for one in found]
 
 
 def remove(store: Store | None, found: Sequence[Leftover]) -> list[Leftover]:
@@ -123,7 +123,7 @@ def _of_files(store: Store) -> Iterator[Leftover]:
 def find_in_data(folder: Path) -> list[Leftover]:
     """What a killed `blurb data prepare` left in a data folder: copies of datasets that it had not finished."""
     found = (path for path in _forgotten(folder, ("", "*/")) if path.is_dir())
-    return [Leftover("temporary folder", path, None, _size(path)) for path in found]
+    return [Leftover("temporary folder", path, None, size_of(path)) for path in found]
 
 
 def _forgotten(folder: Path, depths: Sequence[str]) -> Iterator[Path]:
@@ -140,12 +140,6 @@ def _forgotten(folder: Path, depths: Sequence[str]) -> Iterator[Path]:
             with contextlib.suppress(OSError):
                 if OURS.search(path.name) and now - path.stat().st_mtime > FORGOTTEN:
                     yield path
-
-
-def _size(path: Path) -> int:
-    with contextlib.suppress(OSError):
-        return inventory.size_of(path) if path.is_dir() else path.stat().st_size
-    return 0
 
 
 def _delete(path: Path) -> None:

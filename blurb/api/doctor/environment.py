@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from blurb import __version__, cache
 from blurb.api.doctor._base import Fact, Problem, Report, of_error
 from blurb.errors import SettingsError, said
+from blurb.files import nearest
 
 if TYPE_CHECKING:
     from blurb.registry import Registry
@@ -94,12 +95,12 @@ def _disk(facts: dict[str, Fact]) -> Iterator[Problem]:
     except OSError as error:
         yield Problem(str(home), f"The cache cannot be read: {error.strerror}.", "Set BLURB_HOME to another folder.")
         return
-    nearest = next(place for place in (home.absolute(), *home.absolute().parents) if place.exists())
+    parent = nearest(home)
     facts |= {"cache": str(home), "cache_used_bytes": used}
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        yield Problem(str(home), f"The cache cannot be written in {nearest}.", "Set BLURB_HOME to another folder.")
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        yield Problem(str(home), f"The cache cannot be written in {parent}.", "Set BLURB_HOME to another folder.")
         return
-    for name, place in (("cache", nearest), ("working_folder", Path.cwd())):
+    for name, place in (("cache", parent), ("working_folder", Path.cwd())):
         free = facts[f"{name}_free_bytes"] = shutil.disk_usage(place).free
         if free < ENOUGH:
             yield Problem(

@@ -10,7 +10,7 @@ from blurb import metrics
 from blurb.api.doctor import sweeps
 from blurb.api.doctor._base import Fact, Problem, Report, of_error
 from blurb.errors import BlurbError, StoreError, UnknownName, ended
-from blurb.files import read_json
+from blurb.files import read_json, size_of
 from blurb.runs import inventory, rescore, rows
 from blurb.runs.store import ASIDE, OLD, OWNERS, Store, left_out
 
@@ -93,7 +93,7 @@ def _leftovers(store: Store) -> Iterator[Problem]:
     for path in sorted(left for ending in ASIDE for left in store.root.glob(f"*/*/.*.{ending}")):
         trial = path.with_name(path.name[1:].partition(".")[0])
         if path.is_dir() and not inventory.is_running(store, trial):
-            size = inventory.size_of(path) / 1e6
+            size = size_of(path) / 1e6
             # What was about to be replaced may be whole, and is then put back by the next run.
             mend = AGAIN if path.suffix == f".{OLD}" and not trial.exists() else f"rm -r {shlex.quote(str(path))}"
             yield Problem(str(path), f"A process that was killed left it ({size:,.1f} MB).", mend)
@@ -106,5 +106,5 @@ def _facts(store: Store) -> dict[str, Fact]:
     others = inventory.unlisted(store, known)
     return {
         "rows": len(known), "trials": len(trials), **states, "in_no_row": len(others),
-        "bytes": inventory.size_of(store.root),
+        "bytes": size_of(store.root),
     }  # fmt: skip

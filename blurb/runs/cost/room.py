@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blurb import cache
+from blurb.files import nearest
 from blurb.runs.cost.budget import size
 from blurb.runs.cost.model import Estimate
 
@@ -52,7 +53,7 @@ def disk(found: Estimate, store: Path) -> Iterator[str]:
     places: dict[int, Path] = {}
     for folder, more in ((store, found.store + found.checkpoints), (cache.home(), found.cache)):
         with contextlib.suppress(OSError):
-            place = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+            place = nearest(folder)
             number = place.stat().st_dev
             places.setdefault(number, place)
             needed[number] = needed.get(number, 0.0) + more

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.errors import SettingsError, UnknownName
+from blurb.names import with_options
 
 if TYPE_CHECKING:
     from blurb.runs.engine import Engine
@@ -22,19 +23,10 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
 
     :raises UnknownName: if there is no such engine
     :raises SettingsError: if an option is not `key=value`, or is given twice
-
-    >>> parse("slurm,partition=gpu,gres=gpu:1")
-    ('slurm', {'partition': 'gpu', 'gres': 'gpu:1'})
     """
-    name, *pairs = text.split(",")
+    name, options = with_options(text, f"--engine {text}")
     if name not in NAMES:
         raise UnknownName("engine", name, NAMES)
-    options: dict[str, str] = {}
-    for pair in pairs:
-        key, separator, value = (part.strip() for part in pair.partition("="))
-        if not separator or not value or key in options:
-            raise SettingsError(f"--engine {text}: each option must be given once, as key=value (got '{pair}').")
-        options[key] = value
     if name == "ray":
         from blurb.runs.engines.ray_tasks import OPTIONS
 
