@@ -55,7 +55,7 @@ def test_a_row_of_a_store_names_no_folder_elsewhere(field: str, tmp_path: Path) 
         archive.extractall(tmp_path)
     store = Store(next(tmp_path.rglob("models.json")).parent.parent)
     told: list[str] = []
-    before = rows.read(store, told.append)
+    before = rows.read(store, lambda damage: told.append(str(damage)))
     assert before
     assert not told
     path = sorted(store.root.glob("*/rows/*.json"))[0]
@@ -67,5 +67,5 @@ def test_a_row_of_a_store_names_no_folder_elsewhere(field: str, tmp_path: Path) 
     else:
         content["trials"][task] = dict.fromkeys(seeds, "../../../elsewhere")
     path.write_text(json.dumps(content), encoding="utf-8")
-    assert len(rows.read(store, told.append)) == len(before) - 1
+    assert len(rows.read(store, lambda damage: told.append(str(damage)))) == len(before) - 1
     assert "invalid name or hash of a trial" in told[0]

@@ -133,9 +133,10 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     if formulation.needs_original:
         if request.raw is None:
             raise SettingsError(
-                f"BLURB's files of {task.name} have dummies instead of entity names; the relation input "
-                f"{settings_.shown(settings, 'relation_input', where)} needs the names: add --raw with the folder of "
-                "the original release."
+                "BLURB's files of {task} have dummies instead of entity names; the relation input "
+                f"{settings_.shown(settings, 'relation_input', where)} needs the names",
+                fix="add --raw with the folder of the original release.",
+                task=task.name,
             )
         origin = DataSource(task.name, request.raw, original=True)
     concerning = relevant(formulation, recipe)

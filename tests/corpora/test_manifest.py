@@ -104,7 +104,7 @@ def test_a_file_that_changed_is_read_and_told(out: Path) -> None:
     path = out / "GAD" / "test.tsv"
     path.write_text(path.read_text().replace("nex", "vor"))
     found = examine(GAD, out)
-    assert found.notes == (f"{path}: changed since `blurb data prepare` wrote it.",)
+    assert [str(note) for note in found.notes] == [f"{path}: changed since `blurb data prepare` wrote it."]
     assert found.hashes == examine(GAD, out, trust=False).hashes
     path.unlink()
     assert examine(GAD, out).missing == ("test",)
@@ -162,8 +162,8 @@ DAMAGED = pytest.mark.parametrize(
 def test_a_damaged_one_is_told_and_the_files_are_read(content: bytes, message: str, out: Path) -> None:
     (out / "manifest.json").write_bytes(content)
     found = examine(GAD, out)
-    assert message in found.notes[0]
-    assert "read in full" in found.notes[0]
+    assert message in str(found.notes[0])
+    assert "read in full" in str(found.notes[0])
     assert found.hashes == examine(GAD, out, trust=False).hashes
 
 
@@ -215,7 +215,9 @@ def test_one_that_is_older_than_the_files_is_noticed(out: Path, tmp_path: Path) 
     prepare(GAD, put(tmp_path / "raw", "gad", {"GAD/1/test.tsv": content}), out)
     (out / "manifest.json").write_bytes(old)
     found = examine(GAD, out)
-    assert found.notes == (f"{out / 'GAD' / 'test.tsv'}: changed since `blurb data prepare` wrote it.",)
+    assert [str(note) for note in found.notes] == [
+        f"{out / 'GAD' / 'test.tsv'}: changed since `blurb data prepare` wrote it."
+    ]
     assert found.hashes == examine(GAD, out, trust=False).hashes
 
 

@@ -55,7 +55,9 @@ def store(tmp_path: Path) -> Store:
 def names(store: Store) -> list[tuple[str, str]]:
     """Model and precision of all rows; none of them may be damaged."""
     told: list[str] = []
-    found = [(one.model, one.configuration.precision) for one in rows.read(store, told.append)]
+    found = [
+        (one.model, one.configuration.precision) for one in rows.read(store, lambda damage: told.append(str(damage)))
+    ]
     assert told == []
     return sorted(found)
 

@@ -15,7 +15,7 @@ import seqeval.metrics
 import sklearn.metrics
 
 from blurb import leases, metrics
-from blurb.errors import Notice
+from blurb.errors import BlurbError, Notice
 from blurb.runs import rescore
 from blurb.runs.store import FILES, Store, read_json, read_predictions, write_json, write_predictions
 from tests.results import played
@@ -139,7 +139,7 @@ def test_a_damaged_file_of_metrics_is_repaired_and_nothing_else_is(store: Store)
     (folder / "metrics.json").mkdir()
     (predictions / "predictions.parquet").write_bytes(b"cut")
     told: list[str] = []
-    assert rescore.rescore(store, told.append) == (len(NAMES) * 2 - 2, 2)
+    assert rescore.rescore(store, lambda damage: told.append(str(damage))) == (len(NAMES) * 2 - 2, 2)
     assert [str(path) in text for path, text in zip(sorted([folder, predictions]), told, strict=True)] == [True, True]
     for path in (gone, cut):
         name = str((path / "metrics.json").relative_to(store.root))
@@ -155,7 +155,11 @@ def test_what_cannot_be_read_is_told_and_the_others_are_scored(store: Store) -> 
     (bad[2] / "spec.json").write_text("{}")
     store.seal(bad[2])  # whole, and not a trial
     told: dict[str, str] = {}
-    scored, _ = rescore.rescore(store, lambda text: told.update({path: text for path in map(str, bad) if path in text}))
+
+    def tell(damage: BlurbError) -> None:
+        told.update({path: str(damage) for path in map(str, bad) if path in str(damage)})
+
+    scored, _ = rescore.rescore(store, tell)
     assert scored == len(NAMES) * 2 - 3
     assert set(told) == set(map(str, bad))
     assert "99" in told[str(bad[0])]
@@ -284,7 +288,7 @@ def test_predictions_that_the_metric_refuses_stop_no_other_trial(tmp_path: Path)
     store.seal(path)
     before = (path / "metrics.json").read_bytes()
     told: list[str] = []
-    assert rescore.rescore(store, told.append) == (1, 0)
+    assert rescore.rescore(store, lambda damage: told.append(str(damage))) == (1, 0)
     (text,) = told
     assert str(path) in text
     assert "'Z'" in text

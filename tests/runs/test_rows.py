@@ -145,7 +145,7 @@ def test_a_row_that_lost_the_trials_of_a_dataset_is_no_row(change: Callable[[Any
     change(content["trials"])
     path.write_text(json.dumps(content))
     told: list[str] = []
-    assert rows.read(store, told.append) == []
+    assert rows.read(store, lambda damage: told.append(str(damage))) == []
     assert "no trials of gad, which it has planned" in told[0]
     written = CliRunner().invoke(cli, ["check", "m", "--baseline", "m", "--output", str(tmp_path)])
     assert written.exit_code == 2 or isinstance(written.exception, BlurbError)
@@ -158,9 +158,11 @@ def test_a_damaged_row_is_put_together_from_its_trials(tmp_path: Path) -> None:
     first = rows.write(store, replace(row("m", trial("gad"), trial("ddi")), tokenizer="t"))
     file = tmp_path / "m" / "rows" / f"{first.key}.json"
     file.write_text(file.read_text()[:100])
-    with pytest.warns(DamageWarning, match=rf"{first.key}\.json could not be read; renamed it to {first.key}\.damaged"):
+    with pytest.warns(
+        DamageWarning, match=rf"{first.key}\.json: could not be read; renamed it to {first.key}\.damaged"
+    ):
         rows.write(store, replace(row("m", trial("gad")), tokenizer="t"))
-    (found,) = from_store.read(store, lambda text: pytest.fail(text))
+    (found,) = from_store.read(store, lambda damage: pytest.fail(str(damage)))
     assert set(found.records) == {"gad", "ddi"}  # the third has other weights
 
 
@@ -189,7 +191,7 @@ def test_a_damaged_trial_is_told_and_the_others_stand(tmp_path: Path) -> None:
     (paths[0] / "predictions.parquet").unlink()
     (paths[1] / "DONE.json").write_text('{"schema": 99, "sha256": {}}')
     told: list[str] = []
-    (found,) = from_store.read(store, told.append)
+    (found,) = from_store.read(store, lambda damage: told.append(str(damage)))
     assert found.seeds("gad") == (3,)
     assert [str(path) in text for path, text in zip(paths[:2], told, strict=True)] == [True, True]
     assert "predictions.parquet" in told[0]
@@ -203,4 +205,4 @@ def test_what_is_no_row_is_never_read_as_one(tmp_path: Path) -> None:
     rows.write(store, row("m", trial()))
     shutil.copy(next((tmp_path / "m" / "rows").glob("*.json")), tmp_path / "m" / "rows" / "x.json")
     (tmp_path / "m" / "rows" / "0123456789abcdef.failed.json").write_text('{"message": "boom"}')
-    assert len(from_store.read(store, lambda text: pytest.fail(text))) == 1
+    assert len(from_store.read(store, lambda damage: pytest.fail(str(damage)))) == 1

@@ -98,7 +98,7 @@ def test_one_that_cannot_be_read_stops_no_other(tmp_path: Path) -> None:
     damaged = sweeps.write(tmp_path, jobs[:1])
     (damaged / sweeps.JOBS).write_text("{")
     told: list[str] = []
-    assert len(sweeps.jobs_of(tmp_path, told.append)) == len(jobs)
+    assert len(sweeps.jobs_of(tmp_path, lambda damage: told.append(str(damage)))) == len(jobs)
     assert [str(damaged) in text for text in told] == [True]
     sweeps.end(folder)
     assert not folder.exists()

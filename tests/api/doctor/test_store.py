@@ -76,7 +76,7 @@ def _no_provenance(store: Store) -> Path:
     path = finish(store, "m", trial("gad", 5), 0.5)
     (path / "provenance.json").write_text("[]")
     store.seal(path)
-    return path
+    return path / "provenance.json"
 
 
 def _row_file(store: Store) -> Path:

@@ -164,7 +164,12 @@ def test_damaged_trials_have_no_entry(store: Store) -> None:
     keys = [finish(store, seed) for seed in range(2)]
     (store.root / keys[0] / "metrics.json").write_text("{}")
     told: list[str] = []
-    assert list(fresh(store).look(store, [*keys, "m/gad/missing"], told.append, every_file=True)) == keys[1:]
+    assert (
+        list(
+            fresh(store).look(store, [*keys, "m/gad/missing"], lambda damage: told.append(str(damage)), every_file=True)
+        )
+        == keys[1:]
+    )
     (text,) = told
     assert "metrics.json missing or damaged" in text
 
@@ -219,15 +224,15 @@ def test_a_reader_whose_segments_are_merged_meanwhile_misses_nothing(
         union._known[str(store.root)] = fresh(store)
         keys.append(finish(store, seed))
     reader, merger = fresh(store), fresh(store)
-    read, calls = Path.read_bytes, []
+    read, calls = union.read_bytes, []
 
-    def merged_in_between(self: Path) -> bytes:
-        calls.append(self)
+    def merged_in_between(path: Path) -> bytes:
+        calls.append(path)
         if len(calls) == 2:
             merger.look(store, keys, pytest.fail, every_file=False)
-        return read(self)
+        return read(path)
 
-    monkeypatch.setattr(Path, "read_bytes", merged_in_between)
+    monkeypatch.setattr(union, "read_bytes", merged_in_between)
     reader.refresh()
     assert len(files(store)) == 1
     assert all(reader.find(key) is not None for key in keys)
@@ -259,7 +264,7 @@ def test_what_cannot_be_understood_is_told(store: Store, file: str, name: str, v
     path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
     store.seal(store.root / key)
     told: list[str] = []
-    assert not fresh(store).look(store, [key], told.append, every_file=True)
+    assert not fresh(store).look(store, [key], lambda damage: told.append(str(damage)), every_file=True)
     assert str(store.root / key) in told[0]
 
 
