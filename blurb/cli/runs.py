@@ -14,7 +14,6 @@ from blurb.tasks import SCORED
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
-    from blurb.files import size_of
     from blurb.runs.inventory import TrialState
 
 TABLES = click.option(
@@ -35,6 +34,7 @@ def command(context: click.Context, output: Path, form: str) -> None:
     if context.invoked_subcommand:
         return
     from blurb.api.runs import stored_rows
+    from blurb.files import size_of
     from blurb.runs import inventory
     from blurb.runs.store import Store
     from blurb.wording import plural

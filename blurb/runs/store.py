@@ -349,11 +349,12 @@ def read_predictions(path: Path, names: Sequence[str] | None = None, split: str 
         with open(path, "rb", opener=ordinary) as opened, ParquetFile(opened) as file:
             table = file.read(columns=wanted)
         columns: dict[str, list[Any]] = (table if names is None else table.select(list(names))).to_pydict()
+        splits = [] if split is None else table["split"].to_pylist()
     except (OSError, ValueError, TypeError, LookupError, NotImplementedError) as error:  # Arrow's errors are of these
         raise StoreError(f"cannot be read: {(str(error).splitlines() or [repr(error)])[0]}", where=path) from error
     if split is None:
         return columns
-    kept = [row for row, name in enumerate(table["split"].to_pylist()) if name == split]
+    kept = [row for row, name in enumerate(splits) if name == split]
     return {name: [values[row] for row in kept] for name, values in columns.items()}
 
 

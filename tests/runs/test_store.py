@@ -13,7 +13,7 @@ import pytest
 
 from blurb import leases
 from blurb.errors import StoreError
-from blurb.runs.store import FILES, Store
+from blurb.runs.store import FILES, Store, read_predictions, write_predictions
 from tests.runs.fakes import finish, trial
 
 
@@ -227,3 +227,11 @@ def test_a_replacement_that_fails_leaves_the_old_trial_in_its_place(
         store.put(aside, place, replace=True)
     assert (place / "log.txt").read_bytes() == theirs
     assert sorted(place.parent.iterdir()) == sorted([place, aside])
+
+
+@pytest.mark.parametrize("lacks", ["split", "gold", "id"])
+def test_predictions_without_a_column_are_damage(lacks: str, tmp_path: Path) -> None:
+    columns = {name: ["a"] for name in ("split", "id", "gold") if name != lacks}
+    write_predictions(tmp_path / "predictions.parquet", columns)
+    with pytest.raises(StoreError, match=r"predictions\.parquet: cannot be read: .*" + lacks):
+        read_predictions(tmp_path / "predictions.parquet", ("id", "gold"), "test")
