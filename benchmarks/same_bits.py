@@ -36,14 +36,8 @@ TASKS = {
     "document": "hoc",
     "qa": "pubmedqa",
 }
-LEARNERS = (
-    "scratch:tiny",
-    "baseline:majority",
-    "baseline:constant",
-    "baseline:bigrams",
-    "baseline:bilstm",
-    "baseline:transformer",
-)
+LEARNERS = ("scratch:tiny", "baseline:majority", "baseline:constant", "baseline:bigrams")
+FROM_NOTHING = ("baseline:bilstm", "baseline:transformer")
 HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
 POOLINGS = ("cls", "cls-pooler", "mean", "cls-mean", "attention", "attention-dot", "attention-general")
 MENTIONS = ("mention", "mention-mean", "cls-mean-mentions", "entity-start")
@@ -69,7 +63,9 @@ CHANGES = {"provenance.json", "log.txt", "DONE.json"}
 def runs(data: Path | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The calls of `blurb.run` by the name of their folder."""
     for learner in LEARNERS:
-        yield "learners", {"model": learner, "tasks": ",".join(TASKS.values()), "protocol": "smoke"}
+        yield "learners", {"model": learner, "tasks": ",".join(TASKS.values())}
+    for learner in FROM_NOTHING:  # these train for as long as the real data asks for
+        yield "learners", {"model": learner, "tasks": "ncbi-disease,biosses"}
     yield "probe", {"model": "scratch:tiny", "tasks": ",".join(TASKS.values()), "protocol": "probe"}
     for head in HEADS:
         for tagging in ("io", "bio", "bioul"):
@@ -86,18 +82,18 @@ def runs(data: Path | None) -> Iterator[tuple[str, dict[str, Any]]]:
             if pooling != "entity-start" or "markers" in relation_input:
                 yield "inputs", {"tasks": "chemprot", "relation_input": relation_input, "pooling": pooling}
     if data:
-        for learner in ("scratch:tiny", "baseline:bigrams", "baseline:bilstm"):
+        for learner in ("scratch:tiny", "baseline:bigrams"):
             yield (
                 "real",
                 {"model": learner, "tasks": ",".join(TASKS.values()), "data": data, "protocol": "smoke", "limit": 300},
             )
 
 
-def run_all(out: Path, data: Path | None) -> None:
-    """All runs, by the `blurb` that is imported here."""
+def run_all(out: Path, data: Path | None, only: str) -> None:
+    """All runs, or those of one folder, by the `blurb` that is imported here."""
     import blurb
 
-    for number, (folder, options) in enumerate(runs(data)):
+    for number, (folder, options) in enumerate(each for each in runs(data) if only in ("", each[0])):
         given = {"model": "scratch:tiny", "protocol": "smoke", "precision": "fp32", "device": "cpu"} | options
         place = out / folder
         suite = {} if "data" in given else {"suite": "demo"}
@@ -165,15 +161,18 @@ def figures(python: list[str], env: Mapping[str, str], place: Path) -> dict[str,
     return found
 
 
-def measured(code: Path, out: Path, home: Path, data: Path | None) -> dict[str, Any]:
-    """All that one checkout says."""
+def measured(code: Path, out: Path, home: Path, data: Path | None, only: str) -> dict[str, Any]:
+    """All that one checkout says, or what is in one folder."""
     env = {**os.environ, "PYTHONPATH": str(code), "BLURB_HOME": str(home), "HF_HUB_OFFLINE": "1", "COLUMNS": "200"}
     python = [sys.executable, "-P"]
-    inner = [*python, __file__, "--inside", str(out), *(["--data", str(data)] if data else [])]
+    inner = [*python, __file__, "--inside", str(out), "--only", only, *(["--data", str(data)] if data else [])]
     start = time.time()
     subprocess.run(inner, env=env, check=True, cwd=out.parent)
-    killed_and_resumed(python, env, out / "resumed")
-    found = trials(out) | figures(python, env, out / "learners")
+    if only in ("", "resumed"):
+        killed_and_resumed(python, env, out / "resumed")
+    found = trials(out)
+    if only in ("", "learners"):
+        found |= figures(python, env, out / "learners")
     print(f"{code.name}: {len(found)} things in {time.time() - start:.0f} s", file=sys.stderr)
     return found
 
@@ -194,10 +193,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("commit", nargs="?")
     parser.add_argument("--data", type=lambda path: Path(path).resolve())
+    parser.add_argument(
+        "--only", default="", help="learners, probe, heads, poolings, inputs, real or resumed; default: all"
+    )
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
-        run_all(options.inside, options.data)
+        run_all(options.inside, options.data, options.only)
         return
     work = Path(tempfile.mkdtemp(prefix="same-bits-"))
     old = work / "old"
@@ -206,7 +208,7 @@ def main() -> None:
         results = []
         for name, code in (("out-old", old), ("out-new", HERE)):
             (work / name).mkdir()
-            results.append(measured(code, work / name, work / "home", options.data))
+            results.append(measured(code, work / name, work / "home", options.data, options.only))
         lines = differences(*results)
     finally:
         subprocess.run(["git", "worktree", "remove", "--force", str(old)], cwd=HERE, check=False)
