@@ -225,6 +225,16 @@ def _in_store(folder: Path, model: Path | None = None) -> None:
         alter(folder, lambda content: content["source"][0].update(location=str(copy)))
 
 
+def from_elsewhere(checkpoint: Callable[[str], Path], here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a sweep of somebody else, with its checkpoint in the store, where nothing is asked for."""
+    monkeypatch.chdir(here)
+    model = checkpoint("bert_uncased")
+    folder = plan(str(model))
+    _in_store(folder, model)
+    stranger(monkeypatch)
+    return folder
+
+
 ODD: list[tuple[str, dict[str, Any]]] = [
     ("source", {"kind": "Encoder"}), ("source", {"kind": None}),
     ("source", {"kind": "baseline", "location": "majority"}), ("source", {"remote_code": []}),
@@ -239,11 +249,7 @@ def test_what_no_command_has_written_is_no_sweep(
     tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kind that nobody knows was neither asked for nor compared with its hash, and ran."""
-    monkeypatch.chdir(tmp_path)
-    model = checkpoint("bert_uncased")
-    folder = plan(str(model))
-    _in_store(folder, model)
-    stranger(monkeypatch)
+    folder = from_elsewhere(checkpoint, tmp_path, monkeypatch)
     whole = (folder / sweeps.JOBS).read_text(encoding="utf-8")
     assert sweeps.read(folder, allow=())
     for place, values in ODD:
@@ -262,11 +268,7 @@ def test_what_no_command_has_written_is_no_sweep(
 def test_links_in_the_store_that_lead_out_are_asked_for(
     what: str, tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    model = checkpoint("bert_uncased")
-    folder = plan(str(model))
-    _in_store(folder, model)
-    stranger(monkeypatch)
+    folder = from_elsewhere(checkpoint, tmp_path, monkeypatch)
     assert sweeps.read(folder, allow=())
     outside = tmp_path / "outside"
     if what == "weights":
