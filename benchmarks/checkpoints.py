@@ -19,8 +19,9 @@ from torch import Tensor
 
 from blurb import data, formulations, models, tasks
 from blurb.corpora import demo
-from blurb.models import Subset
-from blurb.models.encoder import EncoderLearner
+from blurb.learners import building
+from blurb.learners.base import Subset
+from blurb.learners.finetuning.encoder import EncoderLearner
 from blurb.protocols import protocol
 from blurb.runs import checkpoints, inventory
 from blurb.runs.checkpoints import TrialCheckpoints
@@ -65,7 +66,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=512)
     parser.add_argument("--folder", help="on the disk to measure; else that of temporary files")
     options = parser.parse_args()
-    source = models.resolve(options.model)
+    source = building.resolve(options.model)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         demo.write(Path(folder) / "data")
         rows = data.load(tasks.get("chemprot"), Path(folder) / "data").splits["train"].to_list()

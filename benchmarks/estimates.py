@@ -20,7 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from blurb import models, tasks
+from blurb import tasks
+from blurb.learners import building
 from blurb.protocols import protocol
 from blurb.runs import plan
 from blurb.runs.cost import calibration
@@ -69,7 +70,7 @@ def planned(number: int, folder: str, data: Path, store: Path) -> plan.Planned:
     size, name, wanted, settings = CASES[number - 1]
     precision = hardware.choose_precision(wanted, hardware.choose_device("auto"))
     request = plan.Request(
-        sources=[models.resolve(folder, name=size)], tasks=[tasks.get(name)], protocol=protocol.load(str(QUICK)),
+        sources=[building.resolve(folder, name=size)], tasks=[tasks.get(name)], protocol=protocol.load(str(QUICK)),
         data=data, store=store, precision=precision, overrides=settings,
     )  # fmt: skip
     return plan.prepare(request)

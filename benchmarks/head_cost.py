@@ -18,8 +18,9 @@ import torch
 
 from blurb import data, formulations, models, tasks
 from blurb.data.schema import Example
-from blurb.models import Subset
-from blurb.models.encoder import EncoderLearner
+from blurb.learners import building
+from blurb.learners.base import Subset
+from blurb.learners.finetuning.encoder import EncoderLearner
 from blurb.protocols import protocol
 
 HEADS = ("linear", "crf", "bilstm", "bilstm-crf")
@@ -58,7 +59,7 @@ def main() -> None:
     content = data.load(task, arguments.data)
     train = list(content.splits["train"])[: arguments.sentences]
     dev = list(content.splits["dev"])
-    source = models.resolve(arguments.model)
+    source = building.resolve(arguments.model)
     found: dict[str, list[float]] = {head: [] for head in arguments.heads.split(",")}
     for _ in range(arguments.rounds):
         for head in found:

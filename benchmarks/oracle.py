@@ -45,7 +45,7 @@ def recipe(model_folder: str, data_folder: Path, name: str, seed: int, bf16: boo
     )
 
     from blurb import data, tasks
-    from blurb.models import Subset
+    from blurb.learners.base import Subset
 
     splits = {split: list(rows) for split, rows in data.load(tasks.get(name), data_folder).splits.items()}
     splits["train"] = list(Subset.draw(splits["train"], "", MOST, seed).used)

@@ -22,9 +22,10 @@ import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from blurb import data, formulations, models, tasks
-from blurb.models import Subset
-from blurb.models.encoder import EncoderLearner
+from blurb import data, formulations, tasks
+from blurb.learners import building
+from blurb.learners.base import Subset
+from blurb.learners.finetuning.encoder import EncoderLearner
 from blurb.protocols import protocol
 from blurb.training import loop
 from blurb.training.batches import training_batches
@@ -109,7 +110,7 @@ def main() -> None:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    source, task = models.resolve(options.model), tasks.get(options.task)
+    source, task = building.resolve(options.model), tasks.get(options.task)
     rows = list(data.load(task, options.data, ["train"]).splits["train"].shuffle(seed=1))
     rows = rows[: options.batches * options.batch_size]
     changed = {"lr": 1e-4, "batch_size": options.batch_size, "epochs": 1, "select": "last"}

@@ -13,8 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from blurb.models.baselines import KNOWN
-from blurb.protocols.settings import FROM_NOTHING
+from blurb.learners import PREFIX, named
 from blurb.tasks import TWELVE
 
 
@@ -29,11 +28,13 @@ def main() -> None:
     parser.add_argument("--jobs", default="1")
     options = parser.parse_args()
     own = [options.model, *(["--name", options.name] if options.name else [])]
-    constant = [name for name in (f"baseline:{one}" for one in KNOWN) if name not in FROM_NOTHING]
+    constant, trained = (
+        [f"{PREFIX}{name}" for name, kind in named().items() if kind.deterministic is fixed] for fixed in (True, False)
+    )
     for models, settings in (
         (constant, ["--protocol", "standard"]),
         (own, ["--protocol", "probe"]),
-        (FROM_NOTHING, ["--protocol", "standard", "--seeds", "1"]),
+        (trained, ["--protocol", "standard", "--seeds", "1"]),
         (own, ["--protocol", "quick", "--seeds", options.seeds]),
     ):
         command = [

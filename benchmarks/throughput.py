@@ -18,8 +18,9 @@ from pathlib import Path
 import torch
 
 from blurb import data, formulations, models, tasks
-from blurb.models import Subset
-from blurb.models.encoder import EncoderLearner
+from blurb.learners import building
+from blurb.learners.base import Subset
+from blurb.learners.finetuning.encoder import EncoderLearner
 from blurb.protocols import protocol
 from blurb.training.hardware import has_bf16
 
@@ -119,7 +120,7 @@ def rate(times: list[float], total: int) -> float:
 
 def measure(model: str, folder: Path, name: str, batches: int, batch_size: int) -> dict[str, Speed]:
     """Every variant on the same sentences from the same weights."""
-    source, task = models.resolve(model), tasks.get(name)
+    source, task = building.resolve(model), tasks.get(name)
     train = data.load(task, folder, ["train"]).splits["train"]
     rows = list(train.shuffle(seed=1).select(range(batches * batch_size)))
     variants = {

@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 
-from blurb import models, tasks
+from blurb import tasks
 from blurb.corpora import demo
 from blurb.errors import SettingsError
 from blurb.heads import heads, poolings
 from blurb.inputs.relations import STRATEGIES
 from blurb.inputs.tagging import SCHEMES
 from blurb.inputs.words import POOLINGS
+from blurb.learners import building
 from blurb.protocols import protocol
 from blurb.runs import plan
 from blurb.runs.worker import Job, execute
@@ -103,7 +104,7 @@ def planned(
     checkpoint: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str, Combination], Job]:
     """The trial of one step that a combination asks for."""
-    source, folder = models.resolve(str(checkpoint("bert_uncased"))), demo.prepare()
+    source, folder = building.resolve(str(checkpoint("bert_uncased"))), demo.prepare()
     store = tmp_path_factory.mktemp("runs")
     small = {"epochs": 1, "batch_size": 2, "max_train": 2, "max_eval": 2, "max_length": 64}
 

@@ -82,3 +82,9 @@ def test_a_task_a_metric_and_a_type(tmp_path: Path) -> None:
     results = (tmp_path / "results.csv").read_text(encoding="utf-8")
     for line in ("my-corpus,ner,", "sentence_accuracy", "my-claims,claims,"):
         assert line in results
+
+
+@pytest.mark.slow
+def test_a_kind_of_learner(tmp_path: Path) -> None:
+    printed = follow("add-a-learner.md", tmp_path)
+    assert "a row of neighbours is not comparable with a probe" in printed

@@ -10,7 +10,9 @@ import pytest
 
 from blurb import data, formulations, models, tasks
 from blurb.corpora import demo
-from blurb.models import Subset, scratch
+from blurb.learners import building
+from blurb.learners.base import Subset
+from blurb.models import scratch
 from blurb.protocols import protocol
 from blurb.results import tables
 from blurb.results.row_scores import RowScores
@@ -25,7 +27,7 @@ FEW = ["bc2gm", "ebm-pico", "ddi", "biosses", "hoc", "bioasq"]
 
 @pytest.fixture(scope="module")
 def source() -> models.Source:
-    return models.resolve(str(scratch.build("scratch:tiny", demo.prepare())), name="scratch:tiny")
+    return building.resolve(str(scratch.build("scratch:tiny", demo.prepare())), name="scratch:tiny")
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +102,7 @@ def test_permuted_labels_teach_nothing(
         dealt = [unit[column] for unit in units["train"]]
         rng.shuffle(dealt)
         train = [{**unit, column: label} for unit, label in zip(units["train"], dealt, strict=True)]
-    learner = models.learner(source, formulation, "cpu", "fp32")
+    learner = building.learner(source, formulation, "cpu", "fp32")
     learner.fit(Subset(train, f"permuted {name}"), Subset(units["dev"], f"{name} dev"), 1, lambda *_: None)
     predicted, _ = learner.predict(Subset(units["test"], f"{name} test"))
     gold = [formulation.gold(unit) for unit in units["test"]]

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.errors import TrainingError
-from blurb.models.probe import ProbeLearner
+from blurb.learners.frozen.probe import ProbeLearner
 from blurb.results import from_store
 from blurb.results.leaderboard_csv import read_lines
 from blurb.runs import rows

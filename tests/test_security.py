@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from blurb.errors import ModelError
-from blurb.models import resolve
+from blurb.learners.building import resolve
 from blurb.runs import rows
 from blurb.runs.store import Store
 from tests.checkpoints import build
@@ -44,7 +44,7 @@ def test_code_of_a_checkpoint_does_not_run_unless_it_is_allowed(tmp_path: Path) 
     with pytest.raises(ModelError):
         resolve(str(folder))
     assert not told.exists()
-    assert resolve(str(folder), remote_code=True).kind == "encoder"
+    assert resolve(str(folder), remote_code=True).is_checkpoint
     assert told.exists()
 
 

@@ -14,7 +14,7 @@ from scipy import stats
 from benchmarks.study import RESULTS, records, report
 from benchmarks.study.agreement import agreement, run_sd, separated, split_tau
 from benchmarks.study.derive import ENCODERS, last_anew, lowest, make, noise
-from blurb import models
+from blurb.learners import building
 from blurb.models.loading import load_encoder
 from blurb.protocols import protocol as protocol_
 
@@ -65,7 +65,7 @@ def test_an_encoder_is_made_once_and_can_be_run(checkpoint: Checkpoint, tmp_path
     stamp = (folder / "model.safetensors").stat().st_mtime_ns
     assert make(plain, tmp_path, others[0]) == folder
     assert (folder / "model.safetensors").stat().st_mtime_ns == stamp
-    one, other = models.resolve(str(plain)), models.resolve(str(folder))
+    one, other = building.resolve(str(plain)), building.resolve(str(folder))
     assert one.tokenizer == other.tokenizer
     assert one.weights != other.weights
 

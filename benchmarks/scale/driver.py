@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scale import store
-from blurb import models, tasks
+from blurb import tasks
 from blurb.corpora import demo
-from blurb.models import Source, Subset, scratch
+from blurb.learners import building
+from blurb.learners.base import Subset
+from blurb.models import Source, scratch
 from blurb.protocols import protocol
 from blurb.runs import engine, plan
 from blurb.runs.engine import LocalEngine
@@ -43,7 +45,7 @@ def request(runs: Path, trials: int) -> Request:
     """What a command asks for that has at least so many trials: all datasets with five seeds of many models."""
     data = demo.prepare()
     names = [task for task in tasks.all() if task.paper_order]
-    tiny = models.resolve(str(scratch.build("scratch:tiny", data)), "tiny")
+    tiny = building.resolve(str(scratch.build("scratch:tiny", data)), "tiny")
     sources = [
         replace(tiny, name=f"org/encoder-{number:05d}", weights=f"{number:064x}")
         for number in range(-(-trials // (len(names) * SEEDS)))
@@ -145,7 +147,7 @@ def passed_over(folder: Path, trials: int) -> Figures:
 def worked(folder: Path, trials: int) -> Figures:
     """Trials of a learner of no cost through the worker into a store: seconds that pass, as it waits for the disk."""
     planned = plan.prepare(request(folder / "worked", min(trials, WORKED)))
-    with replaced(models, "learner", Idle):
+    with replaced(building, "learner", Idle):
         run(replace(planned, final=planned.final[:WARM]), LocalEngine())
         rest = planned.final[WARM:]
         start = time.perf_counter()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.study import RESULTS, records
 from benchmarks.study.derive import make
+from blurb.learners import building
 from blurb.protocols.protocol import load
 
 COLUMNS = ("task", "settings", "encoder", "seed", "protocol_hash", "dev", "seconds")
@@ -46,14 +47,14 @@ def measure(checkpoint: Path, task_name: str, text: str, seed: int, folder: Path
     """The dev score of one fine-tuning, and its seconds."""
     import torch
 
-    from blurb import data, formulations, models, tasks
-    from blurb.models import Subset
-    from blurb.models.encoder import EncoderLearner
+    from blurb import data, formulations, tasks
+    from blurb.learners.base import Subset
+    from blurb.learners.finetuning.encoder import EncoderLearner
     from blurb.protocols import protocol
     from blurb.protocols.settings import parse_overrides
     from blurb.training.hardware import choose_precision
 
-    task, source = tasks.get(task_name), models.resolve(str(checkpoint))
+    task, source = tasks.get(task_name), building.resolve(str(checkpoint))
     overrides = parse_overrides(dict(pair.split("=") for pair in text.split()))
     settings = protocol.load("quick").settings(task, overrides, source.parameters)
     formulation = formulations.bind(task, settings)

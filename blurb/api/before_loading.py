@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.errors import BlurbError, Gathered, ModelError, SettingsError, Several, UnknownName
+from blurb.errors import BlurbError, Gathered, ModelError, SettingsError, Several
 
 if TYPE_CHECKING:
     from blurb.api.options import Model, RunOptions
@@ -23,6 +23,7 @@ def look(
     :param settings: typed, without those that have faults
     """
     from blurb.api.request import check_reference
+    from blurb.learners import is_named
     from blurb.protocols.protocol import complete
     from blurb.runs import engines
     from blurb.training import devices, tracking
@@ -50,7 +51,7 @@ def look(
         return
     for name in settings:
         found.tried(_check_concerns, name, settings[name], chosen, options.shorthands)
-    trained = any(not str(model).startswith("baseline:") for model in options.models)
+    trained = any(not is_named(model) for model in options.models)
     if protocol is not None and options.budget is None and trained:
         for task in chosen:
             found.tried(_check_task, task, protocol, settings, options.shorthands)
@@ -74,6 +75,7 @@ def _check_task(task: Task, protocol: Protocol, settings: Mapping[str, Any], sho
     """Raises a SettingsError if relation input or head do not go with a task."""
     from blurb import formulations
     from blurb.heads import heads
+    from blurb.learners import of_protocol
     from blurb.protocols.settings import SET, shown
 
     if not {"head", "relation_input"} & settings.keys():
@@ -82,7 +84,8 @@ def _check_task(task: Task, protocol: Protocol, settings: Mapping[str, Any], sho
     _ = formulation.needs_original
     name = formulation.settings.head.partition(",")[0]
     kinds = heads.declared(name, "kinds")
-    if "head" in settings and protocol.learner != "probe" and kinds is not None and formulation.kind not in kinds:
+    trained = of_protocol.kind_of(protocol).searches  # others say themselves which heads they fit
+    if "head" in settings and trained and kinds is not None and formulation.kind not in kinds:
         named = shown(formulation.settings, "head", lambda setting: shorthands.get(setting, SET))
         raise SettingsError(
             f"The head {named} does not support {task.name} ({formulation.kind})", fix="see blurb heads."
@@ -91,17 +94,16 @@ def _check_task(task: Task, protocol: Protocol, settings: Mapping[str, Any], sho
 
 def look_at(model: Model, options: RunOptions) -> None:
     """Raises a BlurbError for what a reference and the files of its folder show by themselves."""
+    from blurb import learners
     from blurb.api.request import check_reference
-    from blurb.models import baselines, references, scratch, source
+    from blurb.models import references, scratch, source
 
     if not isinstance(model, str | Path):
         return
     reference = str(model)
     check_reference(reference)
-    if reference.startswith("baseline:"):
-        name = reference.removeprefix("baseline:").partition(",")[0]
-        if name not in baselines.KNOWN:
-            raise UnknownName("baseline", name, baselines.KNOWN)
+    if learners.is_named(reference):
+        learners.get_named(reference)
     elif reference.startswith(scratch.PREFIX):
         scratch.size_of(reference)
     else:

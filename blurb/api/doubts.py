@@ -30,7 +30,7 @@ def doubts(planned: Sequence[Planned], expected: Estimate | None, options: Train
 
 def _rates(planned: Sequence[Planned]) -> Iterator[str]:
     """Learning rates at which no pretrained encoder learns."""
-    jobs = [job for one in planned for job in one.jobs if job.source.kind == "encoder"]
+    jobs = [job for one in planned for job in one.jobs if job.source.is_checkpoint]
     rates = {float(job.trial.settings["lr"]) for job in jobs if "lr" in job.trial.settings}
     if high := max((rate for rate in rates if rate > HIGHEST_RATE), default=None):
         yield f"lr={high:g} is above {HIGHEST_RATE:g}; pretrained encoders are fine-tuned with rates such as 3e-5."

@@ -82,15 +82,15 @@ def download_models(
 def _find(model: str, to: Path, remote_code: bool) -> Download | _Wanted:
     """What can be said of a model without the Hub."""
     from blurb.api.models import named_models
-    from blurb.models import baselines
+    from blurb.learners import building, is_named
     from blurb.models.references import default_name, folder_or_id
 
     made = [one.name for one in named_models() if one.kind != "preset"]
     if model.startswith(tuple(f"{name.partition(':')[0]}:" for name in made)):
         if model.partition(",")[0] not in made:
             raise UnknownName("model", model, made)
-        if model.startswith("baseline:"):
-            baselines.named(model.removeprefix("baseline:"))
+        if is_named(model):
+            building.spelled(model)
         return Download(model, model)
     place = folder_or_id(model)
     if isinstance(place, Path):

@@ -70,7 +70,7 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
     logging.getLogger("transformers").setLevel(logging.ERROR)  # it tells of new embeddings, which markers need
     folder = demo.prepare()
     found = source(reference, None, None, remote_code, folder, casing)
-    if found.kind != "encoder":
+    if not found.is_checkpoint:
         from blurb.errors import SettingsError
 
         raise SettingsError(f"{reference} has no encoder to check", fix="name a checkpoint.")
@@ -170,8 +170,8 @@ def _try(source: Source, task: Task, settings: Mapping[str, Any], folder: Path) 
     """One step of training and a prediction, on synthetic examples."""
     from blurb import formulations
     from blurb.data import read_split
-    from blurb.models import Subset
-    from blurb.models.encoder import EncoderLearner
+    from blurb.learners.base import Subset
+    from blurb.learners.finetuning.encoder import EncoderLearner
     from blurb.protocols import protocol
 
     begun = time.perf_counter()

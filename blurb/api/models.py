@@ -35,7 +35,7 @@ class NamedModel:
 
 def named_models() -> list[NamedModel]:
     """Presets, encoders that start from scratch, baselines."""
-    from blurb.models import baselines
+    from blurb import learners
     from blurb.models.references import preset_facts
     from blurb.models.scratch import PREFIX, SIZES
 
@@ -51,6 +51,7 @@ def named_models() -> list[NamedModel]:
         what = f"random weights, {size['num_hidden_layers']} layers of {size['hidden_size']}"
         found.append(NamedModel(f"{PREFIX}{name}", "scratch", what, "", "data"))
     found += [
-        NamedModel(f"baseline:{name}", "baseline", one.summary, "", "nothing") for name, one in baselines.KNOWN.items()
+        NamedModel(f"{learners.PREFIX}{name}", kind.rows.name, kind.summary, "", "nothing")
+        for name, kind in learners.named().items()
     ]
     return found

@@ -12,7 +12,7 @@ from blurb.data.raw import Input, Raw
 
 if TYPE_CHECKING:
     from blurb.data.schema import Example
-    from blurb.models.encoder import EncoderLearner
+    from blurb.learners.base import Learner
     from blurb.tasks import Task
 
 
@@ -23,7 +23,7 @@ class KeptModel:
     :ivar about: what it rests on: trial, settings, precision, maximum length
     """
 
-    def __init__(self, learner: EncoderLearner, about: dict[str, Any]) -> None:
+    def __init__(self, learner: Learner, about: dict[str, Any]) -> None:
         self._learner = learner
         self.about = about
 
@@ -84,7 +84,7 @@ class KeptModel:
         ]
 
     def _answers(self, units: Sequence[Example]) -> tuple[Sequence[Any], Sequence[list[float]] | None]:
-        from blurb.models import Subset
+        from blurb.learners.base import Subset
 
         return self._learner.predict(Subset(units, "")) if units else ([], None)
 
@@ -101,7 +101,7 @@ def load_model(
     :param trust_remote_code: allow the Python files of its checkpoint
     :raises ModelError: if there is none, or it is damaged
     """
-    from blurb.models import kept
+    from blurb.learners import kept
     from blurb.runs import plugins
 
     plugins.load_all([{"head": head, "pooling": pooling}])

@@ -211,9 +211,10 @@ def _request(
 
 def _is_remote(model: Model) -> bool:
     """Whether a reference is that of a model on the Hub."""
+    from blurb.learners import is_named
     from blurb.models import references, scratch
 
-    if not isinstance(model, str | Path) or str(model).startswith((scratch.PREFIX, "baseline:")):
+    if not isinstance(model, str | Path) or is_named(model) or str(model).startswith(scratch.PREFIX):
         return False
     try:
         return not isinstance(references.folder_or_id(str(model)), Path)
@@ -239,16 +240,19 @@ def _source(options: TrainOptions, model: Model, folder: Path, found: Gathered) 
 
 def _check_together(request: Request, options: RunOptions) -> None:
     """Raises a SettingsError for options that do not go with the models or the protocol."""
+    from blurb.learners import of_protocol
     from blurb.runs import engines
 
-    kinds = {source.kind for source in request.sources}
-    if options.keep_model != "none" and request.protocol.learner == "probe":
+    kinds = [request.learner(source) for source in request.sources]
+    asked = of_protocol.kind_of(request.protocol)
+    if options.keep_model != "none" and not asked.save:
         raise SettingsError(
-            "--keep-model keeps fine-tuned encoders; a probe trains none.", fix="Remove it, or change --protocol."
+            f"--keep-model keeps fine-tuned encoders; {asked.rows.noun} trains none.",
+            fix="Remove it, or change --protocol.",
         )
-    if options.keep_model != "none" and kinds == {"baseline"} and len(request.sources) == len(options.models):
+    if options.keep_model != "none" and not any(kind.save for kind in kinds) and len(kinds) == len(options.models):
         raise SettingsError("--keep-model keeps fine-tuned encoders, and there are only baselines", fix="remove it.")
-    searched = "encoder" in kinds and bool(request.protocol.grid(request.overrides))
+    searched = any(kind.searches for kind in kinds) and bool(request.protocol.grid(request.overrides))
     if searched and not options.dry_run and engines.parse(options.engine)[0] == "slurm":
         raise SettingsError(
             f"The protocol {request.protocol.name} has a search, and its final trials are planned when the search is "
@@ -267,13 +271,13 @@ def rung_of(request: Request, options: RunOptions, rung: Rung, some: Sequence[Ta
 
 def _try_to_plan(request: Request, options: RunOptions) -> None:
     """Raises what planning refuses, with whatever protocol a budget would choose."""
-    from blurb.protocols.settings import BIGRAM_FIELDS
+    from blurb.learners import DEFAULT, is_named
     from blurb.runs import plan
     from blurb.runs.cost.budget import possible
 
-    asked = sum(str(model).startswith("baseline:") for model in options.models)
-    if asked > sum(source.kind == "baseline" for source in request.sources):  # one that is not known: these may be its
-        own = {name: value for name, value in request.overrides.items() if name not in BIGRAM_FIELDS}
+    if sum(map(is_named, options.models)) > sum(not source.is_checkpoint for source in request.sources):
+        # One of them is not known, and settings that concern no encoder may be its own.
+        own = {name: value for name, value in request.overrides.items() if name in DEFAULT.settings}
         request = dataclasses.replace(request, overrides=own)
     if options.budget is None:
         plan.prepare(request)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blurb import tasks
-from blurb.protocols.keys import GROUPS
+from blurb.learners import of_protocol
 from blurb.protocols.protocol import Protocol
-from blurb.protocols.settings import PROBE_FIELDS
+from blurb.protocols.settings import FIELDS, groups
 from blurb.tasks import Task
 
 DEFAULT = "default"
@@ -56,7 +56,7 @@ def _of_task(protocol: Protocol, task: Task) -> list[SettingValue]:
     settings = protocol.settings(task, {}, parameters=0)
     concerned = _concerned(protocol, task)
     lines = [SettingValue(task.name, SEEDS, protocol.seeds(task), _origin_of_seeds(protocol, task))]
-    for setting in (key for keys in GROUPS.values() for key in keys if key in concerned):
+    for setting in (name for names in groups().values() for name in names if name in concerned):
         value, origin = getattr(settings, setting), protocol.where(task, setting)
         by_size = setting == "lr" and "lr" not in {**protocol.everywhere, **protocol.per_task.get(task.name, {})}
         if setting in protocol.search:
@@ -79,13 +79,14 @@ def _concerned(protocol: Protocol, task: Task) -> set[str]:
     foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
     foreign |= {"word_pooling", "window"} if formulation.pooled else {"pooling", "ngrams", "min_count"}
     foreign |= {"min_count"} if formulation.has_pair else set()
-    fields = PROBE_FIELDS if protocol.learner == "probe" else [key for keys in GROUPS.values() for key in keys]
-    return {*fields} - foreign
+    kind = of_protocol.kind_of(protocol)
+    return {*(kind.settings if kind.refuses else FIELDS)} - foreign
 
 
 def _origin_of_seeds(protocol: Protocol, task: Task) -> str:
-    if protocol.learner == "probe":
-        return "a probe is deterministic"
+    kind = of_protocol.kind_of(protocol)
+    if kind.deterministic:
+        return f"{kind.rows.noun} is deterministic"
     if task.name in protocol.seed_values:
         return f"protocol {protocol.name}, task {task.name}"
     return f"protocol {protocol.name}" if "" in protocol.seed_values else OF_TASK

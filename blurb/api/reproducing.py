@@ -117,7 +117,6 @@ def _reads_originals(record: Record) -> bool:
 def _check(trial: Trial, model: str, found: Source, origin: DataSource) -> None:
     """Raises a SettingsError if this is not the same trial any more: another model, other data, another recipe."""
     from blurb.runs.data_sources import data_hash
-    from blurb.runs.spec import RECIPES
 
     for what, then, now in (
         (f"{model} is another model", trial.weights, found.weights),
@@ -126,10 +125,10 @@ def _check(trial: Trial, model: str, found: Source, origin: DataSource) -> None:
     ):
         if then != now:
             raise SettingsError(f"{what} than that of the trial (hash {now[:24]}, there {then[:24]}).")
-    if RECIPES[trial.recipe_key] != trial.recipe:
+    if trial.kind.recipe != trial.recipe:
         raise SettingsError(
             f"The trial has recipe {trial.recipe} of its learner, this version of blurb has "
-            f"{RECIPES[trial.recipe_key]}, which gives other results",
+            f"{trial.kind.recipe}, which gives other results",
             fix="use the version that ran it.",
         )
 

@@ -47,10 +47,10 @@ def folders(
 
 def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
     """The protocol that a person named, or by default that of the suite; code that its file names is loaded."""
-    from blurb.protocols.protocol import load
+    from blurb.learners import of_protocol
     from blurb.runs import plugins
 
-    found = load(str(protocol) if protocol else ("demo" if suite == "demo" else "standard"))
+    found = of_protocol.load(str(protocol) if protocol else ("demo" if suite == "demo" else "standard"))
     if str(protocol).endswith(".toml"):
         searched = [dict(zip(found.search, point, strict=False)) for point in zip(*found.search.values(), strict=False)]
         plugins.load_all([found.everywhere, *found.per_task.values(), *found.per_baseline.values(), *searched])
@@ -111,7 +111,9 @@ def source(
 ) -> Source:  # fmt: skip
     """Resolves a model; one that starts from scratch gets a vocabulary from the data."""
     from blurb import names
-    from blurb.models import resolve, scratch
+    from blurb.learners import is_named
+    from blurb.learners.building import resolve
+    from blurb.models import scratch
 
     if name is not None:
         names.check(name, "The model name")
@@ -123,7 +125,7 @@ def source(
         return of_folder(folder, name or assembled.default_name(model), assembled.IN_MEMORY, casing=casing or "")
     reference = str(model)
     check_reference(reference)
-    if tokenizer is not None and reference.startswith((scratch.PREFIX, "baseline:")):
+    if tokenizer is not None and (is_named(reference) or reference.startswith(scratch.PREFIX)):
         raise SettingsError(f"{reference} has no use for another tokenizer", fix="remove --tokenizer.")
     if reference.startswith(scratch.PREFIX):
         return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)

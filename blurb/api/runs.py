@@ -11,6 +11,7 @@ from pathlib import Path
 
 from blurb import names
 from blurb.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.learners import row_name
 from blurb.names import by_number
 from blurb.results.references import pick
 from blurb.results.row_scores import Origin, RowScores, labelled
@@ -18,7 +19,6 @@ from blurb.runs import housekeeping, inventory
 from blurb.runs import rows as row_files
 from blurb.runs.inventory import TrialState
 from blurb.runs.rows import PlannedRow
-from blurb.runs.spec import kind_of
 from blurb.runs.store import Store
 
 
@@ -94,15 +94,15 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
 
 
 def _damaged_model(path: Path) -> list[str]:
-    from blurb.models import kept
+    from blurb.learners import kept
 
     return [kept.FOLDER] if (path / kept.FOLDER).is_dir() and not kept.is_kept(path) else []
 
 
 def _without_scores(row: PlannedRow) -> RowScores:
     return RowScores(
-        row.model, {}, Origin.STORE, row.configuration, row.weights, row.tokenizer, row.learner or kind_of(row.weights),
-        str(row.recipe), row.key,
+        row.model, {}, Origin.STORE, row.configuration, row.weights, row.tokenizer,
+        row_name(row.weights, row.learner), str(row.recipe), row.key,
     )  # fmt: skip
 
 

@@ -80,11 +80,12 @@ def vocabulary(
 
 
 def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
+    from blurb.learners import is_named
     from blurb.models import scratch
     from blurb.models.loading import capacity, load_tokenizer, outline
     from blurb.models.references import default_name, known_casing, locate
 
-    if reference.startswith("baseline:"):
+    if is_named(reference):
         raise SettingsError(
             "a baseline has no tokenizer", where=reference, fix="name a checkpoint or the folder of a tokenizer."
         )

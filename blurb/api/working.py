@@ -154,7 +154,7 @@ def _check_places(jobs: Sequence[Job]) -> None:
     from blurb.api.doctor import sweeps
 
     data = {job.data.folder for job in jobs}
-    models = {Path(job.source.location) for job in jobs if job.source.kind == "encoder"}
+    models = {Path(job.source.location) for job in jobs if job.source.is_checkpoint}
     if missing := sorted(str(place) for place in data | models if not place.exists()):
         raise SettingsError(
             f"This machine does not see {', '.join(missing)}; nothing was run. Data that lies elsewhere is given with "

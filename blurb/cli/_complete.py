@@ -97,9 +97,9 @@ def _relation_inputs(context: click.Context) -> list[str]:
 
 
 def _keys(context: click.Context) -> list[str]:
-    from blurb.protocols.keys import GROUPS
+    from blurb.protocols.settings import FIELDS
 
-    return [f"{key}=" for keys in GROUPS.values() for key in keys]
+    return [f"{key}=" for key in FIELDS]
 
 
 def _models(context: click.Context) -> list[str]:

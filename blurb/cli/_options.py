@@ -166,11 +166,11 @@ class WithSettings(click.Command):
     """A command whose help lists the keys of `--set`."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        from blurb.protocols.keys import GROUPS
+        from blurb.protocols.settings import groups
 
         super().format_options(context, formatter)
         with formatter.section("Keys of --set (their values: blurb protocols show)"):
-            formatter.write_dl([(subject, ", ".join(keys)) for subject, keys in GROUPS.items()])
+            formatter.write_dl([(subject, ", ".join(keys)) for subject, keys in groups().items()])
 
 
 def data_options(command: F) -> F:

@@ -58,7 +58,7 @@ def command(
     from blurb.data import raw
     from blurb.errors import Gathered, SettingsError
     from blurb.files import write_whole
-    from blurb.models import kept
+    from blurb.learners import kept
     from blurb.results import references
 
     if sum(map(bool, (file, texts, data))) != 1:

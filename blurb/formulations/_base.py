@@ -49,7 +49,7 @@ class Formulation(ABC):
     has_pair: ClassVar[bool] = False
     """Whether inputs are two texts to compare, and the features have their positions."""
     vectors: ClassVar[tuple[str, ...]] = ("first", "mean", "max")
-    """Vectors of an input that a probe reads (`blurb.models.frozen.Frozen.fill`); token tasks have one per word."""
+    """Vectors of an input that a probe reads (`blurb.learners.frozen`); token tasks have one per word."""
 
     def __init__(self, task: Task, settings: Settings) -> None:
         self.task = task

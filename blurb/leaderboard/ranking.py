@@ -26,7 +26,7 @@ class RankedRow:
     :param runs: numbers of runs of the datasets
     :param note: what to know before comparing it
     :param capped: only some of the examples were scored
-    :param probe: a frozen encoder
+    :param mark: stands before its rank
     :param published: numbers of a paper
     :param synthetic: of the demo suite
     :param standing: among which rows it is ranked
@@ -38,7 +38,7 @@ class RankedRow:
     runs: frozenset[int] = frozenset()
     note: str = ""
     capped: bool = False
-    probe: bool = False
+    mark: str = ""
     published: bool = False
     synthetic: bool = False
     standing: Standing = field(default_factory=Standing)
@@ -65,7 +65,7 @@ def of_values(row: RowScores, values: Mapping[str, Value]) -> RankedRow:
     ends = {name: value.interval for name, value in values.items() if value.interval is not None}
     return RankedRow(
         row.name, {name: value.mean for name, value in values.items()}, ends,
-        frozenset(row.run_counts), "; ".join(filter(None, (row.note, row.doubts))), row.capped, row.probe,
+        frozenset(row.run_counts), "; ".join(filter(None, (row.note, row.doubts))), row.capped, row.kind.mark,
         row.published, row.suite == DEMO, groups.of_row(row),
     )  # fmt: skip
 
@@ -106,7 +106,7 @@ class Ranked(NamedTuple):
             return ""
         best, worst = self.place
         rank = f"{best}-{worst}" if best < worst else str(best)
-        return f"probe {rank}" if self.entry.probe else rank
+        return f"{self.entry.mark} {rank}".lstrip()
 
 
 def ranked(entries: Sequence[RankedRow], column: str) -> list[tuple[str, RankedRow]]:

@@ -33,7 +33,7 @@ def standing(rows: Sequence[RowScores], others: Iterable[RowScores] = (), width:
     by = next(whole, columns[0] if columns else intervals.SCORE)
     suites = {row.suite for row in rows}
     beside = [row for row in others if row.suite in suites]
-    if any(not row.synthetic and not row.probe for row in mine):
+    if any(not row.synthetic and not row.mark for row in mine):
         beside += published.shipped()
     theirs = [ranking.of_row(row, resampled=False) for row in beside]
     keys = {row.standing.key for row in mine}

@@ -21,7 +21,7 @@ def reader(source: Source) -> Read:
 
     :raises SettingsError: for a baseline, which has no tokenizer
     """
-    if source.kind != "encoder":
+    if not source.is_checkpoint:
         raise SettingsError(f"--model {source.name}: a baseline has no tokenizer", fix="name a checkpoint.")
     from blurb.models.loading import capacity, load_encoder, tokenizer_of
 

@@ -1,4 +1,4 @@
-"""Resolves what a user types to a model: a path, a Hub id, a preset, `scratch:...` or `baseline:...`."""
+"""Resolves what a user types to a checkpoint: a path, a Hub id or a preset."""
 
 from __future__ import annotations
 
@@ -16,8 +16,19 @@ from blurb.names import by_number
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Source", "check_folder", "default_name", "hash_weights", "locate", "presets", "resolve", "weight_files"]
+__all__ = [
+    "Source",
+    "check_folder",
+    "default_name",
+    "hash_weights",
+    "locate",
+    "of_checkpoint",
+    "presets",
+    "weight_files",
+]
 
+KINDS = ("checkpoint", "learner")
+CHECKPOINT = KINDS[0]
 TOKENIZERS = (
     "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model",
     "tokenizer.model",
@@ -29,8 +40,8 @@ class Source:
     """A resolved model and what identifies it.
 
     :param name: the name of its rows
-    :param kind: "encoder" or "baseline"
-    :param location: folder of the checkpoint, or the name of the baseline
+    :param kind: `CHECKPOINT`, or "learner" for a kind of learner that needs none (`blurb.learners`)
+    :param location: folder of the checkpoint, or the name of the learner and its options
     :param weights: SHA-256 of weights and configuration
     :param tokenizer: SHA-256 of everything that decides the token ids
     :param parameters: number of parameters of the encoder
@@ -48,8 +59,13 @@ class Source:
     revision: str | None = None
     casing: str = ""
 
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether it is a checkpoint, not a learner that needs none."""
+        return self.kind == CHECKPOINT
 
-def resolve(
+
+def of_checkpoint(
     reference: str,
     name: str | None = None,
     revision: str | None = None,
@@ -57,19 +73,14 @@ def resolve(
     casing: str | None = None,
     tokenizer: PreTrainedTokenizerBase | str | Path | None = None,
 ) -> Source:
-    """Resolves a model reference.
+    """Resolves a reference to a checkpoint.
 
-    :param reference: a folder, a preset, a Hub id (`org/model` or `org/model@revision`), or `baseline:majority`;
-        `scratch:...` is built from data first, see `blurb.models.scratch`
+    :param reference: a folder, a preset, or a Hub id (`org/model` or `org/model@revision`); `scratch:...` is built from
+        data first, see `blurb.models.scratch`
     :param casing: "cased" or "uncased"; None follows the preset, or else the tokenizer's files
     :param tokenizer: over that of the checkpoint: a loaded one, or the folder or Hub id of one
     :raises ModelError: says what is missing and what to do
     """
-    if reference.startswith("baseline:"):
-        from blurb.models import baselines
-
-        kind = baselines.named(reference.removeprefix("baseline:"))
-        return Source(name or f"baseline:{kind}", "baseline", kind, weights=f"baseline:{kind}")
     folder, found = locate(reference, revision, remote_code)
     casing = known_casing(reference) if casing is None else casing
     if tokenizer is not None:
@@ -90,7 +101,7 @@ def of_folder(
     tokenizer, parameters = describe(folder, remote_code, casing)
     return Source(
         name=name,
-        kind="encoder",
+        kind=CHECKPOINT,
         location=str(folder),
         weights=hash_weights(folder, remote_code),
         tokenizer=tokenizer,

@@ -47,7 +47,7 @@ def check_trial(source: Source, weights: str, tokenizer: str) -> None:
             fix="Run the command that planned it again.",
         )
     check(source)
-    if source.kind == "encoder":
+    if source.is_checkpoint:
         from blurb.models.loading import tokenizer_of
 
         if tokenizer_of(source).hash != tokenizer:
@@ -63,7 +63,7 @@ def check(source: Source) -> None:
 
     It costs a hash of the files the first time in a process, and afterwards a look at their sizes and times.
     """
-    if source.kind != "encoder":
+    if not source.is_checkpoint:
         return
     folder, now = Path(source.location), ""
     if (folder / ADAPTER).exists():  # transformers would load it, and the base model that it names

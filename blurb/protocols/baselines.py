@@ -1,4 +1,4 @@
-"""The training settings of baselines that start from random weights: `[baselines.NAME]` of a protocol's file."""
+"""The training settings of baselines that have their own: `[baselines.NAME]` of a protocol's file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from blurb import tasks
-from blurb.errors import SettingsError, UnknownName
-from blurb.protocols.settings import FROM_NOTHING
+from blurb.errors import SettingsError
 from blurb.tasks import TYPES, Task
 
-PREFIX = "baseline:"
 Tables = Mapping[tuple[str, str], Mapping[str, Any]]
 """Settings by baseline and task or task type; "" is all tasks."""
 
@@ -26,8 +24,6 @@ def parse(content: Any, where: str, table: Callable[[Any, str], dict[str, Any]],
         raise SettingsError("[baselines] must be a table.", where=where)
     found = {}
     for name, values in content.items():
-        if f"{PREFIX}{name}" not in FROM_NOTHING:
-            raise UnknownName(f"baseline (in {where})", name, [one.removeprefix(PREFIX) for one in FROM_NOTHING])
         if not isinstance(values, dict) or not isinstance(values.get("tasks", {}), dict):
             raise SettingsError(f"[baselines.{name}] and its tasks must be tables.", where=where)
         found[name, ""] = table(
@@ -46,12 +42,8 @@ def concerned(part: str) -> list[Task]:
 
 
 def of(tables: Tables, baseline: str, task: Task) -> dict[str, Any]:
-    """The settings of a baseline for a task: those of the task over those of its type.
-
-    :param baseline: `baseline:NAME`
-    """
-    name = baseline.removeprefix(PREFIX)
+    """The settings of a baseline for a task: those of the task over those of its type."""
     found: dict[str, Any] = {}
     for part in ("", task.type, task.name):
-        found.update(tables.get((name, part), {}))
+        found.update(tables.get((baseline, part), {}))
     return found

@@ -1,4 +1,7 @@
-"""Protocols: TOML files that define how every task is fine-tuned; `protocols/defaults.toml` has the common defaults."""
+"""Protocols: TOML files that define how every task is learned; `settings.Settings` has the common defaults.
+
+Which settings concern the learner of a protocol, the learner says: `blurb.learners.of_protocol.check` refuses others.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,25 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from blurb import names as name_rules
 from blurb import tasks, toml
 from blurb.errors import SettingsError, UnknownName
 from blurb.protocols import baselines
-from blurb.protocols.settings import FIELDS, FOLLOWED, FROM_NOTHING, PROBE_FIELDS, Settings, typed
+from blurb.protocols.settings import DEFAULTS, FIELDS, Settings, in_groups, typed
 
 FOLDER = files("blurb.protocols")
-DEFAULTS = "defaults"
+BASELINES = "baselines"
+"""The file of the training settings of baselines, which is no protocol."""
 TOP = {
     "description", "note", "version", "extends", "seeds", "all", "tasks", "search", "lr_by_size", "learner",
     "baselines", "rank",
 }  # fmt: skip
-LEARNERS = ("encoder", "probe")
 VERSIONS = 10_000
 """Versions are below this, to distinguish `quick@2` from a user's `quick@` followed by eight digits of a hash."""
 OWN = ("description", "note", "version", "extends", "rank")
@@ -44,8 +46,8 @@ class Protocol:
     :param search: grid to search on dev with the first seed, before the other seeds run
     :param lr_by_size: (parameters in millions, learning rate below, learning rate from there on), or None
     :param hash: changes with every setting in the file
-    :param learner: "encoder" for fine-tuning, "probe" for a linear fit on the frozen encoder
-    :param per_baseline: training settings of baselines, over those of `defaults.toml`
+    :param learner: name of the kind of learner that reads the checkpoints (`blurb.learners`); "" is fine-tuning
+    :param per_baseline: training settings of baselines, over those of `baselines.toml`
     """
 
     name: str
@@ -57,24 +59,23 @@ class Protocol:
     search: Mapping[str, tuple[Any, ...]]
     lr_by_size: tuple[float, float, float] | None
     hash: str
-    learner: str = "encoder"
+    learner: str = ""
     per_baseline: baselines.Tables = field(default_factory=dict)
 
     def settings(self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int, baseline: str = "") -> Settings:
-        """The settings of a task for an encoder with that many parameters, or for a baseline.
+        """The settings of a task for a model with that many parameters.
 
-        :param baseline: `baseline:NAME`; those that start from random weights have training settings of their own
+        :param baseline: name of a table `[baselines.NAME]`: its settings take the place of all of the protocol but
+            those of examples and inputs
         """
-        values: dict[str, Any] = dict(defaults())
-        values["max_length"] = task.max_length
+        values: dict[str, Any] = {**DEFAULTS, "max_length": task.max_length}
         if self.lr_by_size is not None:
             limit, below, above = self.lr_by_size
             values["lr"] = below if parameters < limit * 1e6 else above
         values.update(self.everywhere)
         values.update(self.per_task.get(task.name, {}))
-        if baseline in FROM_NOTHING:
-            followed = {name: values[name] for name in FOLLOWED}
-            values = {**defaults(), **followed}
+        if baseline:
+            values = {**DEFAULTS, **{name: values[name] for name in in_groups("examples", "inputs")}}
             for tables in (default_baselines(), self.per_baseline):
                 values.update(baselines.of(tables, baseline, task))
         values.update(overrides)
@@ -82,11 +83,11 @@ class Protocol:
 
     def where(self, task: tasks.Task, setting: str, baseline: str = "") -> str:
         """The origin of a setting's value, for messages."""
-        if baseline in FROM_NOTHING and setting not in FOLLOWED:
+        if baseline and setting not in in_groups("examples", "inputs"):
             own = setting in baselines.of(self.per_baseline, baseline, task)
-            there = f"[baselines.{baseline.removeprefix(baselines.PREFIX)}]"
+            there = f"[baselines.{baseline}]"
             if own or setting in baselines.of(default_baselines(), baseline, task):
-                return f"protocol {self.name}, {there}" if own else f"{there} of defaults.toml"
+                return f"protocol {self.name}, {there}" if own else f"{there} of {BASELINES}.toml"
             return "by default"
         if setting in self.per_task.get(task.name, {}):
             return f"protocol {self.name}, task {task.name}"
@@ -98,8 +99,6 @@ class Protocol:
         """The seeds of a task; `count` (`--seeds N`) means 1 to N."""
         if count is not None:
             return tuple(range(1, count + 1))
-        if self.learner == "probe":
-            return (1,)
         default = tuple(range(1, task.seeds + 1))
         return self.seed_values.get(task.name, self.seed_values.get("", default))
 
@@ -114,7 +113,7 @@ class Protocol:
 def names() -> list[str]:
     """The protocols that come with blurb."""
     shipped = (entry.name.removesuffix(".toml") for entry in FOLDER.iterdir() if entry.name.endswith(".toml"))
-    return sorted(name for name in shipped if name != DEFAULTS)
+    return sorted(name for name in shipped if name != BASELINES)
 
 
 def load(name: str) -> Protocol:
@@ -150,22 +149,13 @@ def without_rank() -> frozenset[str]:
 
 def complete(values: Mapping[str, Any]) -> Settings:
     """Completes the settings of a trial, which omits those that do not apply to its task."""
-    return Settings(**{**defaults(), **values})
-
-
-@functools.cache
-def defaults() -> Mapping[str, Any]:
-    """The default of every setting."""
-    content = _shipped(DEFAULTS)
-    return MappingProxyType(
-        {key: typed(key, value, "defaults.toml") for key, value in content.items() if key != "baselines"}
-    )
+    return Settings(**values)
 
 
 @functools.cache
 def default_baselines() -> baselines.Tables:
     """The training settings of the baselines, unless a protocol has its own."""
-    return baselines.parse(_shipped(DEFAULTS).get("baselines", {}), "defaults.toml", _typed_table, _known)
+    return baselines.parse(_shipped(BASELINES), f"{BASELINES}.toml", _typed_table, _known)
 
 
 def _shipped(name: str) -> dict[str, Any]:
@@ -215,36 +205,9 @@ def parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
         search=search,
         lr_by_size=lr_by_size,
         hash=hashlib.sha256(json.dumps(relevant, sort_keys=True).encode()).hexdigest(),
-        learner=_learner(content, where),
+        learner=str(content.get("learner", "")),
         per_baseline=baselines.parse(content.get("baselines", {}), where, _typed_table, _known),
     )
-
-
-def _learner(content: Mapping[str, Any], where: str) -> str:
-    """The learner of a file; SettingsError if a probe has keys that do not apply to it."""
-    learner = content.get("learner", LEARNERS[0])
-    if learner not in LEARNERS:
-        raise UnknownName(f"learner (in {where})", str(learner), LEARNERS)
-    if learner == "probe":
-        if content.get("seeds", 1) != 1:
-            raise SettingsError("a probe is deterministic", where=where, fix="remove seeds.")
-        for key in ("search", "lr_by_size"):
-            if key in content:
-                raise SettingsError(
-                    f"[{key}] does not apply to a probe, which always selects on dev", where=where, fix="remove it."
-                )
-        for table in (content.get("all", {}), *content.get("tasks", {}).values()):
-            check_probe(table, where)
-    return str(learner)
-
-
-def check_probe(names: Iterable[str], where: str) -> None:
-    """Raises a SettingsError for a setting of fine-tuning, as it would have no effect on a probe."""
-    for key in names:
-        if key not in PROBE_FIELDS:
-            raise SettingsError(
-                f"{key} does not apply to a probe; its settings are {', '.join(PROBE_FIELDS)}.", where=where
-            )
 
 
 def _extended(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:

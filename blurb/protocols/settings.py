@@ -1,128 +1,207 @@
-"""The settings of one trial, and overrides from the command line. The defaults are in `protocols/defaults.toml`."""
+"""The settings of one trial, each with its default, bounds, group and meaning, and overrides from the command line."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from blurb.errors import SettingsError, UnknownName
-from blurb.inputs import relations, tagging, words
+from blurb.registry import load_object
+
+OWN = -1.0
+"""Value of `encoder_dropout` that keeps the checkpoint's own dropout."""
+NOT_SAID = object()
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The settings of a protocol for one task, described in `protocols/defaults.toml`."""
+class Facts:
+    """What is declared of a setting beside its type and default.
 
-    lr: float
-    batch_size: int
-    epochs: int
-    warmup: float
-    weight_decay: float
-    beta1: float
-    beta2: float
-    epsilon: float
-    clip_norm: float
-    head_dropout: float
-    layer_decay: float
-    freeze_layers: int
-    reinit_layers: int
-    select: str
-    max_length: int
-    max_train: int
-    max_eval: int
-    head: str
-    pooling: str
-    word_pooling: str
-    tagging: str
-    relation_input: str
-    document_unit: str
-    head_lr: float
-    head_init: str
-    max_updates: int
-    dev_sample: int
-    encoder_dropout: float
-    eval_seed: int
-    ngrams: int
-    min_count: int
-    window: int
+    :param group: subject in help texts; a kind of learner names the groups that concern it (`blurb.learners.kind`)
+    :param help: what it does, and the meaning of special values
+    :param low: lowest value; a number without one may be any
+    :param above: a value that it must be above
+    :param below: a value that it must be below
+    :param most: highest value
+    :param but: a value outside of the bounds that is allowed, and what it means
+    :param choices: its values, if they are words
+    :param names: kind of a name and where the known names stand, as `module:object`, whose import takes time
+    :param later: whether it came after the first stores: it is left out of trials while it has its default, so that
+        old trials stay done
+    """
+
+    group: str
+    help: str
+    low: float | None = None
+    above: float | None = None
+    below: float = math.inf
+    most: float = math.inf
+    but: tuple[float, str] | None = None
+    choices: Sequence[str] = ()
+    names: tuple[str, str] | None = None
+    later: bool = False
+
+    def check(self, name: str, value: Any) -> None:
+        """Raises a SettingsError or UnknownName for a value that is out of bounds."""
+        if self.names is not None:
+            known = load_object(self.names[1], name)
+            if value not in known:
+                raise UnknownName(self.names[0], value, known)
+        elif self.choices:
+            if value not in self.choices:
+                raise SettingsError(f"{name} must be one of {', '.join(self.choices)} (got '{value}').")
+        elif not isinstance(value, str) and not self._is_within(value) and (self.but is None or value != self.but[0]):
+            bounds = {"at least": self.low, "above": self.above, "below": self.below, "at most": self.most}
+            told = [f"{word} {bound:g}" for word, bound in bounds.items() if bound not in (None, math.inf)]
+            special = "" if self.but is None else f", or {self.but[0]:g} for {self.but[1]}"
+            raise SettingsError(f"{name} must be {' and '.join(told)}{special} (got {value}).")
+
+    def _is_within(self, value: float) -> bool:
+        enough = (self.low is None or value >= self.low) and (self.above is None or value > self.above)
+        return enough and value < self.below and value <= self.most
+
+
+def setting(default: Any, group: str, help: str, **facts: Any) -> Any:
+    """A field of `Settings`.
+
+    :param default: `NOT_SAID` if each task has its own
+    :param facts: see `Facts`
+    """
+    about = {"facts": Facts(group, help, **facts)}
+    return (
+        dataclasses.field(metadata=about) if default is NOT_SAID else dataclasses.field(default=default, metadata=about)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of a trial: the protocol's, over these defaults. To add one, add a field here."""
+
+    lr: float = setting(5e-5, "training", "peak learning rate", low=0)
+    batch_size: int = setting(
+        32, "training", "inputs per optimizer step; if memory runs out, only the micro-batches get smaller", low=1
+    )
+    epochs: int = setting(10, "training", "passes over the training examples", low=1)
+    warmup: float = setting(
+        0.1, "training", "steps until the peak: below 1 a fraction of all steps, else their number", low=0
+    )
+    weight_decay: float = setting(0.0, "training", "weight decay of AdamW", low=0)
+    beta1: float = setting(0.9, "training", "AdamW's rate of the mean of the gradients", low=0, below=1)
+    beta2: float = setting(0.999, "training", "AdamW's rate of the mean of their squares", low=0, below=1)
+    epsilon: float = setting(1e-8, "training", "AdamW's constant against divisions by zero", above=0)
+    clip_norm: float = setting(1.0, "training", "maximum global norm of the gradients; 0 means no clipping", low=0)
+    head_dropout: float = setting(0.1, "model", "dropout before the head", low=0, below=1)
+    layer_decay: float = setting(
+        1.0, "model", "factor of the learning rate from each layer to the one below it; 1 means none", above=0, most=1
+    )
+    freeze_layers: int = setting(0, "model", "number of lowest layers to freeze, together with the embeddings", low=0)
+    reinit_layers: int = setting(0, "model", "number of highest layers to reinitialise", low=0)
+    select: str = setting(
+        "best",
+        "training",
+        "best: the epoch with the highest dev metric (the first if tied); last: the last epoch",
+        choices=("best", "last"),
+    )
+    max_length: int = setting(
+        NOT_SAID, "inputs", "maximum number of sub-tokens of an input; each task has its own default", low=1
+    )
+    max_train: int = setting(
+        0, "examples", "maximum number of training examples, sampled with the trial's seed; 0 means all", low=0
+    )
+    max_eval: int = setting(0, "examples", "maximum number of dev and of test examples; 0 means all", low=0)
+    head: str = setting("linear", "model", "how features become predictions (blurb heads)")
+    pooling: str = setting("cls", "model", "sequence tasks: how sub-tokens become one vector")
+    word_pooling: str = setting(
+        "first",
+        "model",
+        "NER and PICO: the sub-tokens that represent a word: first, mean or last",
+        names=("word pooling", "blurb.inputs.words:POOLINGS"),
+    )
+    tagging: str = setting(
+        "bio",
+        "inputs",
+        "NER and PICO: io, bio or bioul (also called bilou, iobes); gold tags are not changed",
+        names=("tagging scheme", "blurb.inputs.tagging:SCHEMES"),
+    )
+    relation_input: str = setting(
+        "dummify",
+        "inputs",
+        "relation tasks: dummify, dummy-tokens, original, markers or typed-markers",
+        names=("relation input", "blurb.inputs.relations:STRATEGIES"),
+    )
+    document_unit: str = setting(
+        "sentence",
+        "inputs",
+        "HoC: sentence or abstract; the score is by abstract in both cases",
+        choices=("sentence", "abstract"),
+    )
+    head_lr: float = setting(0.0, "training", "peak learning rate of head and pooling; 0 means lr", low=0, later=True)
+    head_init: str = setting(
+        "random",
+        "model",
+        "linear: initialise the head `linear` with a fit on the features of the pretrained encoder",
+        choices=("random", "linear"),
+        later=True,
+    )
+    max_updates: int = setting(
+        0, "training", "maximum number of optimizer steps, in addition to `epochs`; 0 means no limit", low=0, later=True
+    )
+    dev_sample: int = setting(
+        0,
+        "training",
+        "number of dev examples to choose the epoch on, sampled with the seed; 0 means all. Final scores use all",
+        low=0,
+        later=True,
+    )
+    encoder_dropout: float = setting(
+        OWN,
+        "model",
+        "dropout inside the encoder; -1 keeps the checkpoint's own",
+        low=0,
+        below=1,
+        but=(OWN, "the checkpoint's own"),
+        later=True,
+    )
+    eval_seed: int = setting(
+        0, "examples", "seed to sample `max_eval` examples; 0 means the trial's seed", low=0, later=True
+    )
+    ngrams: int = setting(
+        2, "n-grams", "baseline:bigrams: the longest sequences of words, which are features", low=1, later=True
+    )
+    min_count: int = setting(
+        2,
+        "n-grams",
+        "baseline:bigrams: training examples that a feature must occur in; bilstm, transformer: a word",
+        low=1,
+        later=True,
+    )
+    window: int = setting(
+        2,
+        "n-grams",
+        "baseline:bigrams, NER and PICO: words before and after a word that are features",
+        low=0,
+        later=True,
+    )
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "epochs", "max_length", "ngrams", "min_count"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} must be at least 1 (got {getattr(self, name)}).")
-        for name in (
-            "lr",
-            "warmup",
-            "weight_decay",
-            "clip_norm",
-            "max_train",
-            "max_eval",
-            "freeze_layers",
-            "reinit_layers",
-            "head_lr",
-            "max_updates",
-            "dev_sample",
-            "eval_seed",
-            "window",
-        ):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise SettingsError(f"{name} must be at least 0 (got {getattr(self, name)}).")
-        for name in ("beta1", "beta2", "head_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise SettingsError(f"{name} must be at least 0 and below 1 (got {getattr(self, name)}).")
-        if self.encoder_dropout != OWN and not 0 <= self.encoder_dropout < 1:
-            raise SettingsError(
-                f"encoder_dropout must be at least 0 and below 1, or {OWN:g} for the checkpoint's own "
-                f"(got {self.encoder_dropout})."
-            )
-        if not 0 < self.layer_decay <= 1:
-            raise SettingsError(f"layer_decay must be above 0 and at most 1 (got {self.layer_decay}).")
-        if not 0 < self.epsilon < float("inf"):
-            raise SettingsError(f"epsilon must be above 0 (got {self.epsilon}).")
-        for name, choices in (
-            ("select", ("best", "last")),
-            ("document_unit", ("sentence", "abstract")),
-            ("head_init", ("random", "linear")),
-        ):
-            if getattr(self, name) not in choices:
-                raise SettingsError(f"{name} must be one of {', '.join(choices)} (got '{getattr(self, name)}').")
-        if self.word_pooling not in words.POOLINGS:
-            raise UnknownName("word pooling", self.word_pooling, words.POOLINGS)
-        if self.relation_input not in relations.STRATEGIES:
-            raise UnknownName("relation input", self.relation_input, relations.STRATEGIES)
-        if self.tagging not in tagging.SCHEMES:  # `typed` has replaced other names of a scheme
-            raise UnknownName("tagging scheme", self.tagging, tagging.SCHEMES)
+        for name, facts in FACTS.items():
+            facts.check(name, getattr(self, name))
 
 
-LATER: tuple[str, ...] = (
-    "head_lr", "head_init", "max_updates", "dev_sample", "encoder_dropout", "eval_seed", "ngrams", "min_count",
-    "window",
-)  # fmt: skip
-"""Settings added after the first stores. They are left out of trials while they have their default, so that old trials
-stay done."""
-PROBE_FIELDS = (
-    "max_length", "max_train", "max_eval", "eval_seed", "head", "word_pooling", "tagging", "relation_input",
-    "document_unit",
-)  # fmt: skip
-"""The settings that apply to a probe (`blurb.models.probe`)."""
-BIGRAM_FIELDS = ("ngrams", "min_count", "window")
-"""The settings that apply to `baseline:bigrams` alone, but for `min_count`, which concerns `FROM_NOTHING`, too."""
-FROM_NOTHING = ("baseline:bilstm", "baseline:transformer")
-"""The baselines that start from random weights; their training settings are those of `[baselines]`."""
-FOLLOWED = (
-    "max_length", "max_train", "max_eval", "eval_seed", "document_unit", "tagging", "relation_input",
-)  # fmt: skip
-"""The settings of a protocol that they follow: which examples, and how they are read."""
+FIELDS: Mapping[str, str] = {field.name: str(field.type) for field in dataclasses.fields(Settings)}
+FACTS: Mapping[str, Facts] = {field.name: field.metadata["facts"] for field in dataclasses.fields(Settings)}
+DEFAULTS: Mapping[str, Any] = {
+    field.name: field.default for field in dataclasses.fields(Settings) if field.default is not dataclasses.MISSING
+}
 Where = Callable[[str], str]
 """A function from a setting to the origin of its value (an option or a protocol); "" if unknown."""
 SET = "--set"
 """The option for settings without their own option."""
-OWN = -1.0
-"""Value of `encoder_dropout` that keeps the checkpoint's own dropout."""
 MOST = 1e300
 """Maximum of any setting; rules out infinity, NaN and integers too large for a float."""
 ELSEWHERE = {
@@ -131,7 +210,19 @@ ELSEWHERE = {
     "max_grad_norm": "clip_norm", "max_steps": "max_updates", "dropout": "head_dropout",
 }  # fmt: skip
 """What transformers and its scripts call the settings, for suggestions."""
-FIELDS = {field.name: field.type for field in dataclasses.fields(Settings)}
+
+
+def groups() -> dict[str, list[str]]:
+    """The settings by subject, for help texts."""
+    found: dict[str, list[str]] = {}
+    for name, facts in FACTS.items():
+        found.setdefault(facts.group, []).append(name)
+    return found
+
+
+def in_groups(*names: str) -> tuple[str, ...]:
+    """The settings of some groups."""
+    return tuple(name for name, facts in FACTS.items() if facts.group in names)
 
 
 def limits(settings: Settings, split: str, seed: int) -> tuple[int, int]:
@@ -167,7 +258,7 @@ def typed(name: str, value: Any, where: str) -> Any:
     if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind == "str" and isinstance(value, str):
-        return tagging.scheme_name(value) if name == "tagging" else value
+        return load_object("blurb.inputs.tagging:scheme_name", name)(value) if name == "tagging" else value
     expected = {"int": "a whole number", "float": "a number", "str": "a word"}[str(kind)]
     raise SettingsError(f"{name} must be {expected} (got {repr(value)[:60]}).", where=where)
 

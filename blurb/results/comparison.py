@@ -151,11 +151,11 @@ def _dataset(
     known = [one for one in apart if one.reason is not Reason.UNKNOWN]
     if known:
         return replace(plain, incomparable=known[0].reason, reason=known[0].text())
-    if 0 in runs and not (first.probe or other.probe):
+    if 0 in runs and not (first.kind.paired or other.kind.paired):
         return replace(plain, reason="a number without runs")
     if apart:
         return replace(plain, incomparable=apart[0].reason, reason=apart[0].text())
-    if first.probe or other.probe:
+    if first.kind.paired or other.kind.paired:
         return _paired(plain, first, other, split)
     if runs == (1, 1):
         return replace(plain, reason=_hint(name, first, other, split) if with_units else "one run each")

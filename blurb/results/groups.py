@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from blurb import learners
 from blurb.protocols.protocol import without_rank
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.meeting import SHORT, plugins
 from blurb.results.score import dataset_weights, type_weights, weights_of_12
-from blurb.runs.spec import PROBE, RECIPES
 from blurb.tasks import TWELVE
 from blurb.wording import distinct
 
@@ -92,7 +92,7 @@ def datasets_of(column: str) -> tuple[str, ...]:
 def of_row(row: RowScores) -> Standing:
     """The standing of a row."""
     if row.published:
-        return Standing(("published", str(RECIPES["encoder"])))
+        return Standing(("published", str(learners.DEFAULT.recipe)))
     made = row.configuration
     plain = made.protocol.partition("@")[0]
     states = {name: _state(row, name, one) for name, one in row.datasets.items()}
@@ -100,13 +100,12 @@ def of_row(row: RowScores) -> Standing:
     if plain in without_rank() and not made.from_file:
         why = f"rows of {plain} have no rank"
     key = made.suite, row.learner, row.recipe, made.protocol_hash[:SHORT], made.overrides_text
-    if row.learner == PROBE:
-        return Standing(key, _titled("probes", made.text, "probe"), 2, states, why)
-    if row.learner == "baseline":
-        return Standing(key, _titled("baselines", made.text, ""), 3, states, why)
-    if plain in OF_PAPERS and not (made.from_file or made.overrides or made.suite != "blurb"):
+    kind = row.kind
+    if kind.title:
+        return Standing(key, _titled(kind.title, made.text, kind.name), kind.place, states, why)
+    if kind.beside_papers and plain in OF_PAPERS and not (made.from_file or made.overrides or made.suite != "blurb"):
         return Standing(("published", row.recipe), "", 0, states, why)
-    return Standing(key, made.text, 1, states, why)
+    return Standing(key, made.text, kind.place, states, why)
 
 
 def _titled(kind: str, text: str, usual: str) -> str:

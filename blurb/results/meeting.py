@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from blurb import tasks
+from blurb import learners, tasks
 from blurb.results.dataset_scores import SETTINGS, DatasetScores
-from blurb.runs.spec import PROBE, short_weights
+from blurb.runs.spec import short_weights
 from blurb.tasks import TYPES, Split
 
 if TYPE_CHECKING:
@@ -94,7 +94,11 @@ class Obstacle:
         """What to do about it in a check; "" for what cannot be passed over."""
         if self.reason is Reason.LEARNER:
             mine, theirs = self.sides
-            least = ", and set min_score in the rules for a minimum" if theirs == "baseline" else ""
+            least = (
+                ", and set min_score in the rules for a minimum"
+                if theirs and learners.row_kind(theirs).lower_bound
+                else ""
+            )
             return f"; name the row of another {mine} as baseline{least}"
         ways = (self.of.name.lower(), "unknown" if self.reason is Reason.UNKNOWN else "")
         way = next((way for way in ways if way in ACROSS), "")
@@ -171,12 +175,12 @@ def _equal(of: Reason, first: str | None, other: str | None, words: str = "") ->
 
 
 def _learner(first: RowScores, other: RowScores, use: Use) -> Obstacle | None:
-    learners = first.learner, other.learner
-    if learners[0] == learners[1] or (use is Use.COMPARE and (PROBE not in learners or "baseline" in learners)):
+    alike = first.kind.measures_like(other.kind)
+    if first.learner == other.learner or (use is Use.COMPARE and alike):
         return None
-    fine_tuned = PROBE in learners and "baseline" not in learners
-    words = f"{Reason.LEARNER.value}: a probe is not comparable with a fine-tuned encoder" if fine_tuned else ""
-    return Obstacle(Reason.LEARNER, learners, words)
+    apart = sorted((first.kind, other.kind), key=lambda kind: -kind.place)
+    words = "" if alike else f"{Reason.LEARNER.value}: {apart[0].noun} is not comparable with {apart[1].noun}"
+    return Obstacle(Reason.LEARNER, (first.learner, other.learner), words)
 
 
 def plugins(row: RowScores, dataset: DatasetScores) -> str | None:

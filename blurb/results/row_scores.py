@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
-from blurb import tasks
+from blurb import learners, tasks
+from blurb.learners import RowKind
 from blurb.results import meeting, notes
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.meeting import Reason, Use
 from blurb.results.score import Spread, blurb_12, blurb_score, spread, type_means, type_weights
-from blurb.runs.spec import PROBE, Configuration, short_weights
+from blurb.runs.spec import Configuration, short_weights
 from blurb.runs.store import Record
 from blurb.tasks import TYPES, Split
 from blurb.wording import distinct
@@ -56,7 +57,7 @@ class RowScores:
     configuration: Configuration
     weights: str = ""
     tokenizer: str = ""
-    learner: str = "encoder"
+    learner: str = learners.DEFAULT.rows.name
     recipe: str = ""
     key: str = ""
     planned_seeds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -99,9 +100,9 @@ class RowScores:
         )  # fmt: skip
 
     @property
-    def probe(self) -> bool:
-        """Whether the row is a probe of a frozen encoder, which is never compared with fine-tuned rows."""
-        return self.learner == PROBE
+    def kind(self) -> RowKind:
+        """What its learner says of its rows: with which they meet, what to call them."""
+        return learners.row_kind(self.learner)
 
     @property
     def published(self) -> bool:
@@ -243,7 +244,7 @@ class RowScores:
             return "; ".join(self.remarks)
         if self.origin is Origin.LEADERBOARD:  # the table says it in these words
             return self.configuration.note
-        trained = {name: one.planned for name, one in self.datasets.items()} if self.learner == "encoder" else {}
+        trained = {name: one.planned for name, one in self.datasets.items()} if self.kind.beside_papers else {}
         return notes.of_row(self.configuration.note, trained, self.limits("max_train"), self.limits("max_eval"))
 
     @property

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from blurb.errors import DataError
 from blurb.files import write_whole
+from blurb.learners import row_name
 from blurb.results import csv_files
 from blurb.results.row_scores import RowScores
 from blurb.runs.figures import admits_in_tables
-from blurb.runs.spec import Configuration, kind_of
+from blurb.runs.spec import Configuration
 
 SCHEMA = 7
 _PLAN = ("plan", "plugins")
@@ -73,7 +74,7 @@ def read_lines(path: Path, columns: Sequence[str], later: Sequence[str] = ()) ->
 
 def _with_learner(line: Line) -> Line:
     """Adds the learner to lines before schema 5 and to published rows, which are fine-tuned encoders."""
-    return {**line, "learner": line["learner"] or kind_of(line["weights"])}
+    return {**line, "learner": line["learner"] or row_name(line["weights"])}
 
 
 def _once(lines: Sequence[Numbered]) -> list[Numbered]:

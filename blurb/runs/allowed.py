@@ -16,6 +16,7 @@ from typing import Any
 
 from blurb import cache
 from blurb.errors import BlurbError
+from blurb.models.source import CHECKPOINT
 
 FOLDER = "allowed"
 """Folder beside the caches with an empty file for each hash; no cache, so that `blurb cache clear` leaves it."""
@@ -77,7 +78,7 @@ def _named(content: Mapping[str, Any], store: Path) -> Iterator[str]:
     for source in content["source"]:
         if source.get("remote_code"):
             yield f"the Python files of a checkpoint: {_shown(source['location'])}"
-        elif source["kind"] == "encoder" and _leads_out(source["location"], root):
+        elif source["kind"] == CHECKPOINT and _leads_out(source["location"], root):
             yield f"a checkpoint: {_shown(source['location'])}"
     for data in content["data"]:
         if data["task"].endswith(".toml"):

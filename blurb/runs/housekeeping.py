@@ -15,7 +15,7 @@ from pathlib import Path
 from blurb import leases, names
 from blurb.errors import BlurbError, SettingsError, StoreError, followed
 from blurb.files import beside, copy_file, read_json, size_of, write_json
-from blurb.models import kept
+from blurb.learners import kept
 from blurb.runs import checkpoints, inventory, provenance, rows, sweeps
 from blurb.runs.rows import PlannedRow
 from blurb.runs.store import LEASE, OLD, OWNERS, Store, leftovers

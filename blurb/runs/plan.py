@@ -8,20 +8,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from blurb import formulations, models, names
+from blurb import formulations, learners, names
 from blurb.errors import BlurbError, Gathered, SettingsError
+from blurb.learners import LearnerKind, building, of_protocol
 from blurb.models import Source
-from blurb.protocols import protocol
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
-from blurb.protocols.settings import BIGRAM_FIELDS, FROM_NOTHING
 from blurb.runs import plugins, rows, sweeps
 from blurb.runs.data_sources import DataSource, data_hash
 from blurb.runs.engine import Engine
-from blurb.runs.hashed_settings import BASELINE_SETTINGS, relevant
+from blurb.runs.hashed_settings import relevant
 from blurb.runs.refused import told_once
 from blurb.runs.rows import PlannedRow
-from blurb.runs.spec import BIGRAMS, PROBE, RECIPES, Configuration, Trial, recipe_key
+from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store
 from blurb.runs.turns import OnFinished, OnProgress
 from blurb.runs.worker import Job, Keep, TrialOutcome
@@ -61,14 +60,12 @@ class Request:
 
     def configuration(self, source: Source) -> Configuration:
         """The configuration of a model's row."""
-        protocol, overrides, precision = self.protocol, dict(self.overrides), self.precision
-        if source.kind == "baseline":  # only what can change its answers tells its rows apart
-            applied = BASELINE_SETTINGS[recipe_key(source.weights)]
-            overrides = {name: value for name, value in overrides.items() if name in applied}
-            precision = ""
-        else:
-            overrides = {name: value for name, value in overrides.items() if name not in BIGRAM_FIELDS}
-        note = "" if self.learner(source) != protocol.learner == PROBE else protocol.note  # a baseline is no probe
+        protocol, kind = self.protocol, self.learner(source)
+        # Only what can change its answers tells its rows apart.
+        overrides = {name: value for name, value in self.overrides.items() if name in kind.settings}
+        precision = self.precision if kind.precisions else ""
+        asked = of_protocol.kind_of(protocol)
+        note = protocol.note if asked in (kind, learners.DEFAULT) else ""  # a baseline is no probe
         return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, note)
 
     def where(self, task: Task, setting: str, baseline: str = "") -> str:
@@ -77,16 +74,16 @@ class Request:
             return self.options.get(setting, settings_.SET)
         return self.protocol.where(task, setting, baseline)
 
-    def learner(self, source: Source) -> str:
-        """The kind of learner; a baseline stays a baseline under every protocol."""
-        return source.kind if source.kind == "baseline" else self.protocol.learner
+    def learner(self, source: Source) -> LearnerKind:
+        """The kind of learner: that of the protocol for a checkpoint, else the one that stands in a model's place."""
+        return building.kind_of(source, self.protocol.learner)
 
     def row(self, source: Source) -> PlannedRow:
         """The row of a model, still without trials."""
-        learner = self.learner(source)
+        kind = self.learner(source)
         return PlannedRow(
-            source.name, source.weights, source.tokenizer, RECIPES[recipe_key(source.weights, learner)],
-            self.configuration(source), {}, {}, learner=PROBE if learner == PROBE else "",
+            source.name, source.weights, source.tokenizer, kind.recipe, self.configuration(source), {}, {},
+            learner=learners.in_trial(kind),
         )  # fmt: skip
 
     def row_key(self, source: Source) -> str:
@@ -101,34 +98,21 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     """
     overrides = {**(point or {}), **request.overrides}
     searched = (point or {}).keys() - request.overrides.keys()
-    recipe = recipe_key(source.weights, request.learner(source))
-    settings = request.protocol.settings(task, overrides, source.parameters, recipe)
+    kind = request.learner(source)
+    table = kind.name if kind.own_training else ""
+    settings = request.protocol.settings(task, overrides, source.parameters, table)
     formulation = formulations.bind(task, settings)
-    learner = request.learner(source)
 
     def where(setting: str) -> str:
         return (
             f"search of protocol {request.protocol.name}"
             if setting in searched
-            else request.where(task, setting, recipe)
+            else request.where(task, setting, table)
         )
 
-    if learner == "encoder" or recipe in FROM_NOTHING:
-        from blurb.models.encoder import check
-
-        check(source, formulation, where)
-        if recipe in FROM_NOTHING:
-            models.learner(source, formulation, "cpu", "fp32")  # checks its options
-    elif learner == PROBE:
-        from blurb.models import probe
-
-        for setting in request.overrides:
-            protocol.check_probe([setting], where(setting))
-        probe.check(formulation, where)
-    elif source.weights == BIGRAMS and formulation.kind == "tokens":
-        from blurb.models.choosing import check_head
-
-        check_head(formulation, source.weights, where)
+    for setting in request.overrides:
+        of_protocol.check_settings(kind, [setting], where(setting))
+    building.check(kind, source, formulation, where)
     origin = DataSource(task.file or task.name, request.data)
     if formulation.needs_original:
         if request.raw is None:
@@ -139,7 +123,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
                 task=task.name,
             )
         origin = DataSource(task.name, request.raw, original=True)
-    concerning = relevant(formulation, recipe)
+    concerning = relevant(formulation, kind)
     trial = Trial(
         task=task.name,
         weights=source.weights,
@@ -147,27 +131,30 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
         data=data_hash(origin),
         settings=concerning,
         seed=seed,
-        precision=request.precision if source.kind == "encoder" else "fp32",
-        recipe=RECIPES[recipe],
-        plugins=plugins.identity(task, concerning),
-        learner=PROBE if learner == PROBE else "",
+        precision=request.precision if kind.precisions else "fp32",
+        recipe=kind.recipe,
+        plugins=plugins.identity(task, concerning, kind),
+        learner=learners.in_trial(kind),
     )
     asked = request.configuration(source)
     return Job(
         trial, source, asked, origin, request.store, request.device, request.track, plugins.typed(),
-        keep=request.keep_model if learner == "encoder" else "none", resume=request.resume_trials,
+        keep=request.keep_model if kind.save else "none", resume=request.resume_trials,
     )  # fmt: skip
 
 
 def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:
-    """The seeds to run; only one for a baseline that is deterministic."""
-    if request.learner(source) == PROBE and (request.seeds or 1) > 1:
+    """The seeds to run; only one for a learner that is deterministic."""
+    kind = request.learner(source)
+    if kind.deterministic and kind.reads_checkpoint and (request.seeds or 1) > 1:  # else they are for other models
+        noun = kind.rows.noun
         raise SettingsError(
-            f"A probe is deterministic: {request.seeds} seeds would give the same number {request.seeds} times.",
+            f"{noun[0].upper()}{noun[1:]} is deterministic: {request.seeds} seeds would give the same number "
+            f"{request.seeds} times.",
             fix="Remove --seeds.",
         )
     seeds = request.protocol.seeds(task, request.seeds)
-    return seeds[:1] if source.kind == "baseline" and recipe_key(source.weights) not in FROM_NOTHING else seeds
+    return seeds[:1] if kind.deterministic else seeds
 
 
 @dataclass(frozen=True)
@@ -214,17 +201,18 @@ def prepare(request: Request) -> Planned:
 
 def _check_overrides(request: Request) -> None:
     """Raises a SettingsError for an override that applies to none of the models."""
-    asked = {recipe_key(source.weights) for source in request.sources}
+    asked = [request.learner(source) for source in request.sources]
     for setting in request.overrides:
-        fit = (BIGRAMS, *(FROM_NOTHING if setting == "min_count" else ()))
-        if setting in BIGRAM_FIELDS and asked.isdisjoint(fit):
-            alone = f"{fit[0]} alone, which is" if len(fit) == 1 else f"{', '.join(fit)} alone, which are"
-            raise SettingsError(f"{settings_.SET} {setting} applies to {alone} not among the models.")
+        if setting in learners.DEFAULT.settings or any(setting in kind.settings for kind in asked):
+            continue
+        fit = [f"{learners.PREFIX}{name}" for name, kind in learners.named().items() if setting in kind.settings]
+        alone = f"{fit[0]} alone, which is" if len(fit) == 1 else f"{', '.join(fit)} alone, which are"
+        raise SettingsError(f"{settings_.SET} {setting} applies to {alone} not among the models.")
 
 
 def _search_jobs(request: Request, source: Source, task: Task) -> list[Job]:
     """The trials of the protocol's search, if any: every grid point with the first seed; none keeps its model."""
-    grid = request.protocol.grid(request.overrides) if source.kind == "encoder" else []
+    grid = request.protocol.grid(request.overrides) if request.learner(source).searches else []
     return [
         replace(job(request, source, task, seeds_of(request, source, task)[0], point), keep="none") for point in grid
     ]
@@ -298,7 +286,8 @@ def _after_search(plan: Planned) -> list[Job]:
         one
         for source in request.sources
         for task in request.tasks
-        if source.kind == "baseline" or (source.name, task.name) in winners  # else all points of its search failed
+        # Else all points of its search failed.
+        if not request.learner(source).searches or (source.name, task.name) in winners
         for one in _final_jobs(request, source, task, winners.get((source.name, task.name)))
     ]
     predicted = {(one.source.name, one.trial.task, one.trial.seed): one.predicted for one in plan.final}

@@ -18,14 +18,15 @@ from blurb import formulations
 from blurb.errors import SettingsError
 from blurb.heads import heads, poolings
 from blurb.heads._spec import resolved
+from blurb.learners import LearnerKind, kinds
 from blurb.registry import Registry
 from blurb.tasks import Task
 
 KINDS: dict[str, Registry[Any]] = {"head": heads, "pooling": poolings}
 
 
-def identity(task: Task, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Setting -> hash of the plug-in that it names, and `formulation TYPE` if the task's formulation is a plug-in.
+def identity(task: Task, settings: Mapping[str, Any], kind: LearnerKind) -> dict[str, str]:
+    """Setting -> hash of the plug-in that it names; `formulation TYPE` and `learner` if these are plug-ins.
 
     :param settings: the settings that are part of the trial
     """
@@ -36,6 +37,8 @@ def identity(task: Task, settings: Mapping[str, Any]) -> dict[str, str]:
         if text and registry.is_plugin(name):
             found[setting] = _hash(registry.get(name), resolved(registry, text))
     found[f"formulation {task.type}"] = of_formulation(task)
+    if kinds.is_plugin(kind.name):
+        found["learner"] = _hash(kind.load("learner"), {})
     return {setting: digest for setting, digest in found.items() if digest}
 
 

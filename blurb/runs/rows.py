@@ -20,6 +20,7 @@ from typing import Any
 from blurb import names
 from blurb.errors import BlurbError, StoreError, Tell, followed, tell_damage
 from blurb.files import read_json, write_json
+from blurb.learners import is_named
 from blurb.names import HASH, TASK
 from blurb.runs import provenance
 from blurb.runs.spec import Configuration, Trial
@@ -38,7 +39,7 @@ class PlannedRow:
     """The trials of a row.
 
     :param tokenizer: hash of the tokenizer; "" for a baseline
-    :param recipe: recipe number of the learner (`blurb.runs.spec.RECIPES`)
+    :param recipe: recipe number of the learner (`blurb.learners.kind`)
     :param trials: task -> seed -> hash of the trial
     :param families: task -> hash of its trials without the seed
     :param plugins: task -> `Trial.plugins` of its trials, if any
@@ -267,23 +268,25 @@ def _of_schema_1(
     if not known:
         begun = any(store.path(model, task, hash_).exists() for task in trials for hash_ in trials[task].values())
         # What was planned and never begun is nothing yet, and its tokenizer is not known.
-        known = [("", 1)] if begun or weights.startswith("baseline:") else []
+        known = [("", 1, "")] if begun or is_named(weights) else []
     return [
         PlannedRow(
             model, weights, tokenizer, recipe, configuration,
-            {task: seeds for task, seeds in trials.items() if (kinds[task] or known[0]) == (tokenizer, recipe)},
-            {task: families[task] for task in trials if (kinds[task] or known[0]) == (tokenizer, recipe)},
+            {task: seeds for task, seeds in trials.items() if (kinds[task] or known[0]) == kind},
+            {task: families[task] for task in trials if (kinds[task] or known[0]) == kind},
+            learner=learner,
         )
-        for tokenizer, recipe in known
+        for kind in known
+        for tokenizer, recipe, learner in [kind]
     ]  # fmt: skip
 
 
-def _asked(store: Store, model: str, task: str, hashes: Iterable[str]) -> tuple[str, int] | None:
-    """Tokenizer and recipe of the first readable trial."""
+def _asked(store: Store, model: str, task: str, hashes: Iterable[str]) -> tuple[str, int, str] | None:
+    """Tokenizer, recipe and learner of the first readable trial."""
     for hash_ in hashes:
         try:
             trial: Trial = store.read_spec(store.path(model, task, hash_))
         except (StoreError, TypeError):
             continue
-        return trial.tokenizer, trial.recipe
+        return trial.tokenizer, trial.recipe, trial.learner
     return None

@@ -10,20 +10,11 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-PROBE = "probe"
-BIGRAMS = "baseline:bigrams"
-RECIPES: Mapping[str, int] = {
-    "encoder": 1, "baseline": 1, PROBE: 1, BIGRAMS: 1, "baseline:bilstm": 1, "baseline:transformer": 1,
-}  # fmt: skip
-"""Version number by kind of learner; a baseline that is trained has its own. Raised by hand when a change of blurb
-(loop, inputs, heads) changes its results; then its trials run again, and no others."""
+from blurb import learners
+from blurb.learners import LearnerKind
+
 LATER = ("plugins", "learner")
 """Fields added after the first stores. They are left out of the hash while empty, so that old trials stay done."""
-
-
-def kind_of(weights: str) -> str:
-    """The kind of learner of trials without the field `learner`: a baseline or a fine-tuned encoder."""
-    return "baseline" if weights.startswith("baseline:") else "encoder"
 
 
 def short_weights(weights: str) -> str:
@@ -36,12 +27,6 @@ def short_weights(weights: str) -> str:
     if "#" in name:  # as read from a table
         return name
     return name[:12] + (f"#{hashlib.sha256(options.encode()).hexdigest()[:6]}" if options else "")
-
-
-def recipe_key(weights: str, learner: str = "") -> str:
-    """The key of a learner in `RECIPES`: the weights of a baseline that is trained, else its kind."""
-    name = weights.partition(",")[0]  # without options
-    return name if name in RECIPES else learner or kind_of(weights)
 
 
 @dataclass(frozen=True)
@@ -57,7 +42,7 @@ class Trial:
     :param precision: resolved precision (fp32, bf16, fp16)
     :param recipe: recipe number of its learner
     :param plugins: setting -> hash of the code and options of plug-ins (`blurb.runs.plugins`)
-    :param learner: "probe" if the encoder is frozen; "" for a fine-tuned encoder, or a baseline (see `weights`)
+    :param learner: the kind of learner (`blurb.learners.in_trial`); "" for fine-tuning, and where `weights` name it
     """
 
     task: str
@@ -84,14 +69,9 @@ class Trial:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
-    def kind(self) -> str:
-        """The kind of its learner: encoder, baseline or probe."""
-        return self.learner or kind_of(self.weights)
-
-    @property
-    def recipe_key(self) -> str:
-        """The key of its learner in `RECIPES`."""
-        return recipe_key(self.weights, self.learner)
+    def kind(self) -> LearnerKind:
+        """The kind of its learner; UnknownName if that is not installed."""
+        return learners.of_trial(self.weights, self.learner)
 
     @property
     def family(self) -> str:

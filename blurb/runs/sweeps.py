@@ -17,14 +17,15 @@ from typing import Any, get_args
 
 import blurb
 from blurb import leases, names
-from blurb.errors import SettingsError, StoreError, Tell, tell_damage
+from blurb.errors import SettingsError, StoreError, Tell, UnknownName, tell_damage
 from blurb.files import check_types, file_hash, read_json, write_json, writing_whole
-from blurb.models import Source, kept
+from blurb.learners import PREFIX, in_trial, kept
+from blurb.models.source import CHECKPOINT, KINDS, Source
 from blurb.runs import allowed, rescore
 from blurb.runs.allowed import NotAllowed
 from blurb.runs.data_sources import DataSource
 from blurb.runs.plugins import Typed
-from blurb.runs.spec import PROBE, Configuration, Trial
+from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import SPEC, Store
 from blurb.runs.worker import Job, Keep
 from blurb.training import devices, tracking
@@ -128,7 +129,7 @@ def _content(value: Any) -> dict[str, Any]:
         found["folder"] = str(value.folder.absolute())
         if value.task.endswith(".toml"):
             found["task"] = str(Path(value.task).absolute())
-    if isinstance(value, Source) and value.kind == "encoder":
+    if isinstance(value, Source) and value.is_checkpoint:
         found["location"] = str(Path(value.location).absolute())
     return found
 
@@ -194,9 +195,9 @@ def _check_shared(content: Mapping[str, Any], file: Path) -> None:
             check_types(each, types, file)
     for source in content["source"]:
         names.check(source["name"], "The name of a model")
-        if source["kind"] not in ("encoder", "baseline"):
+        if source["kind"] not in KINDS:
             raise ValueError(f"{source['name']} is of the kind {source['kind']!r}")
-        if source["kind"] == "baseline" and source["weights"] != f"baseline:{source['location']}":
+        if source["kind"] != CHECKPOINT and source["weights"] != f"{PREFIX}{source['location']}":
             raise ValueError(f"the baseline {source['name']} has the weights of another model")
 
 
@@ -207,8 +208,12 @@ def _check_job(job: Job) -> None:
         raise ValueError(f"there is no tracker {job.track!r}")
     if job.keep not in get_args(Keep):
         raise ValueError(f"there is no keep {job.keep!r}")
-    if job.trial.learner not in ("", PROBE):
-        raise ValueError(f"there is no learner {job.trial.learner!r}")
+    try:
+        kind = job.learner
+    except UnknownName as error:
+        raise ValueError(str(error)) from error
+    if kind.reads_checkpoint is not job.source.is_checkpoint or in_trial(kind) != job.trial.learner:
+        raise ValueError(f"{job.source.name} is not a model for the learner {kind.name!r}")
     if job.trial.seed < 0:
         raise ValueError(f"there is no seed {job.trial.seed}")
 

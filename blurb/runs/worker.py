@@ -18,22 +18,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from blurb import formulations, garbage, leases, models, tasks
+from blurb import formulations, garbage, leases, tasks
 from blurb.data import TaskData
 from blurb.errors import BlurbError, DataError, SettingsError, TrainingError, said
 from blurb.files import write_json
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
+from blurb.learners import LearnerKind, building, kept
+from blurb.learners.base import Learner, Subset
 from blurb.leases import Lease
 from blurb.masking import masked
-from blurb.models import Source, Subset, kept, unchanged
-from blurb.protocols.settings import FROM_NOTHING, limits
+from blurb.models import Source, unchanged
+from blurb.protocols.settings import limits
 from blurb.runs import checkpoints, inventory, plugins, provenance, rescore
 from blurb.runs.data_sources import DataSource, load_data
 from blurb.runs.environment import environment
 from blurb.runs.events import News, Reporter
 from blurb.runs.provenance import Provenance
-from blurb.runs.spec import RECIPES, Configuration, Trial
+from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import PREDICTIONS, Store, read_predictions, write_predictions
 from blurb.training import memory, tracking
 
@@ -69,14 +71,14 @@ class Job:
     resume: bool = False
 
     @property
-    def learner(self) -> str:
-        """Its learner, a key of `RECIPES`."""
-        return self.trial.recipe_key
+    def learner(self) -> LearnerKind:
+        """The kind of its learner."""
+        return self.trial.kind
 
     @property
     def place(self) -> str:
         """The device that it runs on: that asked for, or the CPU for what always runs there."""
-        return self.device if self.source.kind == "encoder" or self.learner in FROM_NOTHING else "cpu"
+        return self.device if self.learner.on_device else "cpu"
 
     @functools.cached_property
     def path(self) -> Path:
@@ -203,14 +205,14 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
         raise DataError(
             "the data has changed since the trials were planned", job.data.folder, fix="run the command again."
         )
-    if plugins.identity(content.task, trial.settings) != trial.plugins:
+    if plugins.identity(content.task, trial.settings, trial.kind) != trial.plugins:
         raise SettingsError(
             "The code of a plug-in has changed since the trials were planned", fix="run the command again."
         )
-    if RECIPES.get(trial.recipe_key) != trial.recipe:  # a sweep of before an update of blurb
+    if trial.kind.recipe != trial.recipe:  # a sweep of before an update of blurb
         raise SettingsError(
             f"The trial was planned with recipe {trial.recipe} of its learner, but this version of blurb has "
-            f"{RECIPES.get(trial.recipe_key)}, which gives other results.",
+            f"{trial.kind.recipe}, which gives other results.",
             fix="Run the command that planned it again.",
         )
     unchanged.check_trial(job.source, trial.weights, trial.tokenizer)
@@ -224,7 +226,7 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
         started = time.time()
         log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)
         log.info("command: %s", shlex.join(sys.argv))
-        learner = models.learner(job.source, formulation, job.device, trial.precision, trial.learner)
+        learner = building.learner(job.source, formulation, job.device, trial.precision, trial.learner)
         learner.tracking = watch
         if job.resume:
             here = environment(job.place)
@@ -262,7 +264,7 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
     _write_history(aside / "history.csv", history)
     if job.keep != "none":
         about = {"trial": trial.hash, "settings": dict(trial.settings), "precision": trial.precision}
-        kept.save(learner, aside / kept.FOLDER, about)  # type: ignore[arg-type]  # no other learner is asked to
+        trial.kind.load("save")(learner, aside / kept.FOLDER, about)
 
 
 def _add_model(job: Job, store: Store, lease: Lease, reporter: Reporter) -> bool:
@@ -310,7 +312,7 @@ def _tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
 
 
 def _predictions(
-    formulation: Formulation, learner: models.Learner, units: Mapping[tasks.Split, Subset]
+    formulation: Formulation, learner: Learner, units: Mapping[tasks.Split, Subset]
 ) -> dict[str, list[Any]]:
     """The columns of `predictions.parquet` for dev and test, including the majority answer."""
     majority = formulation.constants(units["train"].used)[0]
@@ -332,7 +334,7 @@ def _predictions(
 
 def _predicted(job: Job, task: tasks.Task) -> dict[str, Any]:
     """The prediction to store, for the estimates of later runs (`blurb.runs.cost.history`)."""
-    return {"learner": job.learner, "type": task.type, "seconds": round(job.predicted, 2)}
+    return {"learner": job.learner.name, "type": task.type, "seconds": round(job.predicted, 2)}
 
 
 def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str, Any]) -> Provenance:

@@ -35,7 +35,7 @@ def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:
     for kind, jobs in (("search", plan.searched), ("run", plan.final)):
         for job in jobs:
             settings = job.trial.settings
-            open_ = kind == "run" and plan.searched and job.source.kind == "encoder"
+            open_ = kind == "run" and plan.searched and job.learner.searches
             rows.append((
                 kind, cell or job.source.name, job.trial.task, job.trial.seed,
                 *("from search" if open_ and key in plan.request.protocol.search else settings.get(key, "")

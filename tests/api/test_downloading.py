@@ -23,7 +23,7 @@ from safetensors.torch import load_file
 from blurb.api.downloading import download_models
 from blurb.cli import cli
 from blurb.errors import BlurbError, ModelError, SettingsError, UnknownName
-from blurb.models import resolve
+from blurb.learners.building import resolve
 from blurb.models.downloads import RECORD
 
 Checkpoint = Callable[[str], Path]

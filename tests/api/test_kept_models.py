@@ -14,7 +14,8 @@ from click.testing import CliRunner
 import blurb
 from blurb.cli import cli
 from blurb.errors import BlurbError, DataError, ModelError, SettingsError
-from blurb.models import kept
+from blurb.learners import kept
+from blurb.learners.finetuning import kept as finetuned
 from blurb.runs import worker
 from blurb.runs.store import read_predictions
 from tests.checkpoints import KINDS
@@ -70,8 +71,8 @@ def test_taggers_of_every_architecture(kind: str, checkpoint: Callable[[str], Pa
     trial = results.trial("m", "ncbi-disease")
     model = blurb.load_model(trial)
     assert predicted(model) == stored(trial)
-    assert model.about["format"] == (kept.PLAIN if kind == "modernbert" else kept.TAGGER)
-    if model.about["format"] == kept.PLAIN:
+    assert model.about["format"] == (finetuned.PLAIN if kind == "modernbert" else finetuned.TAGGER)
+    if model.about["format"] == finetuned.PLAIN:
         return
     tagger = AutoModelForTokenClassification.from_pretrained(trial / "model").eval()
     tokenizer = AutoTokenizer.from_pretrained(trial / "model")

@@ -11,8 +11,8 @@ import pytest
 
 import blurb
 from blurb.errors import ModelError, SettingsError
+from blurb.learners.building import resolve
 from blurb.models import assembled
-from blurb.models.source import resolve
 
 FEW = {
     "suite": "demo",

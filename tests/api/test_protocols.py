@@ -14,7 +14,8 @@ from blurb.api import protocols
 from blurb.api.models import named_models
 from blurb.cli import cli
 from blurb.models.references import presets
-from blurb.protocols.protocol import defaults, load, names
+from blurb.protocols.protocol import load, names
+from blurb.protocols.settings import DEFAULTS
 
 
 @pytest.mark.parametrize("name", names())
@@ -34,7 +35,7 @@ def test_values_are_those_of_the_trials(name: str) -> None:
                 continue
             assert line.value == value
             if line.origin == protocols.DEFAULT:
-                assert value == defaults()[setting]
+                assert value == DEFAULTS[setting]
             elif line.origin == protocols.OF_TASK:
                 assert value == task.max_length
             else:

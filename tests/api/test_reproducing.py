@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -15,7 +16,8 @@ from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.errors import SettingsError, StoreError
 from blurb.files import read_json, write_json
-from blurb.models import resolve
+from blurb.learners.building import resolve
+from blurb.learners.kinds import bilstm
 from blurb.protocols import protocol
 from blurb.results import references
 from blurb.runs import plan
@@ -86,7 +88,7 @@ def test_another_model_data_or_recipe_is_refused(
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
     with pytest.raises(SettingsError, match="has other data than that of the trial"):
         reproduce(made, MODEL, other)
-    monkeypatch.setattr("blurb.runs.spec.RECIPES", {"baseline:bilstm": 7})
+    monkeypatch.setattr(bilstm, "LEARNER", dataclasses.replace(bilstm.LEARNER, recipe=7))
     with pytest.raises(SettingsError, match="recipe 1 of its learner, this version of blurb has 7"):
         reproduce(made, MODEL, data)
 

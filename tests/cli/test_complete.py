@@ -15,7 +15,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from blurb.cli import cli
-from blurb.models.baselines import KNOWN
+from blurb.learners import named
 from blurb.protocols.protocol import names
 from blurb.results import published
 from blurb.runs import rows
@@ -58,7 +58,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("run m --suite", "", ["blurb", "demo"]),
         ("run m --set", "head", ["head_lr=", "head=", "head_init=", "head_dropout="]),
         ("run", "biol", ["biolinkbert", "biolinkbert-large"]),
-        ("run pubmedbert", "baseline", [f"baseline:{name}" for name in KNOWN]),
+        ("run pubmedbert", "baseline", [f"baseline:{name}" for name in named()]),
         ("run", "./my", ["<dir>"]),
         ("models download medcpt", "biol", ["biolinkbert", "biolinkbert-large"]),
         ("run m --device", "c", ["cpu", "cuda"]),

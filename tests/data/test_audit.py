@@ -25,7 +25,7 @@ from blurb.data.schema import Example, to_dataset
 from blurb.errors import DataError
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenized_split import TokenizedSplit
-from blurb.models import resolve
+from blurb.learners.building import resolve
 from blurb.models.lengths import reader
 from tests.data import samples
 

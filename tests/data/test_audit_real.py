@@ -23,7 +23,7 @@ from blurb.data.audit.tags import illegal
 from blurb.data.examples import texts, words
 from blurb.data.schema import Example
 from blurb.inputs.tokenized_split import Read
-from blurb.models import resolve
+from blurb.learners.building import resolve
 from blurb.models.lengths import reader
 from blurb.tasks import SPLITS, Split
 

@@ -27,7 +27,7 @@ from blurb.corpora import demo
 from blurb.data.schema import Example
 from blurb.data.stats import QUANTILES, TABLE_8, adjacent, io_ceiling, label_counts, lengths, measure
 from blurb.formulations._majority import majority_score
-from blurb.models import resolve
+from blurb.learners.building import resolve
 from blurb.models.lengths import reader
 from blurb.models.loading import load_tokenizer
 from blurb.tasks import SPLITS, Split

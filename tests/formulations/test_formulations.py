@@ -15,7 +15,7 @@ from blurb.formulations import bind
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models.loading import load_tokenizer
-from blurb.protocols.protocol import defaults
+from blurb.protocols.settings import DEFAULTS
 
 NONE = Features(ids=Ragged.of([]), example_index=np.zeros(0, dtype=np.int64))
 
@@ -48,10 +48,10 @@ def test_a_type_without_formulation_is_named() -> None:
         bind(dataclasses.replace(tasks.get("hoc"), type="documents"))
 
 
-def test_defaults_stand_in_defaults_toml_alone() -> None:
+def test_the_options_of_a_type_have_the_defaults_of_their_settings() -> None:
     for task in tasks.all():
         formulation = bind(task)
-        assert formulation.options == {name: defaults()[name] for name in formulation.own_settings}
+        assert formulation.options == {name: DEFAULTS[name] for name in formulation.own_settings}
         assert formulation.settings.max_length == task.max_length
 
 

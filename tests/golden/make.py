@@ -63,14 +63,15 @@ def write_data(folder: Path) -> None:
 
 def hashes(checkpoint: Path, data: Path) -> list[tuple[str, ...]]:
     """A line of `COLUMNS` for every trial of seed 1 that can be asked for."""
-    from blurb import models, tasks
+    from blurb import tasks
     from blurb.errors import SettingsError
+    from blurb.learners import building
     from blurb.protocols import protocol
     from blurb.runs import plan
 
     found = []
     for learner in LEARNERS:
-        source = models.resolve(str(checkpoint) if learner == "encoder" else learner)
+        source = building.resolve(str(checkpoint) if learner == "encoder" else learner)
         for name, text in ASKED:
             request = plan.Request(
                 sources=[source], tasks=tasks.all(), protocol=protocol.load(name), data=data, store=data / "none",

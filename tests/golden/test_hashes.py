@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from blurb import models, tasks
+from blurb import tasks
+from blurb.learners import building
 from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.runs import plan
@@ -30,8 +31,8 @@ for _name in ("hashes.csv", "baseline-hashes.csv"):
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Source]:
     folder = encoder.build(tmp_path_factory.mktemp("golden") / "golden-encoder")
-    known = models.resolve(str(folder))
-    return lambda learner: known if learner == "encoder" else models.resolve(learner)
+    known = building.resolve(str(folder))
+    return lambda learner: known if learner == "encoder" else building.resolve(learner)
 
 
 def test_the_checkpoint_is_the_one_that_was(source: Callable[[str], Source]) -> None:

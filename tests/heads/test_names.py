@@ -13,8 +13,8 @@ import blurb.heads
 from blurb import tasks
 from blurb.errors import SettingsError
 from blurb.formulations import bind
+from blurb.learners.finetuning.encoder import check
 from blurb.models import Source
-from blurb.models.encoder import check
 
 
 def test_the_contracts_can_be_imported_from_the_room() -> None:
@@ -34,7 +34,7 @@ def test_the_room_itself_stays_light() -> None:
 
 
 def test_an_error_names_a_class_that_can_be_imported() -> None:
-    source = Source("x", "encoder", "nowhere", "")
+    source = Source("x", "checkpoint", "nowhere", "")
     blurb.heads.heads.load("fractions:Fraction")
     with pytest.raises(SettingsError, match=r"fractions:Fraction is not a subclass of blurb.heads.Head.") as caught:
         check(source, bind(tasks.get("gad"), {"head": "fractions:Fraction"}))

@@ -18,8 +18,9 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.errors import ModelError
 from blurb.formulations import bind
-from blurb.models import Source, resolve
-from blurb.models.encoder import EncoderLearner
+from blurb.learners.building import resolve
+from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.models import Source
 from blurb.models.lengths import reader
 from blurb.models.loading import load_tokenizer, tokenizer_of
 from tests import checkpoints

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.errors import ModelError
-from blurb.models import resolve
+from blurb.learners.building import resolve
 from blurb.models.tokenizer_files import JSON_FILES
 from tests import checkpoints
 

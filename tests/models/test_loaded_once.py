@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from blurb.models import loading, resolve
+from blurb.learners.building import resolve
+from blurb.models import loading
 
 Checkpoint = Callable[[str], Path]
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from blurb.errors import ModelError, UnknownName
-from blurb.models import resolve
+from blurb.learners.building import resolve
 from blurb.models.references import preset_facts
 from blurb.models.source import default_name, hash_weights, presets, weight_files
 from blurb.results import published
@@ -30,7 +30,7 @@ def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
 def test_a_folder_is_resolved(checkpoint: Checkpoint, kind: str) -> None:
     source = resolve(str(checkpoint(kind)))
-    assert (source.name, source.kind, source.location) == (kind, "encoder", str(checkpoint(kind)))
+    assert (source.name, source.kind, source.location) == (kind, "checkpoint", str(checkpoint(kind)))
     assert len(source.weights) == len(source.tokenizer) == 64
     assert 20_000 < source.parameters < 60_000
     assert source.revision is None
@@ -198,7 +198,7 @@ def test_without_network_or_cache_the_hub_cannot_help(tmp_path: Path, monkeypatc
 
 def test_baselines() -> None:
     source = resolve("baseline:majority")
-    assert (source.kind, source.name, source.weights) == ("baseline", "baseline:majority", "baseline:majority")
+    assert (source.kind, source.name, source.weights) == ("learner", "baseline:majority", "baseline:majority")
     with pytest.raises(UnknownName, match=r"no baseline called 'majorty'. Did you mean 'majority'"):
         resolve("baseline:majorty")
 

@@ -14,8 +14,8 @@ from tokenizers import Regex, normalizers, pre_tokenizers
 
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.learners.building import resolve
 from blurb.models import checkpoint as files
-from blurb.models import resolve
 from blurb.models.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, _steps, check_tokenizer
 
 Checkpoint = Callable[[str], Path]

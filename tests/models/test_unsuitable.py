@@ -18,8 +18,8 @@ from blurb.api.model_check import TRIES, check_model
 from blurb.cli import cli
 from blurb.errors import ModelError, SettingsError
 from blurb.formulations import bind
-from blurb.models import resolve
-from blurb.models.encoder import check
+from blurb.learners.building import resolve
+from blurb.learners.finetuning.encoder import check
 from blurb.protocols.protocol import complete
 from tests import checkpoints
 from tests.checkpoints.vocabularies import byte_level

@@ -19,7 +19,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from blurb.errors import ModelError
-from blurb.models import resolve
+from blurb.learners.building import resolve
 from blurb.models.loading import load_encoder
 from blurb.models.weights import ORDER, check_header, check_headers, hash_weights, weight_files
 

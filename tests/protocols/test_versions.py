@@ -8,7 +8,7 @@ import pytest
 
 from blurb import tasks
 from blurb.errors import SettingsError, UnknownName
-from blurb.protocols import protocol
+from blurb.protocols import protocol, settings
 from blurb.runs.spec import Configuration
 
 STUDY = {"ncbi-disease": 8, "gad": 5, "hoc": 3}
@@ -123,7 +123,7 @@ def test_quick(task: tasks.Task, millions: float, lr: float) -> None:
     if task.name == "biosses":
         own["pooling"] = "cosine"
     found = protocol.load("quick")
-    assert vars(found.settings(task, {}, parameters)) == {**protocol.defaults(), **own}
+    assert vars(found.settings(task, {}, parameters)) == {**settings.DEFAULTS, **own}
     assert found.seeds(task) == (1,)
     assert found.grid({}) == []
 

@@ -93,7 +93,7 @@ def test_a_row_without_a_finished_trial_is_none(tmp_path: Path) -> None:
     assert from_store.read(store, pytest.fail) == []
 
 
-def test_what_learned_follows_from_the_trials_where_the_row_does_not_say(tmp_path: Path) -> None:
+def test_what_learned_follows_from_weights_and_learner(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for model, changes in (
         ("tuned", {}), ("probed", {"learner": "probe"}), ("nothing", {"weights": "baseline:majority"}),

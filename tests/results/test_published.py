@@ -74,7 +74,7 @@ def test_a_row_of_others_says_what_is_known_of_it_and_no_more(tmp_path: Path) ->
         {"ddi": 80.0, "gad": 81.5}, {}, 77.25, 77.25,
     )  # fmt: skip
     assert (first.run_counts, first.records, first.spread, first.weights) == ([5], {}, None, "")
-    assert (first.published, first.probe, first.suite, first.certainty, first.note) == (
+    assert (first.published, first.kind.paired, first.suite, first.certainty, first.note) == (
         True, False, "blurb", "printed", "",
     )  # fmt: skip
     assert (second.version, second.means(), second.score, second.run_counts) == ("v2", {"gad": 10.0}, None, [1])

@@ -90,4 +90,5 @@ def row(model: str, *trials: Trial, configuration: Configuration = CONFIGURATION
     for planned in trials:
         found.setdefault(planned.task, {})[planned.seed] = planned.hash
     families = {planned.task: planned.family for planned in trials}
-    return PlannedRow(model, "w" * 64, "t" * 64, 1, configuration, found, families)
+    learner = trials[0].learner if trials else ""
+    return PlannedRow(model, "w" * 64, "t" * 64, 1, configuration, found, families, learner=learner)

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 import torch
 
-from blurb import models, tasks
+from blurb import tasks
 from blurb.corpora import demo
 from blurb.errors import TrainingError
 from blurb.files import read_json, seal, write_json
+from blurb.learners import building
 from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.runs import checkpoints, housekeeping, plan, rows, worker
@@ -43,7 +44,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def encoder(checkpoint: Callable[[str], Path]) -> Source:
-    return models.resolve(str(checkpoint("bert_uncased")))
+    return building.resolve(str(checkpoint("bert_uncased")))
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_a_trial_goes_on_from_within_an_epoch(planned: Planned, task: str, setti
 
 
 def test_networks_that_start_from_nothing_go_on_too(planned: Planned) -> None:
-    source = models.resolve("baseline:bilstm,width=8,hidden=4")
+    source = building.resolve("baseline:bilstm,width=8,hidden=4")
     job, plain = planned(task="gad", source=source), planned("plain", task="gad", source=source, resume=False)
     stopped(job, 6)
     assert execute(job).status == execute(plain).status == "done"
@@ -124,7 +125,7 @@ def test_networks_that_start_from_nothing_go_on_too(planned: Planned) -> None:
 
 
 def test_learners_without_epochs_ignore_it(planned: Planned) -> None:
-    job = planned(source=models.resolve("baseline:majority"))
+    job = planned(source=building.resolve("baseline:majority"))
     assert execute(job).status == "done"
     assert list(checkpoints.all_of(job.path)) == []
 

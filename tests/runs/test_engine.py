@@ -18,6 +18,7 @@ from blurb.runs import engine
 from blurb.runs.data_sources import DataSource
 from blurb.runs.events import News
 from blurb.runs.worker import Job, TrialOutcome
+from tests.runs import fakes
 
 
 def dies(job: Job, tell: Callable[[News], None]) -> TrialOutcome:
@@ -104,15 +105,15 @@ def test_one_at_a_time_they_run_as_they_were_given(monkeypatch) -> None:  # type
 def says_where(job: Job, tell: Callable[[News], None]) -> TrialOutcome:
     """Stands for `execute`: tells device and process; the job called 1 spoils its GPU."""
     message = (
-        "CUDA error: an illegal memory access was encountered" if job.trial == 1 else f"{job.device} {os.getpid()}"
+        "CUDA error: an illegal memory access was encountered" if job.trial.seed == 1 else f"{job.device} {os.getpid()}"
     )
-    return TrialOutcome(job, "failed" if job.trial == 1 else "done", message=message)
+    return TrialOutcome(job, "failed" if job.trial.seed == 1 else "done", message=message)
 
 
 def placed(devices: list[str]) -> list[Job]:
-    source = Source("m", "encoder", "nowhere", "w")
+    source = Source("m", "checkpoint", "nowhere", "w")
     return [
-        Job(number, source, None, DataSource("gad", Path()), Path(), device)  # type: ignore[arg-type]
+        Job(fakes.trial(seed=number), source, None, DataSource("gad", Path()), Path(), device)  # type: ignore[arg-type]
         for number, device in enumerate(devices)
     ]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb import models
+from blurb.learners import building
 from blurb.runs import events, plan
 from blurb.runs.events import News, Reporter
 from blurb.runs.worker import execute
@@ -32,7 +32,7 @@ def test_steps_are_told_seldom_and_epochs_at_once(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_trial_tells_its_steps_and_what_its_history_has(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
-    source = models.resolve(str(checkpoint("bert_uncased")), name="m")
+    source = building.resolve(str(checkpoint("bert_uncased")), name="m")
     (job,) = plan.prepare(request(source, "gad", tmp_path, epochs=2)).final
     told: list[News] = []
     assert execute(job, told.append).status == "done"

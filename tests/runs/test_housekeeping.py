@@ -19,7 +19,8 @@ from blurb import leases
 from blurb.errors import SettingsError, StoreError
 from blurb.files import damage, read_json, seal, write_json
 from blurb.holders import Holder
-from blurb.models import kept
+from blurb.learners import kept
+from blurb.learners.finetuning import kept as finetuned
 from blurb.runs import housekeeping, inventory, rows
 from blurb.runs.rows import PlannedRow
 from blurb.runs.store import Store
@@ -114,14 +115,14 @@ def keep(path: Path, content: str = "weights", model: str = "m") -> None:
     """A kept model in the folder of a trial, with its seal."""
     (path / kept.FOLDER).mkdir()
     write_json(path / kept.FOLDER / kept.ABOUT, {"model": model, "max_length": 128})
-    (path / kept.FOLDER / kept.HEAD).write_text(content)
+    (path / kept.FOLDER / finetuned.HEAD).write_text(content)
     seal(path / kept.FOLDER)
 
 
 def model_of(path: Path) -> tuple[str, str]:
     """The name in a kept model, which must be whole, and its weights."""
     assert kept.is_kept(path)
-    return read_json(path / kept.FOLDER / kept.ABOUT)["model"], (path / kept.FOLDER / kept.HEAD).read_text()
+    return read_json(path / kept.FOLDER / kept.ABOUT)["model"], (path / kept.FOLDER / finetuned.HEAD).read_text()
 
 
 def test_a_kept_model_comes_along_under_the_new_name(store: Store) -> None:
@@ -138,9 +139,9 @@ def test_a_kept_model_comes_along_under_the_new_name(store: Store) -> None:
 def test_a_kept_model_that_is_damaged_stays_so(store: Store) -> None:
     path = store.path("m", "hoc", OWN[0].hash)
     keep(path)
-    (path / kept.FOLDER / kept.HEAD).write_text("other")
+    (path / kept.FOLDER / finetuned.HEAD).write_text("other")
     housekeeping.rename(store, pick(store, "m"), "new")
-    assert damage(store.path("new", "hoc", OWN[0].hash) / kept.FOLDER) == [kept.HEAD]
+    assert damage(store.path("new", "hoc", OWN[0].hash) / kept.FOLDER) == [finetuned.HEAD]
 
 
 @pytest.mark.parametrize("there", ["", "whole", "damaged"])
@@ -150,7 +151,7 @@ def test_a_trial_that_is_there_already_gets_the_kept_model_if_it_has_none(store:
     if there:
         keep(target, "its own", "n")
     if there == "damaged":
-        (target / kept.FOLDER / kept.HEAD).unlink()
+        (target / kept.FOLDER / finetuned.HEAD).unlink()
     rows.write(store, row("x", SHARED[0]))
     keep(finish(store, "x", SHARED[0], 0.5), model="x")
     housekeeping.rename(store, pick(store, "x"), "n")

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import blurb
-from blurb import models
 from blurb.api.options import RunOptions
 from blurb.api.preflight import checked
 from blurb.errors import ModelError
+from blurb.learners import building
 from blurb.models import loading, unchanged
 from blurb.models.unchanged import check
 from blurb.runs import plan, sweeps
@@ -66,7 +66,7 @@ def planned(folder: Path, store: Path, seeds: int) -> Sequence[Job]:
 @pytest.mark.parametrize("how", ["rename", "in place", "same time"])
 def test_other_weights_are_seen(how: str, moving: Path) -> None:
     """The file has the same size each time."""
-    source = models.resolve(str(moving))
+    source = building.resolve(str(moving))
     check(source)
     check(source)
     replace(moving, how)
@@ -75,7 +75,7 @@ def test_other_weights_are_seen(how: str, moving: Path) -> None:
 
 
 def test_files_are_hashed_once_while_nothing_changes(moving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = models.resolve(str(moving))
+    source = building.resolve(str(moving))
     monkeypatch.setattr(unchanged, "YOUNG", 0.0)
     check(source)
     monkeypatch.setattr(unchanged, "hash_weights", lambda *given: pytest.fail("hashed again"))
@@ -106,7 +106,7 @@ def test_trials_that_wait_stop_when_their_weights_are_overwritten(moving: Path, 
 
 
 def test_weights_that_change_while_they_are_loaded(moving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, load = models.resolve(str(moving)), loading.load_encoder
+    source, load = building.resolve(str(moving)), loading.load_encoder
 
     def slow(folder: str, remote_code: bool = False) -> object:
         replace(moving)
@@ -132,7 +132,7 @@ def test_a_sweep_under_another_hash_is_not_run(moving: Path, tmp_path: Path) -> 
 
 def test_another_configuration_or_tokenizer_is_seen(tmp_path: Path) -> None:
     folder = build("bert_uncased", tmp_path / "ck")
-    source = models.resolve(str(folder))
+    source = building.resolve(str(folder))
     config = (folder / "config.json").read_text(encoding="utf-8")
     (folder / "config.json").write_text(
         config.replace('"hidden_act": "gelu"', '"hidden_act": "relu"'), encoding="utf-8"
@@ -143,7 +143,7 @@ def test_another_configuration_or_tokenizer_is_seen(tmp_path: Path) -> None:
 
 def test_an_adapter_that_comes_into_the_folder_is_noticed(moving: Path) -> None:
     """transformers loads it, and the base model that it names, instead of the weights that are hashed."""
-    source = models.resolve(str(moving))
+    source = building.resolve(str(moving))
     check(source)
     (moving / "adapter_config.json").write_text('{"base_model_name_or_path": "other", "peft_type": "LORA"}')
     with pytest.raises(ModelError, match=r"adapter_config.json has come here since the trials of ck were planned"):

@@ -11,24 +11,25 @@ from typing import Any
 
 import pytest
 
-from blurb import leases, models, tasks
+from blurb import leases, tasks
 from blurb.errors import SettingsError, UnknownName
+from blurb.learners import building
+from blurb.learners.kinds import majority, probe
 from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.protocols.settings import parse_overrides
 from blurb.runs import plan, rows, sweeps
 from blurb.runs.engine import Engine, LocalEngine
-from blurb.runs.spec import RECIPES
 from blurb.runs.store import Store, read_json, write_json
 from blurb.runs.turns import OnFinished, OnProgress
 from blurb.runs.worker import Job, TrialOutcome
 from tests.runs import fakes
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
-FIRST = Source("first", "encoder", "nowhere", "a" * 64, "s" * 64, 20_000_000)
-SECOND = Source("second", "encoder", "nowhere", "b" * 64, "t" * 64, 110_000_000)
-MAJORITY = models.resolve("baseline:majority")
-CONSTANT = models.resolve("baseline:constant")
+FIRST = Source("first", "checkpoint", "nowhere", "a" * 64, "s" * 64, 20_000_000)
+SECOND = Source("second", "checkpoint", "nowhere", "b" * 64, "t" * 64, 110_000_000)
+MAJORITY = building.resolve("baseline:majority")
+CONSTANT = building.resolve("baseline:constant")
 
 
 def request(store: Path, *sources: Source, tasks_: str = "gad,ncbi-disease", **changes: Any) -> plan.Request:
@@ -154,7 +155,7 @@ def test_a_row_of_a_baseline_hangs_on_what_changes_its_answers_alone(tmp_path: P
         assert key(source) != key(source, suite="demo")
     probes = request(tmp_path, FIRST, MAJORITY, protocol="probe")
     assert (probes.row(FIRST).learner, probes.row(MAJORITY).learner) == ("probe", "")
-    assert (probes.row(FIRST).recipe, probes.row(MAJORITY).recipe) == (RECIPES["probe"], RECIPES["baseline"])
+    assert (probes.row(FIRST).recipe, probes.row(MAJORITY).recipe) == (probe.LEARNER.recipe, majority.LEARNER.recipe)
     assert probes.configuration(FIRST).note == protocol.load("probe").note != ""
     assert probes.configuration(MAJORITY).note == ""  # it is no probe of anything
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import os
 import re
@@ -14,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from blurb import models, tasks
+from blurb import tasks
 from blurb.api.request import typed_settings
 from blurb.errors import DataError, SettingsError
 from blurb.heads import heads
+from blurb.learners import building
 from blurb.protocols import protocol, settings
 from blurb.runs import plan
 from blurb.runs.cost import model as cost
@@ -45,7 +47,7 @@ class MyHead(Linear):
 
 @pytest.fixture
 def trial(checkpoint: Callable[[str], Path], tmp_path: Path) -> Callable[..., Trial]:
-    source = models.resolve(str(checkpoint("bert_uncased")))
+    source = building.resolve(str(checkpoint("bert_uncased")))
 
     def found(task: str = "gad", **typed: object) -> Trial:
         overrides = typed_settings(typed)
@@ -156,7 +158,7 @@ def test_versions_of_a_formulation_share_no_features(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """Each gives what it gives with a cache of its own (the oracle), whatever ran before it."""
-    source = models.resolve(str(checkpoint("bert_uncased")))
+    source = building.resolve(str(checkpoint("bert_uncased")))
 
     def scores(home: str, store: str, learner: str = learner) -> list[object]:
         monkeypatch.setenv("BLURB_HOME", str(tmp_path / home))
@@ -186,7 +188,7 @@ def test_a_formulation_without_units_is_named(
 ) -> None:
     """By the trial and by the estimate, which divided by their number."""
     formulation("def units(self, examples):\n    return []\n")
-    source = models.resolve(str(checkpoint("bert_uncased")))
+    source = building.resolve(str(checkpoint("bert_uncased")))
     request = plan.Request(
         sources=[source], tasks=[tasks.get("hoc")], protocol=protocol.load("smoke"), data=DATA, store=tmp_path,
         precision="fp32", device="cpu",
@@ -249,7 +251,8 @@ def test_a_setting_that_came_later_counts_only_where_it_was_changed(
     trial: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, changed = trial(), trial(clip_norm=2.0)
-    monkeypatch.setattr(settings, "LATER", (*settings.LATER, "clip_norm"))
+    later = dataclasses.replace(settings.FACTS["clip_norm"], later=True)
+    monkeypatch.setitem(settings.FACTS, "clip_norm", later)
     assert "clip_norm" not in trial().settings
     assert trial().hash != before.hash  # as if it had never been there
     assert trial(clip_norm=2.0).hash == changed.hash

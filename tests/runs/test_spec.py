@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from blurb.runs.spec import LATER, RECIPES, Configuration, Trial, kind_of
+from blurb import learners
+from blurb.runs.spec import LATER, Configuration, Trial
 from tests.runs.fakes import CONFIGURATION, trial
 
 
@@ -42,10 +43,9 @@ def test_seeds_of_one_kind_are_a_family() -> None:
     [("baseline:majority", "", "baseline"), ("f" * 64, "", "encoder"), ("f" * 64, "probe", "probe")],
 )
 def test_what_learned_follows_from_the_weights_or_is_said(weights: str, learner: str, kind: str) -> None:
-    assert trial(weights=weights, learner=learner).kind == kind
-    assert kind in RECIPES
-    if not learner:
-        assert kind_of(weights) == kind
+    found = trial(weights=weights, learner=learner).kind
+    assert found.rows.name == learners.row_name(weights, learner) == kind
+    assert learners.in_trial(found) == learner
 
 
 def test_a_configuration_is_printed_with_its_overrides_in_order() -> None:

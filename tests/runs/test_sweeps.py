@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from blurb import models
 from blurb.errors import StoreError
+from blurb.learners import building
 from blurb.models import Source
 from blurb.runs import plan, sweeps
 from blurb.runs.data_sources import DataSource
@@ -44,7 +44,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
 
 
 def _absolute(source: Source) -> Source:
-    return source if source.kind != "encoder" else replace(source, location=str(Path(source.location).absolute()))
+    return source if not source.is_checkpoint else replace(source, location=str(Path(source.location).absolute()))
 
 
 def test_its_name_is_the_hash_of_all_that_it_says_but_predictions(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_command_leaves_its_sweep_only_if_trials_are_left(tmp_path: Path) -> N
             seen.append(len(sweeps.folders(tmp_path)))
             return self.engine.run(jobs, on_finished, on_progress)
 
-    asked = plan.prepare(request(tmp_path, CONSTANT, models.resolve("baseline:majority")))
+    asked = plan.prepare(request(tmp_path, CONSTANT, building.resolve("baseline:majority")))
     plan.run([asked], Watched(failing=True), lambda outcome: None, lambda job, news: None)
     (left,) = sweeps.folders(tmp_path)
     assert len(sweeps.read(left)) == 4

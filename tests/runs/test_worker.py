@@ -21,14 +21,16 @@ import pytest
 import scipy.stats
 import sklearn.metrics
 
-from blurb import data, formulations, leases, metrics, models, tasks
+from blurb import data, formulations, leases, metrics, tasks
 from blurb.corpora import demo
 from blurb.errors import DataError
 from blurb.formulations.relation import Relation
 from blurb.holders import Holder
 from blurb.inputs import cache
-from blurb.models import Learner, Source
-from blurb.models.baselines.constants import Majority
+from blurb.learners import building
+from blurb.learners.base import Learner
+from blurb.learners.baselines.constants import Majority
+from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.runs import plan, worker
 from blurb.runs.environment import environment
@@ -36,7 +38,7 @@ from blurb.runs.events import News
 from blurb.runs.store import FILES, Store, read_json, read_predictions
 from blurb.runs.worker import Job, execute
 
-MAJORITY = models.resolve("baseline:majority")
+MAJORITY = building.resolve("baseline:majority")
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +145,7 @@ def test_an_encoder_repeats_its_trial_to_the_byte(
     job: Callable[..., Job], checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """Where and when it ran is in the provenance and the log, and in no other file."""
-    source = models.resolve(str(checkpoint("bert_uncased")), name="tiny")
+    source = building.resolve(str(checkpoint("bert_uncased")), name="tiny")
     small = {"max_train": 16, "max_eval": 8, "epochs": 2, "batch_size": 8, "lr": 0.02}
     heard: list[News] = []
     found = []
@@ -177,7 +179,7 @@ def test_the_metrics_alone_are_damaged_and_nothing_is_trained_again(
     assert execute(one).status == "done"
     right = (one.path / "metrics.json").read_bytes()
     (one.path / "metrics.json").unlink()
-    monkeypatch.setattr(models, "learner", lambda *given: pytest.fail("it was trained again"))
+    monkeypatch.setattr(building, "learner", lambda *given: pytest.fail("it was trained again"))
     assert execute(one).status == "already done"
     assert (one.path / "metrics.json").read_bytes() == right
 

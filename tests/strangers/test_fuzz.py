@@ -17,7 +17,7 @@ import blurb
 from blurb import tasks
 from blurb.cli import cli
 from blurb.files import seal
-from blurb.models import kept
+from blurb.learners import kept
 from blurb.runs import sweeps
 from blurb.runs.store import Store
 from tests.strangers.evil import Evil

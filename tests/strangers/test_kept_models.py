@@ -17,7 +17,7 @@ from blurb.cli import cli
 from blurb.errors import BlurbError, ModelError
 from blurb.files import seal
 from blurb.heads import heads
-from blurb.models import kept
+from blurb.learners import kept
 from tests.strangers.evil import Evil
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"

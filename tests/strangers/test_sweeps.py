@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -18,12 +19,12 @@ from blurb import cache
 from blurb.cli import cli
 from blurb.errors import StoreError
 from blurb.heads import heads
+from blurb.learners.kinds import majority
 from blurb.models.loading import load_tokenizer
 from blurb.runs import allowed, sweeps
 from blurb.runs.allowed import NotAllowed
 from blurb.runs.engines.ray_tasks import run_one
 from blurb.runs.inventory import failure_of
-from blurb.runs.spec import RECIPES
 from tests.strangers.evil import Evil
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"
@@ -237,7 +238,7 @@ def from_elsewhere(checkpoint: Callable[[str], Path], here: Path, monkeypatch: p
 
 ODD: list[tuple[str, dict[str, Any]]] = [
     ("source", {"kind": "Encoder"}), ("source", {"kind": None}),
-    ("source", {"kind": "baseline", "location": "majority"}), ("source", {"remote_code": []}),
+    ("source", {"kind": "learner", "location": "majority"}), ("source", {"remote_code": []}),
     ("source", {"name": 5}), ("source", {"name": ""}),
     ("configuration", {"overrides": ["evil:T"]}), ("data", {"original": "yes"}), ("jobs", {"device": "evil:T"}),
     ("jobs", {"device": None}), ("jobs", {"track": "all"}), ("jobs", {"keep": "evil"}), ("jobs", {"resume": "../x"}),
@@ -293,7 +294,7 @@ def test_a_trial_of_before_an_update_that_gives_other_results_does_not_run(
     """It would be counted as one of the old recipe."""
     monkeypatch.chdir(tmp_path)
     plan("baseline:majority")
-    monkeypatch.setattr("blurb.runs.worker.RECIPES", {**RECIPES, "baseline": 2})
+    monkeypatch.setattr(majority, "LEARNER", dataclasses.replace(majority.LEARNER, recipe=2))
     assert "planned with recipe 1 of its learner, but this version of blurb has 2" in run("worker").output
     assert not list(Path("runs").rglob("DONE.json"))
 

@@ -11,8 +11,8 @@ import torch
 from blurb import tasks
 from blurb.errors import SettingsError
 from blurb.formulations import bind
-from blurb.models import resolve
-from blurb.models.encoder import check
+from blurb.learners.building import resolve
+from blurb.learners.finetuning.encoder import check
 from blurb.models.loading import load_encoder
 from blurb.protocols.protocol import complete
 from blurb.training.embedding import train_used_rows

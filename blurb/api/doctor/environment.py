@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from blurb.registry import Registry
 
 DISTRIBUTION = "blurb-bench"
-GROUPS = ("blurb.tasks", "blurb.task_types", "blurb.metrics", "blurb.heads", "blurb.poolings", "blurb.exports")
+GROUPS = (
+    "blurb.tasks",
+    "blurb.task_types",
+    "blurb.metrics",
+    "blurb.heads",
+    "blurb.poolings",
+    "blurb.exports",
+    "blurb.learners",
+)
 ENOUGH = 1e9
 """Bytes that the cache should have left: a probe's vectors alone take up to that."""
 DRIVER = Path("/proc/driver/nvidia")
@@ -152,6 +160,7 @@ def _registries() -> list[Registry[Any]]:
     """In the order of `GROUPS`."""
     from blurb import heads, metrics, tasks
     from blurb.export.formats import formats
+    from blurb.learners import kinds
     from blurb.tasks import types
 
-    return [tasks._registry, types._registry, metrics._registry, heads.heads, heads.poolings, formats]
+    return [tasks._registry, types._registry, metrics._registry, heads.heads, heads.poolings, formats, kinds]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from blurb.api.doctor import protocol_files
 from blurb.api.doctor._base import Report, of_error
 from blurb.errors import BlurbError
-from blurb.protocols import faults, protocol
+from blurb.learners import of_protocol
 from blurb.regression import rules
 from blurb.tasks import all as all_tasks
 
@@ -14,10 +15,10 @@ from blurb.tasks import all as all_tasks
 def examine_protocol(path: Path) -> Report:
     """What is wrong with a protocol file."""
     mend = "docs/protocols.md has the keys; blurb run --help lists the settings."
-    problems = [of_error(error, path, mend) for error in faults.faults(path)]
+    problems = [of_error(error, path, mend) for error in protocol_files.faults(path)]
     if not problems:
         try:
-            loaded = protocol.load(str(path))
+            loaded = of_protocol.load(str(path))
             for task in all_tasks():
                 loaded.settings(task, {}, 0)
         except BlurbError as error:

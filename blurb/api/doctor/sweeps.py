@@ -39,7 +39,7 @@ def examine(store: Path) -> tuple[list[Problem], dict[str, int]]:
 
 def _of_models(jobs: Sequence[Job]) -> Iterator[Problem]:
     """Checkpoints that are not here, or are others than those that were hashed."""
-    for source in dict.fromkeys(job.source for job in jobs if job.source.kind == "encoder"):
+    for source in dict.fromkeys(job.source for job in jobs if job.source.is_checkpoint):
         folder = Path(source.location)
         if not folder.is_dir():
             yield Problem(str(folder), f"The checkpoint of {source.name} is not visible here.", f"{PLACE}.")
@@ -96,7 +96,7 @@ def of_hardware(jobs: Sequence[Job]) -> Iterator[Problem]:
     """Devices and precisions that this machine lacks."""
     from blurb.training import hardware
 
-    encoders = [job for job in jobs if job.source.kind == "encoder"]
+    encoders = [job for job in jobs if job.source.is_checkpoint]
     for device, precision in dict.fromkeys((job.device, job.trial.precision) for job in encoders):
         try:
             hardware.choose_precision(precision, hardware.choose_device(device))

@@ -144,7 +144,7 @@ def _line(one: Ranked, names: Sequence[str]) -> tuple[object, ...]:
         value for name in names for value in (entry.values.get(name), *entry.intervals.get(name, (None, None)))
     )  # fmt: skip
     ranks = (None, None) if one.place is None else one.place
-    return entry.name, one.part, *ranks, entry.probe, entry.published, *scores, sorted(entry.runs), entry.note
+    return entry.name, one.part, *ranks, bool(entry.mark), entry.published, *scores, sorted(entry.runs), entry.note
 
 
 def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:

@@ -37,9 +37,10 @@ class Figure(NamedTuple):
 def figures(wanted: Wanted) -> tuple[RowScores, list[Figure]]:
     """The requested row and its datasets; StoreError if it has none of them."""
     row = real_row(wanted)
-    if row.probe:
+    if not row.kind.is_fine_tuning:
         raise SettingsError(
-            f"{row.model} is a probe. The Hub would list it among fine-tuned encoders, with which it is not comparable",
+            f"{row.model} is {row.kind.noun}. The Hub would list it among fine-tuned encoders, with which it is not "
+            "comparable",
             fix="export a fine-tuned row instead.",
         )
     found = list(_figures(row, wanted))

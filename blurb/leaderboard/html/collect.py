@@ -43,8 +43,8 @@ def collect(
     named = labelled(list(rows.values()))
     entries = [entry_of(row, one) for row, one in zip(named, kept_intervals.of_rows(named, store), strict=True)]
     boards = [
-        board(suite, [entry for entry in entries if (entry.row.suite, entry.row.probe) == (suite, probe)])
-        for suite, probe in sorted({(row.suite, row.probe) for row in rows.values()})
+        board(suite, [entry for entry in entries if (entry.row.suite, entry.row.kind.mark) == (suite, mark)])
+        for suite, mark in sorted({(row.suite, row.kind.mark) for row in rows.values()})
     ]
     return Page(title, boards, read_ablations(ablations) if ablations else [])
 
@@ -54,7 +54,8 @@ def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
     ordered = sorted(entries, key=_rank)
     present = {task for entry in ordered for task in entry.datasets}
     names = (*DATASETS, *sorted(present - set(DATASETS)))
-    return Leaderboard(suite, names, ordered, comparisons(ordered, names), all(entry.row.probe for entry in ordered))
+    kinds = {entry.row.kind for entry in ordered if entry.row.kind.mark}
+    return Leaderboard(suite, names, ordered, comparisons(ordered, names), kinds.pop() if kinds else None)
 
 
 def _rank(entry: PageRow) -> tuple[object, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from blurb.leaderboard.intervals import Value
+from blurb.learners import RowKind
 from blurb.results.row_scores import Origin, RowScores
 
 Curve = tuple[float, ...]
@@ -93,7 +94,7 @@ class PageRow:
     @property
     def baseline(self) -> bool:
         """Whether it is a model without an encoder, the floor of the others."""
-        return self.model.startswith("baseline:")
+        return self.row.kind.lower_bound
 
     @property
     def label(self) -> str:
@@ -171,16 +172,16 @@ class Ablation:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """The rows of one suite, best first. Suites are never mixed, nor are probes and fine-tuned rows.
+    """The rows of one suite, best first. Suites are never mixed, nor are rows that have a board apart, as probes.
 
-    :param probe: whether all its rows are probes of frozen encoders
+    :param apart: what its rows have in common, if they have this board of their own
     """
 
     suite: str
     tasks: Sequence[str]
     entries: Sequence[PageRow]
     comparisons: PairwiseComparisons
-    probe: bool = False
+    apart: RowKind | None = None
 
 
 @dataclass(frozen=True)

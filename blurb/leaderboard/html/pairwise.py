@@ -31,7 +31,7 @@ def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseCom
     """
     names = (*tasks, *(str(kind) for kind, group in datasets_by_type().items() if len(group) > 1), comparison.SCORE)
     with_runs = (place for place, entry in enumerate(entries) if any(one.runs for one in entry.row.datasets.values()))
-    compared = list(islice(with_runs, MOST_PROBES if all(entry.row.probe for entry in entries) else MOST))
+    compared = list(islice(with_runs, MOST_PROBES if all(entry.row.kind.paired for entry in entries) else MOST))
     left_out = sum(1 for _ in with_runs)
     pairs = list(combinations(compared, 2))
     with_units = len(pairs) <= WITH_UNITS

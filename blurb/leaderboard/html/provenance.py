@@ -10,12 +10,13 @@ from typing import Any
 from blurb import tasks
 from blurb.inputs.relations import DUMMIES
 from blurb.leaderboard.html.model import DatasetProvenance, RowProvenance
+from blurb.learners import is_named
 from blurb.results.row_scores import DEMO, RowScores
 from blurb.runs.provenance import Provenance
 from blurb.wording import plural
 
-SELF_MADE = ("baseline:", "scratch:")
-"""Models that can be obtained by their name."""
+SELF_MADE = "scratch:"
+"""Begins models that can be obtained by their name."""
 ENVIRONMENT = (
     "blurb", "commit", "python", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy",
     "platform", "device", "cpus", "threads",
@@ -103,10 +104,13 @@ def _needs_originals(row: RowScores) -> bool:
 def _command(row: RowScores) -> str:
     """A `blurb run` command for the same trials."""
     configuration = row.configuration
-    if row.model.startswith(SELF_MADE):
+    given = [] if row.model == row.weights else ["--name", shlex.quote(row.model)]
+    if is_named(row.weights):
+        words = ["blurb run", shlex.quote(row.weights), *given]
+    elif row.model.startswith(SELF_MADE):
         words = ["blurb run", shlex.quote(row.model)]
     else:
-        words = ["blurb run MODEL --name", shlex.quote(row.model)]
+        words = ["blurb run MODEL", *given]
     words.append("--suite demo" if configuration.suite == DEMO else "--data DATA")
     if configuration.suite != DEMO and _needs_originals(row):
         words.append("--raw RAW")

@@ -12,7 +12,7 @@ from blurb.data.schema import Example
 from blurb.formulations._base import Formulation
 from blurb.inputs.cache import features_key, stored_lengths
 from blurb.inputs.features import RAGGED, Features
-from blurb.models import Subset
+from blurb.learners.base import Subset
 from blurb.models.loading import tokenizer_of
 from blurb.models.shape import Shape
 from blurb.protocols.settings import Settings, limits

@@ -1,12 +1,12 @@
-"""Cost models of the learners: one function per kind of learner, all with the same signature.
+"""What trials of the built-in learners take: from a trial's inputs to its seconds and bytes.
 
-A new kind of learner needs one more function in `TERMS`, from a trial's inputs to its seconds and bytes.
+A kind of learner names its function in its declaration (`blurb.learners.kind`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,7 +127,7 @@ def encoder(ask: Ask) -> Cost:
     return Cost(fit, again + test, memory, _stored(ask), _cached(ask), checkpoints)
 
 
-def baseline(ask: Ask) -> Cost:
+def constant(ask: Ask) -> Cost:
     """A constant answer: only reading and writing."""
     seconds = sum(UNIT * _units(ask, split) + WORD * _words(ask, split) for split in tasks.SCORED)
     return Cost(UNIT * _units(ask, "train"), seconds, 0.0, _stored(ask))
@@ -139,7 +139,7 @@ def bigrams(ask: Ask) -> Cost:
     fits = ask.labels * BIGRAM_STRENGTHS * (1 + (FOLDS - 1) * (_units(ask, "dev") < FEW))
     fit = BIGRAM_START + FEATURE * (words["train"] + words["dev"]) + FIT_WORD * words["train"] * fits
     memory = sum(words.values()) * (TAG_MEMORY if _words(ask, "train") else TEXT_MEMORY)
-    return Cost(fit, FEATURE * (words["dev"] + words["test"]) + baseline(ask).predict, memory, _stored(ask))
+    return Cost(fit, FEATURE * (words["dev"] + words["test"]) + constant(ask).predict, memory, _stored(ask))
 
 
 def probe(ask: Ask) -> Cost:
@@ -158,7 +158,7 @@ def probe(ask: Ask) -> Cost:
     return Cost(fit, written, weights + size * items, _stored(ask), _cached(ask) + features)
 
 
-def from_nothing(ask: Ask) -> Cost:
+def from_scratch(ask: Ask) -> Cost:
     """A small network that reads words: all epochs with dev after each, then test."""
     settings = ask.settings
     read = {split: ask.lengths[split].read or TEXT for split in tasks.SPLITS}
@@ -167,16 +167,9 @@ def from_nothing(ask: Ask) -> Cost:
     epochs, share = passes.epochs(batches, settings.epochs, settings.max_updates)
     sample = min(1.0, settings.dev_sample / _units(ask, "dev")) if settings.dev_sample else 1.0
     fit = SETUP + 3 * share * once["train"] + epochs * sample * once["dev"]
-    predict, checkpoints = once["test"] + baseline(ask).predict, _checkpoints(ask, NETWORK)
+    predict, checkpoints = once["test"] + constant(ask).predict, _checkpoints(ask, NETWORK)
     memory = NETWORK_MEMORY + NETWORK_PAIR * settings.batch_size * read["train"] ** 2
     return Cost(fit, predict, memory, _stored(ask), checkpoints=checkpoints)
-
-
-TERMS: dict[str, Callable[[Ask], Cost]] = {
-    "encoder": encoder, "probe": probe, "baseline": baseline, "baseline:bigrams": bigrams,
-    "baseline:bilstm": from_nothing, "baseline:transformer": from_nothing,
-}  # fmt: skip
-"""By key of `blurb.runs.spec.RECIPES`."""
 
 
 def _forward(ask: Ask, batches: Batches) -> float:

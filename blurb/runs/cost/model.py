@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from blurb.runs.cost import history
 from blurb.runs.cost.history import Correction
-from blurb.runs.cost.learners import TERMS, Ask, Cost
+from blurb.runs.cost.learners import Ask, Cost
 from blurb.runs.cost.rates import Rates
 from blurb.runs.cost.schedule import wall
 
@@ -131,13 +131,13 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
     rates = _rates(waiting, inputs, threads)
     costs = [_cost(job, inputs, rates) for job, _ in listed]
     predicted = {
-        job.path: (job.learner, type_, cost.seconds) for (job, _), (type_, cost) in zip(listed, costs, strict=True)
+        job.path: (job.learner.name, type_, cost.seconds) for (job, _), (type_, cost) in zip(listed, costs, strict=True)
     }
     here = {**environment(waiting[0].device), **({"threads": threads} if threads else {})}
     past = history.read(waiting[0].store, predicted, here)
     return Estimate(
         [
-            TrialEstimate(job, type_, cost, done, past.correction(job.learner, type_))
+            TrialEstimate(job, type_, cost, done, past.correction(job.learner.name, type_))
             for (job, done), (type_, cost) in zip(listed, costs, strict=True)
         ],
         jobs,
@@ -228,7 +228,7 @@ def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tupl
         precision=job.trial.precision,
         rates=encoder,
     )
-    cost = TERMS[job.learner](ask)
+    cost: Cost = job.learner.load("cost")(ask)
     weights = 4.0 * job.source.parameters if job.keep != "none" else 0.0
     checkpoints = cost.checkpoints if job.resume else 0.0
     return task.type, dataclasses.replace(cost, store=cost.store + weights, checkpoints=checkpoints)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from blurb.protocols.settings import FROM_NOTHING
 from blurb.runs.cost.budget import duration, size
 from blurb.runs.cost.model import LIBRARIES, Estimate, TrialEstimate
 from blurb.runs.engines.packing import pack
@@ -46,7 +45,7 @@ def _time(found: Estimate, slurm: Slurm) -> Iterator[str]:
 
 def _saves(trial: TrialEstimate) -> bool:
     """Whether a trial goes on where a job before it ended."""
-    return trial.job.learner in ("encoder", *FROM_NOTHING)
+    return trial.job.learner.resumes
 
 
 def _longest(trials: list[TrialEstimate]) -> str:

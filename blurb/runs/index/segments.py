@@ -16,7 +16,7 @@ from blurb.runs.index.entry import STAMP, Facts, facts_of
 if TYPE_CHECKING:
     import pyarrow
 
-VERSION = b"2"
+VERSION = b"3"
 SUFFIX = ".arrow"
 DIGEST = hashlib.sha256().digest_size
 

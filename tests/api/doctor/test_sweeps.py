@@ -11,9 +11,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from blurb import models, tasks
+from blurb import tasks
 from blurb.api.doctor import Problem, examine
 from blurb.corpora import demo
+from blurb.learners import building
 from blurb.protocols import protocol
 from blurb.runs import plan, plugins, sweeps
 from blurb.runs.cost import calibration, room
@@ -29,7 +30,8 @@ def jobs(checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
     data = Path(shutil.copytree(demo.prepare(), tmp_path / "data"))
     asked = plan.Request(
-        sources=[models.resolve(str(folder)), models.resolve("baseline:majority")], tasks=tasks.select("gad,biosses"),
+        sources=[building.resolve(str(folder)), building.resolve("baseline:majority")],
+        tasks=tasks.select("gad,biosses"),
         protocol=protocol.load("smoke"), data=data, store=tmp_path / "runs", precision="fp32", device="cpu", seeds=2,
     )  # fmt: skip
     return list(plan.prepare(asked).final)

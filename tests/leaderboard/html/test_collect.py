@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from blurb import models, tasks
+from blurb import tasks
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.errors import DataError
@@ -24,6 +24,7 @@ from blurb.leaderboard.html.collect import title_of
 from blurb.leaderboard.html.model import Page
 from blurb.leaderboard.html.provenance import of_row, public
 from blurb.leaderboard.html.render import render
+from blurb.learners import building
 from blurb.protocols import protocol
 from blurb.results import comparison, from_store, predictions, published, results_csv, tables
 from blurb.results.dataset_scores import DatasetScores
@@ -247,7 +248,7 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
     """Provenance as the worker writes it: a fake would say what the page expects, whatever the worker does."""
     small = {"epochs": 1, "batch_size": 2, "max_train": 4, "max_eval": 2, "max_length": 16}
     request = plan.Request(
-        sources=[models.resolve(str(checkpoint("bert_uncased")), name="real")], tasks=[tasks.get("biosses")],
+        sources=[building.resolve(str(checkpoint("bert_uncased")), name="real")], tasks=[tasks.get("biosses")],
         protocol=protocol.load("smoke"), data=demo.prepare(), store=tmp_path, precision="fp32", device="cpu",
         overrides=small, seeds=1, suite="demo",
     )  # fmt: skip

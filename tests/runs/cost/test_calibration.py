@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from blurb import models
+from blurb.learners import building
 from blurb.models.shape import Shape, of_source
 from blurb.runs.cost import calibration
 from blurb.runs.cost.rates import Rates
@@ -95,7 +96,7 @@ def test_no_input_is_longer_than_the_encoder_s(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
-    source = models.resolve(str(checkpoint("bert_uncased")))
+    source = building.resolve(str(checkpoint("bert_uncased")))
     most = of_source(source).most
     assert most is not None
     asked: list[Any] = []
@@ -113,7 +114,7 @@ def test_no_input_is_longer_than_the_encoder_s(
 
 
 def test_inputs_have_ids_of_the_vocabulary_and_no_padding(checkpoint: Callable[[str], Path]) -> None:
-    source = models.resolve(str(checkpoint("bert_uncased")))
+    source = building.resolve(str(checkpoint("bert_uncased")))
     bench = calibration.Bench(source, "cpu", "fp32")
     features = bench.features(3, 20)
     ids = np.concatenate([features.ids[row] for row in range(3)])
@@ -126,7 +127,7 @@ def test_it_is_measured_once_and_what_is_missing_is_added(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
-    source = models.resolve(str(checkpoint("bert_uncased")))
+    source = building.resolve(str(checkpoint("bert_uncased")))
     threads = torch.get_num_threads()
     measured: list[int] = []
     train = calibration.Bench.train
@@ -154,7 +155,7 @@ def test_any_architecture_can_be_measured(
     kind: str, checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
-    source = models.resolve(str(checkpoint(kind)))
+    source = building.resolve(str(checkpoint(kind)))
     found = calibration.rates_of(source, "cpu", "fp32", None, (32, 512))
     lengths = {32, min(512, of_source(source).most or 512)}
     assert set(found.train) == lengths
@@ -163,7 +164,7 @@ def test_any_architecture_can_be_measured(
 
 def test_the_bytes_of_a_backward_pass_are_those_of_its_tensors(checkpoint: Callable[[str], Path]) -> None:
     """The oracle: every linear layer keeps its input, so there are at least those of the layers of this encoder."""
-    bench = calibration.Bench(models.resolve(str(checkpoint("bert_uncased"))), "cpu", "fp32")
+    bench = calibration.Bench(building.resolve(str(checkpoint("bert_uncased"))), "cpu", "fp32")
     hidden, inner, layers, length = 32, 64, 2, 40
     least = 4 * length * layers * (2 * hidden + inner)  # what the attention's and the two dense layers read
     assert least < bench.kept(length) < 12 * least

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blurb import models, tasks
+from blurb import tasks
 from blurb.cache import home
-from blurb.models import Subset
+from blurb.learners import building
+from blurb.learners.base import Subset
 from blurb.models.shape import of_source
 from blurb.runs import plan
 from blurb.runs.cost import inputs
@@ -29,7 +30,7 @@ def test_a_sample_is_near_and_what_is_kept_is_exact(
 ) -> None:  # fmt: skip
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(inputs, "SAMPLE", 64)
-    source = models.resolve(str(checkpoint("bert_uncased")), name="m")
+    source = building.resolve(str(checkpoint("bert_uncased")), name="m")
     (job,) = plan.prepare(request(source, task, tmp_path / "runs", **overrides)).final
     shape = of_source(source)
     sampled = Inputs().of(job, shape)

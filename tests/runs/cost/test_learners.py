@@ -12,10 +12,11 @@ import pytest
 import torch
 
 from blurb import models
+from blurb.learners import building, kinds
 from blurb.runs import plan
 from blurb.runs.cost import calibration, learners
 from blurb.runs.cost import model as cost
-from blurb.runs.cost.learners import Cost, baseline, encoder, probe
+from blurb.runs.cost.learners import Cost, constant, encoder, probe
 from blurb.runs.cost.rates import Rates
 from blurb.runs.worker import execute
 from blurb.training import batches, loop
@@ -35,7 +36,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def source(checkpoint: Callable[[str], Path]) -> models.Source:
-    return models.resolve(str(checkpoint("bert_uncased")), name="m")
+    return building.resolve(str(checkpoint("bert_uncased")), name="m")
 
 
 def of(asked: plan.Request, found: Rates, monkeypatch: pytest.MonkeyPatch) -> Cost:
@@ -138,30 +139,31 @@ def test_a_probe_passes_once_over_every_split_and_fits(counted: None, monkeypatc
 
 
 def test_what_is_known_of_the_probe_is_the_probe_s() -> None:
-    from blurb.models import choosing, frozen
-    from blurb.models import probe as learner
+    from blurb.learners import selection as choosing
+    from blurb.learners.frozen import encoder as frozen
+    from blurb.learners.frozen import probe as learner
 
     known = (learners.LAYERS, learners.STRENGTHS, learners.FEW, learners.FOLDS)
     assert known == (len(frozen.LAYERS), len(learner.STRENGTHS), choosing.FEW, choosing.FOLDS)
 
 
 def test_a_baseline_costs_next_to_nothing() -> None:
-    found = baseline(ask({}, None))
+    found = constant(ask({}, None))
     assert 0 < found.seconds < 0.1
     assert found.memory == 0
 
 
 def test_bigrams_cost_more_the_more_there_is_to_fit() -> None:
     few, more = (learners.bigrams(ask({"max_train": most}, None)) for most in (5, 10))
-    assert baseline(ask({}, None)).seconds < few.fit < more.fit < 2
+    assert constant(ask({}, None)).seconds < few.fit < more.fit < 2
     assert 0 < few.memory < more.memory
 
 
-def test_networks_from_nothing_cost_their_updates() -> None:
+def test_networks_from_scratch_cost_their_updates() -> None:
     whole, half = (
-        learners.from_nothing(ask({"batch_size": 5, "epochs": 10, "max_updates": most}, None)) for most in (0, 10)
+        learners.from_scratch(ask({"batch_size": 5, "epochs": 10, "max_updates": most}, None)) for most in (0, 10)
     )
-    sampled = learners.from_nothing(ask({"batch_size": 5, "epochs": 10, "dev_sample": 5}, None))
+    sampled = learners.from_scratch(ask({"batch_size": 5, "epochs": 10, "dev_sample": 5}, None))
     one = learners.TEXT * (learners.NETWORK_WORD + learners.NETWORK_SQUARE * learners.TEXT)  # example
     train, dev = (one * ask({}, None).lengths[split].units for split in ("train", "dev"))
     updates = 10 * 5 / ask({}, None).lengths["train"].units  # passes over train
@@ -170,10 +172,10 @@ def test_networks_from_nothing_cost_their_updates() -> None:
     assert whole.fit - sampled.fit == pytest.approx(10 * (dev - 5 * one))
 
 
-def test_networks_from_nothing_cost_more_on_long_texts() -> None:
+def test_networks_from_scratch_cost_more_on_long_texts() -> None:
     asked = ask({}, None)
     short, long = (
-        learners.from_nothing(dataclasses.replace(
+        learners.from_scratch(dataclasses.replace(
             asked, lengths={split: dataclasses.replace(each, read=read) for split, each in asked.lengths.items()}
         ))
         for read in (25.0, 250.0)
@@ -183,9 +185,8 @@ def test_networks_from_nothing_cost_more_on_long_texts() -> None:
 
 
 def test_every_kind_of_learner_has_a_term() -> None:
-    from blurb.runs.spec import RECIPES
-
-    assert set(RECIPES) <= set(learners.TERMS)
+    for kind in kinds.usable().values():
+        assert callable(kind.load("cost"))
 
 
 def test_memory_is_weights_moments_and_the_largest_batch() -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from blurb import models, tasks
+from blurb import tasks
 from blurb.corpora import demo
+from blurb.learners import building
 from blurb.protocols import protocol
 from blurb.results import tables
 from blurb.runs import engines, plan
@@ -35,7 +36,7 @@ def _cluster() -> Iterator[None]:
 
 def planned(store: Path, *names: str, chosen: str = "gad,biosses", seeds: int | None = None) -> plan.Planned:
     return plan.prepare(plan.Request(
-        sources=[models.resolve(name) for name in names], tasks=tasks.select(chosen), protocol=protocol.load("smoke"),
+        sources=[building.resolve(name) for name in names], tasks=tasks.select(chosen), protocol=protocol.load("smoke"),
         data=demo.prepare(), store=store, precision="fp32", device="cpu", suite="demo", seeds=seeds,
     ))  # fmt: skip
 

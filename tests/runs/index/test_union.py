@@ -43,7 +43,7 @@ def test_an_entry_has_what_the_files_say(store: Store) -> None:
     assert entry is not None
     content = {name: json.loads((store.root / key / f"{name}.json").read_text()) for name in ("spec", "metrics")}
     facts = entry.facts
-    assert (facts.data, facts.settings, facts.kind) == (content["spec"]["data"], content["spec"]["settings"], "encoder")
+    assert (facts.data, facts.settings) == (content["spec"]["data"], content["spec"]["settings"])
     assert (facts.metric, facts.metrics_version) == ("f1", content["metrics"]["metrics_version"])
     place, majority = facts.places["test"]["f1"]
     assert (entry.figure(place), majority and entry.figure(majority)) == (0.75, 0.2)

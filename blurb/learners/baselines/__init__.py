@@ -1,0 +1,1 @@
+"""Baselines: what a score is worth, without a pretrained encoder."""

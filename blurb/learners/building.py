@@ -1,0 +1,91 @@
+"""From a model reference to a source, and from that to a learner that is bound to a task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from blurb.heads._spec import canonical, parse
+from blurb.learners import PREFIX, LearnerKind, get_named, is_named, named, of_trial
+from blurb.models.source import Source, of_checkpoint
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+    from blurb.formulations._base import Formulation
+    from blurb.learners.base import Learner
+    from blurb.protocols.settings import Where
+
+
+class _Classes:
+    """The classes of the kinds that stand in the place of a model, for their options: `bilstm,hidden=256`."""
+
+    kind = PREFIX.rstrip(":")
+
+    def get(self, name: str) -> Any:
+        return get_named(name).load("learner")
+
+    def short(self, name: str) -> str:
+        return name
+
+    def is_builtin(self, text: str) -> bool:
+        return text in named()
+
+
+def spelled(reference: str) -> str:
+    """A reference to a kind in canonical spelling: its options sorted, defaults left out.
+
+    :raises UnknownName: if there is no such kind or option
+    :raises SettingsError: if a value does not have the type of the option
+    """
+    return PREFIX + canonical(_Classes(), reference.removeprefix(PREFIX))
+
+
+def resolve(
+    reference: str,
+    name: str | None = None,
+    revision: str | None = None,
+    remote_code: bool = False,
+    casing: str | None = None,
+    tokenizer: PreTrainedTokenizerBase | str | Path | None = None,
+) -> Source:
+    """Resolves a model reference.
+
+    :param reference: the name of a kind (`baseline:majority`), or a checkpoint (`blurb.models.source.of_checkpoint`,
+        which has the other parameters)
+    :raises ModelError: says what is missing and what to do
+    """
+    if not is_named(reference):
+        return of_checkpoint(reference, name, revision, remote_code, casing, tokenizer)
+    weights = spelled(reference)
+    return Source(name or weights, "learner", weights.removeprefix(PREFIX), weights=weights)
+
+
+def kind_of(source: Source, learner: str) -> LearnerKind:
+    """The kind that learns with a model.
+
+    :param learner: that of the protocol, for checkpoints
+    """
+    return of_trial(source.weights, learner if source.is_checkpoint else "")
+
+
+def learner(source: Source, formulation: Formulation, device: str, precision: str, name: str = "") -> Learner:
+    """The learner of a model, bound to a task.
+
+    :param name: `Trial.learner`
+    :raises SettingsError: if an option has an impossible value
+    """
+    kind = of_trial(source.weights, name)
+    if kind.reads_checkpoint:
+        return cast("Learner", kind.load("learner")(source, formulation, device, precision))
+    made, options = parse(_Classes(), source.location)
+    return cast("Learner", made(formulation, device, precision, **options))
+
+
+def check(kind: LearnerKind, source: Source, formulation: Formulation, where: Where) -> None:
+    """Raises a SettingsError if model, settings and task do not work together.
+
+    :param where: origin of the settings, for the message
+    """
+    if kind.check:
+        kind.load("check")(source, formulation, where)

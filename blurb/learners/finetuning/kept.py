@@ -1,0 +1,204 @@
+"""Trained models on disk: the encoder as a checkpoint of transformers, the head beside it, and what both were made for.
+
+- `config.json`, `model.safetensors`: the trained encoder for `AutoModel`, or the whole model for
+  `AutoModelForTokenClassification` (of which `AutoModel` reads the encoder) where that gives the same scores
+- the files of the tokenizer, with the tokens that were added for the task
+- `head.safetensors`: pooling and head
+- `blurb.json`: task, settings, precision, maximum length, trial
+- `SEAL.json`: the SHA-256 of all others, written last
+
+No file is a pickle.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.errors import ModelError
+from blurb.files import NO_FILE, damage, read_json, seal, write_json
+from blurb.learners.kept import ABOUT
+from blurb.models.tokenizer_files import FILES as TOKENIZER_FILES
+
+if TYPE_CHECKING:
+    from blurb.learners.finetuning.encoder import EncoderLearner
+
+HEAD = "head.safetensors"
+SCHEMA = 1
+FIELDS: Mapping[str, type] = {
+    "model": str, "casing": str, "remote_code": bool, "max_length": int, "use_pooler": bool, "task": dict,
+    "settings": dict, "precision": str,
+}  # fmt: skip
+"""Fields of `blurb.json` that are read."""
+LONGEST = 2**31
+PLAIN, TAGGER = "AutoModel", "AutoModelForTokenClassification"
+CLOSE = 1e-4
+"""Maximum difference of logits that are the same."""
+
+
+def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> None:
+    """Writes a fitted model; a kill leaves a folder without a seal.
+
+    :param folder: is created
+    :param trial: hash, settings and precision of the trial, for `blurb.json`
+    """
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True)
+    network, task = learner.trainer.network, learner.formulation.task
+    encoder: Any = network.encoder
+    whole_embedding(encoder)
+    tagger = _tagger(learner)
+    (encoder if tagger is None else tagger).save_pretrained(folder)
+    _save_tokenizer(learner, folder)
+    if learner.source.remote_code:
+        for code in Path(learner.source.location).glob("*.py"):
+            shutil.copy(code, folder)
+    state = {name: value for name, value in network.state_dict().items() if not name.startswith("encoder.")}
+    save_file({name: value.detach().cpu().contiguous() for name, value in state.items()}, folder / HEAD)
+    write_json(
+        folder / ABOUT,
+        {
+            "schema": SCHEMA, "format": TAGGER if tagger is not None else PLAIN, "model": learner.source.name,
+            "casing": learner.source.casing, "remote_code": learner.source.remote_code, "max_length": learner.limit,
+            "use_pooler": network.use_pooler, "task": dataclasses.asdict(task), **trial,
+        },
+    )  # fmt: skip
+    seal(folder)
+
+
+def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple[EncoderLearner, dict[str, Any]]:
+    """A kept model, ready to predict, and its `blurb.json`.
+
+    :param remote_code: whether a person allowed the Python files in it; what it says itself allows nothing
+    :raises ModelError: if it is missing or damaged, or needs code that was not allowed
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    from blurb import formulations, tasks
+    from blurb.learners.finetuning.encoder import EncoderLearner
+    from blurb.models.loading import load_encoder
+    from blurb.models.source import of_folder
+
+    if not folder.is_dir():
+        raise ModelError("no model here", where=folder, fix="run the trial again with --keep-model best.")
+    if lost := damage(folder):
+        raise ModelError(
+            f"{', '.join(lost)} missing or damaged",
+            where=folder,
+            fix="remove the folder and run the trial again with --keep-model best.",
+        )
+    about = _about(folder)
+    if about["remote_code"] and not remote_code:
+        raise ModelError(
+            "this model needs the Python files of its checkpoint, which are in its folder. If you trust who "
+            "made it: --trust-remote-code",
+            where=folder,
+        )
+    task = tasks.of_declaration(about["task"], str(folder / ABOUT))
+    source = of_folder(folder, about["model"], casing=about["casing"], remote_code=about["remote_code"])
+    learner = EncoderLearner(source, formulations.bind(task, about["settings"]), device, about["precision"])
+    encoder, _ = load_encoder(str(folder), about["remote_code"])
+    if not (folder / HEAD).is_file():
+        raise ModelError(f"{folder / HEAD}: missing, or {NO_FILE}", fix="run the trial again with --keep-model best.")
+    state = {f"encoder.{name}": value for name, value in encoder.state_dict().items()}
+    try:
+        learner.restore({**state, **load_file(folder / HEAD)}, about["max_length"], about["use_pooler"])
+    except (SafetensorError, RuntimeError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"{folder / HEAD} does not fit the task and settings in {ABOUT} ({str(error).splitlines()[0]})."
+        ) from error
+    return learner, about
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    """The content of `blurb.json`; ModelError if it is not what `save` writes."""
+    about = read_json(folder / ABOUT)
+    if about.get("schema") != SCHEMA:
+        raise ModelError(
+            f"{folder} has schema version {about.get('schema')}, but this version of blurb reads {SCHEMA}."
+        )
+    for name, kind in FIELDS.items():
+        if type(about.get(name)) is not kind:
+            raise ModelError(f"{folder / ABOUT}: '{name}' must be of type {kind.__name__} (got {about.get(name)!r}).")
+    if not 0 < about["max_length"] < LONGEST:
+        raise ModelError(f"{folder / ABOUT}: 'max_length' must be at least 1 (got {about['max_length']}).")
+    return about
+
+
+def whole_embedding(encoder: Any) -> None:
+    """Puts back the rows of the embedding table that training left out (`blurb.training.embedding`)."""
+    from torch import nn
+
+    from blurb.training.embedding import UsedRows
+
+    table = encoder.get_input_embeddings()
+    if isinstance(table, UsedRows):
+        table.eval()  # writes the trained rows into the table
+        whole = nn.Embedding(table.full.shape[0], table.full.shape[1], _weight=table.full)
+        encoder.set_input_embeddings(whole)
+
+
+def _save_tokenizer(learner: EncoderLearner, folder: Path) -> None:
+    """Saves the tokenizer; ModelError if it would not come back as it is.
+
+    Some tokenizers without a fast version lose entries when transformers saves them, so that the checkpoint's own files
+    are copied.
+    """
+    from blurb.models.loading import load_tokenizer
+
+    def comes_back() -> bool:
+        load_tokenizer.cache_clear()
+        found = load_tokenizer(str(folder), learner.source.remote_code, learner.source.casing)
+        return found.hash == learner.tokenizer.hash
+
+    learner.tokenizer.inner.save_pretrained(folder)
+    if comes_back():
+        return
+    for name in TOKENIZER_FILES:
+        (folder / name).unlink(missing_ok=True)
+        if (there := Path(learner.source.location) / name).is_file():
+            shutil.copy(there, folder)
+    if not comes_back():
+        raise ModelError(
+            f"The tokenizer of {learner.source.name} cannot be saved as it is used in this trial, so its model is not "
+            "kept",
+            fix="run without --keep-model.",
+        )
+
+
+def _tagger(learner: EncoderLearner) -> Any:
+    """The model as AutoModelForTokenClassification, if that gives the same scores; else None."""
+    import torch
+    from transformers import AutoModelForTokenClassification
+
+    from blurb.heads import heads
+
+    network = learner.trainer.network
+    if learner.formulation.kind != "tokens" or type(network.head) is not heads.get("linear"):
+        return None
+    encoder: Any = network.encoder
+    head: Any = network.head
+    labels = list(learner.formulation.labels)
+    config = copy.deepcopy(encoder.config)
+    config.id2label, config.label2id = dict(enumerate(labels)), {label: at for at, label in enumerate(labels)}
+    network.to("cpu").eval()
+    try:
+        with torch.random.fork_rng():
+            tagger = AutoModelForTokenClassification.from_config(config).eval()
+        tagger.base_model.load_state_dict(encoder.state_dict())
+        tagger.classifier.load_state_dict(head.linear.state_dict())
+        ids = torch.arange(2, 18).remainder(config.vocab_size).view(2, 8)
+        with torch.no_grad():  # the forward of the class is without accelerate's autocast
+            ours = head(type(encoder).forward(encoder, input_ids=ids).last_hidden_state)
+            same = torch.allclose(tagger(ids).logits, ours, atol=CLOSE)
+    except Exception:  # noqa: BLE001 - an architecture without such a class, or with other layers
+        return None
+    finally:
+        network.to(learner.device)
+    return tagger if same else None

@@ -1,0 +1,1 @@
+"""Probes: linear models on the vectors of a frozen encoder."""

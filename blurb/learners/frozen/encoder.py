@@ -1,0 +1,127 @@
+"""The forward pass of a frozen encoder: vectors of every input from two layers, without dropout or gradients."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from blurb.errors import ModelError
+from blurb.heads.pooling._words import word_vectors
+from blurb.heads.pooling.mention_mean import MentionMean
+from blurb.inputs.features import RAGGED, Features, Ragged
+from blurb.learners.frozen.vectors import Half
+from blurb.training.batches import Batch
+from blurb.training.loop import asked
+
+LAYERS = ("last", "middle")
+"""In the order in which they are tried: if they tie on dev, the last layer wins."""
+DEPTH = 2 / 3
+"""Position of the middle layer: below the top layers, which are specialised in the pretraining objective, and above
+those of word forms; syntax and mentions are encoded best there (Tenney et al., arXiv 1905.05950; docs/decisions.md)."""
+LARGEST = 65_504.0
+"""Largest float16, the type of cached vectors: it rounds less than bf16, in which they are computed."""
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+class Frozen:
+    """A frozen encoder.
+
+    :param encoder: a transformers model in float32
+    :param cls: position of the classification token (0, -1); None uses the first sub-token instead
+    :param word_pooling: one of `blurb.inputs.words.POOLINGS`
+    :raises ModelError: after the first batch, if the encoder returns no hidden states
+    """
+
+    def __init__(
+        self, encoder: Any, cls: int | None, pad_id: int, device: torch.device, precision: str, word_pooling: str
+    ) -> None:
+        self.encoder = encoder.to(device).eval().requires_grad_(False)
+        self.size = int(encoder.config.hidden_size)
+        self.cls = cls
+        self.pad_id = pad_id
+        self.device = device
+        self.precision = precision
+        self.word_pooling = word_pooling
+
+    def fill(self, features: Features, names: Sequence[str], into: Sequence[Half]) -> None:
+        """Computes the vectors of all inputs, by layer.
+
+        :param names: the vectors of an input to concatenate (first, mean, max, head, tail), or word for a row per word
+        :param into: for each of `LAYERS` (inputs, vectors * size), or (words, size) in the order of the inputs
+        """
+        starts = features.word_ids.offsets if features.word_ids is not None else np.arange(len(features) + 1)
+        for rows, found in asked(features, self.pad_id, self.device, lambda batch: self._vectors(batch, names)):
+            places = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
+            for array, vectors in zip(into, found, strict=True):
+                array[places] = vectors.clamp(-LARGEST, LARGEST).half().cpu().numpy()
+
+    @torch.inference_mode()
+    def _vectors(self, batch: Batch, names: Sequence[str]) -> list[Tensor]:
+        inputs: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask}
+        if batch.token_type_ids is not None:
+            inputs["token_type_ids"] = batch.token_type_ids
+        dtype = DTYPES.get(self.precision)
+        with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
+            output = self.encoder(**inputs, output_hidden_states=True)
+        states = getattr(output, "hidden_states", None)
+        if not states or len(states) < 2:
+            raise ModelError(
+                f"This encoder ({type(self.encoder).__name__}) does not return the hidden states of its layers, which "
+                "a probe needs; fine-tune it with another protocol, such as --protocol quick."
+            )
+        layers = {"last": output.last_hidden_state, "middle": states[middle(len(states) - 1)]}
+        if layers["middle"].shape != layers["last"].shape:
+            raise ModelError(
+                f"The layers of this encoder ({type(self.encoder).__name__}) differ in length or size "
+                f"({tuple(layers['middle'].shape[1:])} and {tuple(layers['last'].shape[1:])}), but a probe needs both; "
+                "fine-tune it with another protocol, such as --protocol quick."
+            )
+        return [self._read(layers[name].float(), batch, names) for name in LAYERS]
+
+    def _read(self, hidden: Tensor, batch: Batch, names: Sequence[str]) -> Tensor:
+        """The vectors of one layer from its hidden states (batch, pieces, size)."""
+        if batch.word_starts is not None and batch.word_ends is not None and batch.word_mask is not None:
+            return word_vectors(hidden, batch.word_starts, batch.word_ends, self.word_pooling)[batch.word_mask]
+        inside = batch.mask.unsqueeze(-1).bool()  # (batch, pieces, 1)
+        found: dict[str, Tensor] = {}
+        if "first" in names:
+            last = batch.mask.sum(1) - 1  # padding is on the right
+            place = torch.zeros_like(last) if self.cls in (None, 0) else last
+            found["first"] = hidden[torch.arange(len(hidden), device=hidden.device), place]
+        if "mean" in names:
+            found["mean"] = (hidden * inside).sum(1) / inside.sum(1).clamp_min(1)
+        if "max" in names:
+            highest = hidden.masked_fill(~inside, torch.finfo(hidden.dtype).min).amax(1)
+            found["max"] = highest.masked_fill(~inside.any(1), 0)  # an empty text is all padding
+        if batch.entities is not None:
+            mentions = MentionMean(self.size, self.cls)(hidden, batch.mask, entities=batch.entities)
+            found["head"], found["tail"] = mentions.split(self.size, 1)
+        return torch.cat([found[name] for name in names], 1)
+
+
+def middle(layers: int) -> int:
+    """Index of the middle one of the hidden states 0 (embeddings) to `layers`.
+
+    >>> [middle(layers) for layers in (1, 2, 6, 12, 24)]
+    [1, 1, 4, 8, 16]
+    """
+    return max(1, round(DEPTH * layers))
+
+
+def fingerprint(features: Features) -> str:
+    """A hash of everything that an encoder reads, so that tasks on the same texts share their vectors."""
+    digest = hashlib.sha256()
+    parts: Mapping[str, Ragged | npt.NDArray[np.int64] | None] = {
+        **{name: getattr(features, name) for name in RAGGED if name != "words"}, "entities": features.entities,
+    }  # fmt: skip
+    for name, part in parts.items():
+        for array in (part.values, part.offsets) if isinstance(part, Ragged) else () if part is None else (part,):
+            digest.update(f"{name} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array, dtype=np.int64).data)
+    return digest.hexdigest()

@@ -1,0 +1,46 @@
+"""Trained models on disk: a folder whose files a kind of learner writes, with `blurb.json` and a seal."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.files import copy_file, damage, read_json, seal, write_json
+from blurb.learners import DEFAULT, kinds
+
+if TYPE_CHECKING:
+    from blurb.learners.base import Learner
+
+FOLDER = "model"
+"""In the folder of a trial."""
+ABOUT = "blurb.json"
+
+
+def is_kept(trial: Path) -> bool:
+    """Whether the folder of a trial has its model, undamaged."""
+    return (trial / FOLDER).is_dir() and not damage(trial / FOLDER)
+
+
+def copy_as(model: str, folder: Path, target: Path) -> None:
+    """Copies a kept model under the name of another model; one that is damaged is copied as it is.
+
+    :param target: is created
+    """
+    shutil.copytree(folder, target, copy_function=copy_file)
+    if not damage(folder):
+        write_json(target / ABOUT, {**read_json(target / ABOUT), "model": model})
+        seal(target)
+
+
+def load(folder: Path, device: str, remote_code: bool) -> tuple[Learner, dict[str, Any]]:
+    """A kept model, ready to predict, and its `blurb.json`, which names the kind of learner (`learner`).
+
+    :param remote_code: whether a person allowed the Python files in it; what it says itself allows nothing
+    :raises ModelError: if it is missing or damaged, or needs code that was not allowed
+    """
+    name = read_json(folder / ABOUT).get("learner", "") if (folder / ABOUT).is_file() else ""
+    found: tuple[Learner, dict[str, Any]] = kinds.get(str(name) or DEFAULT.name).load("restore")(
+        folder, device, remote_code
+    )
+    return found

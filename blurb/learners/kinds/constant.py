@@ -1,0 +1,14 @@
+"""The constant answer that scores best on the training data."""
+
+from blurb.learners.kind import LearnerKind
+from blurb.learners.kinds._baseline import EXAMPLES, ROWS
+
+LEARNER = LearnerKind(
+    name="constant",
+    summary="the constant answer that scores best on train",
+    rows=ROWS,
+    learner="blurb.learners.baselines.constants:Constant",
+    cost="blurb.runs.cost.learners:constant",
+    settings=EXAMPLES,
+    deterministic=True,
+)

@@ -1,0 +1,14 @@
+"""The most frequent answer of the training data, for all examples."""
+
+from blurb.learners.kind import LearnerKind
+from blurb.learners.kinds._baseline import EXAMPLES, ROWS
+
+LEARNER = LearnerKind(
+    name="majority",
+    summary="the most frequent answer of train",
+    rows=ROWS,
+    learner="blurb.learners.baselines.constants:Majority",
+    cost="blurb.runs.cost.learners:constant",
+    settings=EXAMPLES,
+    deterministic=True,
+)

@@ -1,0 +1,17 @@
+"""A Transformer with random weights and a vocabulary of the training texts."""
+
+from blurb.learners.kind import LearnerKind
+from blurb.learners.kinds._baseline import NETWORK, ROWS
+
+LEARNER = LearnerKind(
+    name="transformer",
+    summary="Transformer, from scratch",
+    rows=ROWS,
+    learner="blurb.learners.baselines.networks:Transformer",
+    check="blurb.learners.baselines.networks:check",
+    cost="blurb.runs.cost.learners:from_scratch",
+    settings=NETWORK,
+    resumes=True,
+    own_training=True,
+    on_device=True,
+)

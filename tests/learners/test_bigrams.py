@@ -1,0 +1,237 @@
+"""`baseline:bigrams`. Oracle: scikit-learn used directly, brute force, and that nothing hangs on order or chance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from blurb import tasks
+from blurb.corpora import demo
+from blurb.data import read_split
+from blurb.errors import SettingsError
+from blurb.formulations import bind
+from blurb.learners import building
+from blurb.learners.base import Subset
+from blurb.learners.baselines import ngrams as bigrams
+from blurb.learners.baselines.ngrams import Bigrams
+from blurb.learners.baselines.text_features import Comparison, cues
+from blurb.learners.baselines.word_features import WindowFeatures
+from blurb.learners.building import resolve
+from blurb.learners.selection import score_of
+from blurb.protocols import protocol
+from blurb.runs import plan
+from blurb.runs.worker import execute
+
+TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bigrams") / "demo"
+    demo.write(folder)
+    return folder
+
+
+def learned(task: str, data: Path, most: int = 200, **settings: Any) -> tuple[Bigrams, list[Any], Any]:
+    """A learner that was fitted on the first examples of a task, the first ones of dev, and its predictions there."""
+    formulation = bind(tasks.get(task), settings)
+    train, dev = (formulation.units(read_split(tasks.get(task), data, split))[:most] for split in ("train", "dev"))
+    learner = building.learner(resolve("baseline:bigrams"), formulation, "cpu", "fp32")
+    assert isinstance(learner, Bigrams)
+    learner.fit(Subset(train, ""), Subset(dev, ""), 1, lambda done, total: None)
+    return learner, dev, learner.predict(Subset(dev, ""))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_it_beats_the_majority_and_gives_the_same_twice(task: str, data: Path) -> None:
+    learner, dev, (predicted, scores) = learned(task, data)
+    again, _, (same, same_scores) = learned(task, data)
+    assert (predicted, scores) == (same, same_scores)
+    assert np.array_equal(learner.model.weight, again.model.weight)
+    formulation = learner.formulation
+    answer = formulation.constants(read_split(tasks.get(task), data, "train"))[0]
+    floor = score_of(formulation, dev, [formulation.constant(answer, unit) for unit in dev])
+    assert score_of(formulation, dev, predicted) > floor + 0.05
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_answers_do_not_hang_on_the_order_of_the_questions(task: str, data: Path) -> None:
+    learner, dev, (predicted, _) = learned(task, data)
+    order = np.random.default_rng(0).permutation(len(dev))
+    mixed, _ = learner.predict(Subset([dev[place] for place in order], ""))
+    assert mixed == [predicted[place] for place in order]
+
+
+def test_documents_are_what_scikit_learn_makes_of_them(data: Path) -> None:
+    """One label of HoC: TF-IDF of the same words and a logistic regression, with another solver."""
+    learner, _, _ = learned("hoc", data)
+    train = read_split(tasks.get("hoc"), data, "train")[:200]
+    vectors = TfidfVectorizer(
+        token_pattern=r"@[^\s@]+\$|\w+|[^\w\s]", ngram_range=(1, 2), min_df=2, sublinear_tf=True, norm=None
+    )
+    x = vectors.fit_transform([row["text"] for row in train])
+    x = np.hstack([x.toarray(), np.ones((x.shape[0], 1))])  # the feature that every example has
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    ours = learner.features.transform(train).toarray()
+    assert sorted(map(tuple, ours.round(9).T)) == sorted(map(tuple, x.round(9).T))
+    y = learner.formulation.targets(train)[:, 0]
+    strength = learner.facts["strength"]
+    # liblinear penalises the bias as a weight of one more constant feature.
+    wide = np.hstack([x, np.ones((len(x), 1))])
+    exact = LogisticRegression(C=1 / strength, tol=1e-8, max_iter=10_000, fit_intercept=False).fit(wide, y)
+    found = learner.model.scores(learner.features.transform(train))[:, 0].numpy()
+    assert np.allclose(found, exact.decision_function(wide), atol=0.02)
+
+
+def test_two_classes_are_one_fit(data: Path) -> None:
+    learner, _, _ = learned("gad", data)
+    assert not learner.model.weight[0].any()
+    assert learner.model.weight[1].any()
+
+
+def test_similarity_is_a_ridge(data: Path) -> None:
+    learner, dev, (predicted, scores) = learned("biosses", data)
+    train = read_split(tasks.get("biosses"), data, "train")[:200]
+    exact = Ridge(alpha=learner.facts["strength"]).fit(
+        learner.features.transform(train), [row["score"] for row in train]
+    )
+    assert scores is None
+    assert np.allclose(predicted, exact.predict(learner.features.transform(dev)), atol=1e-5)
+
+
+def test_the_comparison_of_two_texts_is_symmetric() -> None:
+    pairs = [
+        {"text_a": "A b c", "text_b": "a b d e"},
+        {"text_a": "x y", "text_b": "x y"},
+        {"text_a": "", "text_b": "z"},
+    ]
+    turned = [{"text_a": pair["text_b"], "text_b": pair["text_a"]} for pair in pairs]
+    fitted = Comparison(2).fit(pairs)
+    found = fitted.transform(pairs)
+    assert np.allclose(found, fitted.transform(turned))
+    # a b | c d e: two of five words; "a b" of "a b", "b c", "b d", "d e"; two of three words; three and four words.
+    assert found[0, 1:] == pytest.approx([2 / 5, 1 / 4, 2 / 3, 3 / 4])
+    assert found[1] == pytest.approx([1, 1, 1, 1, 1])
+    assert np.isfinite(found).all()
+
+
+def test_a_relation_shows_the_order_of_its_entities_and_what_is_between() -> None:
+    text = "We saw @GENE$ bind to @DISEASE$ there."
+    gene, disease = {"start": 7, "end": 13, "type": "GENE"}, {"start": 22, "end": 31, "type": "DISEASE"}
+    formulation = bind(tasks.get("gad"))
+    found = cues({"text": text, "head": gene, "tail": disease}, formulation)
+    assert found == [
+        "order head first", "types GENE DISEASE", "gap 2", "before we", "before saw", "after there", "after .",
+    ]  # fmt: skip
+    assert cues({"text": text, "head": disease, "tail": gene}, formulation)[0] == "order tail first"
+
+
+def test_a_window_ends_with_its_sentence() -> None:
+    one, other = {"tokens": ["Beta", "x", "9"]}, {"tokens": ["y"]}
+    features = WindowFeatures(2)
+    together = features.transform([one, other]).toarray()
+    assert np.array_equal(together, np.vstack([features.transform([row]).toarray() for row in (one, other)]))
+    assert np.array_equal(together[3], features.transform([other]).toarray()[0])
+    assert WindowFeatures(0).transform([one]).shape[1] < together.shape[1]
+
+
+def test_a_chain_lies_on_the_same_scores(data: Path) -> None:
+    plain, _, (predicted, _) = learned("ncbi-disease", data)
+    chained, _, (others, confidence) = learned("ncbi-disease", data, head="crf,constrained=true")
+    assert plain.chain is None
+    assert chained.chain is not None
+    assert np.array_equal(plain.model.weight, chained.model.weight)
+    assert predicted != others
+    assert confidence is not None
+    assert all(0 <= share <= 1.001 for row in confidence for share in row)
+    # Constrained: no entity begins with I.
+    assert not any(b[0] == "I" and a[1:] != b[1:] for row in others for a, b in zip(["O", *row], row, strict=False))
+
+
+@pytest.mark.parametrize("tagging", ["io", "bioul"])
+def test_other_tags_are_answered_in_bio(tagging: str, data: Path) -> None:
+    learner, _, (predicted, _) = learned("ncbi-disease", data, tagging=tagging)
+    assert len(learner.model.bias) == {"io": 2, "bioul": 5}[tagging]
+    assert {tag[0] for row in predicted for tag in row} <= {"B", "I", "O"}
+
+
+def test_small_dev_means_folds_of_train(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few, dev, _ = learned("gad", data, most=100)
+    assert few.facts["chosen_by"] == "5 folds of train"
+    monkeypatch.setattr(bigrams, "FEW", len(dev))
+    assert learned("gad", data, most=100)[0].facts["chosen_by"] == "dev"
+
+
+@pytest.mark.parametrize("task", ["hoc", "ddi", "gad", "biosses", "ncbi-disease"])
+def test_almost_no_examples(task: str, data: Path) -> None:
+    """As with `max_train`: labels that no example has, and one class only, are answered as often as they were seen."""
+    learner, _, (predicted, _) = learned(task, data, most=2)
+    assert len(predicted) == 2
+    assert np.isfinite(learner.model.bias).all()
+
+
+def test_a_label_that_no_example_has_is_not_given(data: Path) -> None:
+    formulation = bind(tasks.get("hoc"))
+    rows = [{**row, "labels": []} for row in read_split(tasks.get("hoc"), data, "train")[:50]]
+    learner = Bigrams(formulation)
+    learner.fit(Subset(rows, ""), Subset(rows, ""), 1, lambda done, total: None)
+    assert learner.predict(Subset(rows, ""))[0] == [[]] * 50
+
+
+def request(data: Path, store: Path, **given: Any) -> plan.Request:
+    return plan.Request(
+        sources=[resolve(f"baseline:{given.pop('name', 'bigrams')}")], tasks=tasks.all(), data=data, store=store,
+        protocol=protocol.load(given.pop("protocol", "standard")), precision="bf16", suite="demo", **given,
+    )  # fmt: skip
+
+
+def test_a_trial_is_named_by_what_concerns_it(data: Path, tmp_path: Path) -> None:
+    def settings(task: str, **overrides: Any) -> dict[str, Any]:
+        asked = request(data, tmp_path, overrides=overrides)
+        return dict(plan.job(asked, asked.sources[0], tasks.get(task), 1).trial.settings)
+
+    assert settings("gad") == {"max_train": 0, "max_eval": 0, "relation_input": "dummify"}
+    assert settings("biosses", min_count=1, ngrams=1) == {"max_train": 0, "max_eval": 0, "ngrams": 1}
+    assert settings("hoc", lr=1.0, head="crf", window=3, ngrams=1) == {
+        "max_train": 0, "max_eval": 0, "document_unit": "sentence", "ngrams": 1,
+    }  # fmt: skip
+    assert settings("ncbi-disease", head="crf", window=3, ngrams=1) == {
+        "max_train": 0, "max_eval": 0, "head": "crf", "tagging": "bio", "window": 3,
+    }  # fmt: skip
+
+
+def test_a_row_has_one_seed_no_precision_and_its_own_overrides(data: Path, tmp_path: Path) -> None:
+    asked = request(data, tmp_path, overrides={"lr": 1.0, "ngrams": 1}, protocol="quick")
+    trial = plan.job(asked, asked.sources[0], tasks.get("gad"), 1).trial
+    assert (trial.weights, trial.tokenizer, trial.precision, trial.kind.rows.name) == (
+        "baseline:bigrams",
+        "",
+        "fp32",
+        "baseline",
+    )
+    assert asked.configuration(asked.sources[0]).overrides == {"ngrams": 1}
+    assert plan.seeds_of(asked, asked.sources[0], tasks.get("biosses")) == (1,)
+
+
+def test_what_does_not_apply_is_refused(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="baseline:bigrams fits linear models only: the head must be linear or crf"):
+        plan.prepare(request(data, tmp_path, overrides={"head": "bilstm"}))
+    with pytest.raises(SettingsError, match="ngrams applies to baseline:bigrams alone"):
+        plan.prepare(request(data, tmp_path, overrides={"ngrams": 3}, name="majority"))
+    with pytest.raises(SettingsError, match="min_count must be at least 1"):
+        plan.prepare(request(data, tmp_path, overrides={"min_count": 0}))
+
+
+def test_a_trial_keeps_to_the_caps_of_its_protocol(data: Path, tmp_path: Path) -> None:
+    asked = request(data, tmp_path, protocol="smoke")
+    job = plan.job(asked, asked.sources[0], tasks.get("hoc"), 1)
+    outcome = execute(job)
+    assert outcome.status == "done", outcome.message
+    assert (job.path / "history.csv").read_text().splitlines()[0] == "strength,shift,dev"
+    assert '"train_units": 64' in (job.path / "provenance.json").read_text()
+    assert execute(job).status == "already done"

@@ -1,0 +1,236 @@
+"""One training step and predictions with every kind of checkpoint, and what is refused before anything is trained."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from blurb import models, tasks
+from blurb.errors import SettingsError, UnknownName
+from blurb.formulations import bind
+from blurb.learners import building
+from blurb.learners.base import History, Subset
+from blurb.learners.building import resolve
+from blurb.learners.finetuning.encoder import EncoderLearner, check
+from blurb.protocols.protocol import complete
+from blurb.protocols.settings import Settings
+from tests import checkpoints
+
+Checkpoint = Callable[[str], Path]
+TEXTS = checkpoints.texts(seed=11, size=12)
+IDLE = re.compile("_global|mask_emb|seg_embed|r_s_bias")
+"""Weights for what is not used: Longformer's global attention, XLNet's masks, segments where the tokenizer has none."""
+
+
+def _ner() -> list[dict[str, Any]]:
+    rows = []
+    for number, text in enumerate(TEXTS):
+        tokens = [*text.split(" "), "\x07"]
+        tags = ["B-GENE" if token[0].isupper() else "O" for token in tokens]
+        rows.append({"id": str(number), "doc_id": None, "tokens": tokens, "tags": tags})
+    return rows
+
+
+def _relation() -> list[dict[str, Any]]:
+    rows = []
+    for number, text in enumerate(TEXTS):
+        whole = f"@GENE$ {text} @DISEASE$ kalo"
+        end = whole.index("@DISEASE$")
+        spans = {
+            "head": {"start": 0, "end": 6, "type": "GENE"}, "tail": {"start": end, "end": end + 9, "type": "DISEASE"},
+        }  # fmt: skip
+        rows.append({"id": str(number), "doc_id": None, "text": whole, "label": str(number % 2), **spans})
+    return rows
+
+
+def _qa() -> list[dict[str, Any]]:
+    return [
+        {"id": str(i), "question": text, "context": f"{text} {text}", "label": ("yes", "no", "maybe")[i % 3]}
+        for i, text in enumerate(TEXTS)
+    ]
+
+
+def _similarity() -> list[dict[str, Any]]:
+    return [{"id": str(i), "text_a": text, "text_b": TEXTS[-i], "score": i % 5.0} for i, text in enumerate(TEXTS)]
+
+
+def _documents() -> list[dict[str, Any]]:
+    labels = tasks.get("hoc").labels
+    return [
+        {"id": f"{i // 3}_s{i % 3}", "doc_id": str(i // 3), "text": text, "labels": [labels[i % 10]]}
+        for i, text in enumerate(TEXTS)
+    ]
+
+
+ROWS = {"bc2gm": _ner, "gad": _relation, "pubmedqa": _qa, "biosses": _similarity, "hoc": _documents}
+
+
+def _settings(**values: Any) -> Settings:
+    return complete({"max_length": 48, "epochs": 1, "batch_size": 12, "lr": 1e-3, "warmup": 0.0, **values})
+
+
+def _fit(folder: Path, task: str, seed: int = 1, **values: Any) -> tuple[EncoderLearner, Subset, History]:
+    source = resolve(str(folder))
+    formulation = bind(tasks.get(task), _settings(**values))
+    learner = building.learner(source, formulation, "cpu", "fp32")
+    assert isinstance(learner, EncoderLearner)
+    units = Subset(formulation.units(ROWS[task]()), key=f"{task} {values.get('document_unit')}", name="train")
+    return learner, units, learner.fit(units, units, seed, lambda done, total: None)
+
+
+@pytest.mark.parametrize("task", ["bc2gm", "gad", "pubmedqa"])
+@pytest.mark.parametrize("kind", [*checkpoints.KINDS, *checkpoints.FAMILIES])
+def test_every_checkpoint_takes_a_step_and_predicts(checkpoint: Checkpoint, kind: str, task: str) -> None:
+    values = {"pooling": "mean"} if kind in ("t5", "eurobert") and task != "bc2gm" else {}
+    learner, units, history = _fit(checkpoint(kind), task, **values)
+    before = models.loading.load_encoder(str(checkpoint(kind)))[0].state_dict()
+    after = learner.trainer.network.encoder.state_dict()
+    shared = [name for name in before if name in after and before[name].ndim > 1 and not IDLE.search(name)]
+    moved = [name for name in shared if not torch.equal(before[name], after[name])]
+    assert len(moved) > 0.8 * len(shared) > 3
+    (epoch,) = history
+    assert np.isfinite(epoch["loss"])
+    assert 0 <= epoch["dev"] <= 1
+    predicted, scores = learner.predict(units)
+    assert scores is not None
+    assert len(predicted) == len(scores) == len(units.rows)
+    if task == "bc2gm":
+        assert [len(row) for row in predicted] == [len(row["tokens"]) for row in units.rows]
+        assert {tag for row in predicted for tag in row} <= {"O", "B-GENE", "I-GENE"}
+        if kind.startswith("bert_"):
+            assert {row[-1] for row in predicted} == {"O"}  # the control character that BERT drops
+    else:
+        assert set(predicted) <= set(tasks.get(task).labels)
+        assert np.allclose(np.sum(scores, axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("task", "values"),
+    [("biosses", {}), ("hoc", {}), ("hoc", {"document_unit": "abstract"}), ("gad", {"pooling": "cls-pooler"})],
+)
+def test_the_other_types_and_poolings(checkpoint: Checkpoint, task: str, values: dict[str, str]) -> None:
+    learner, units, _ = _fit(checkpoint("bert_uncased"), task, **values)
+    predicted, _ = learner.predict(units)
+    assert len(predicted) == (4 if "document_unit" in values else 12)
+    if task == "biosses":
+        assert all(isinstance(value, float) and np.isfinite(value) for value in predicted)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "cls-pooler"])
+def test_cls_is_refused_for_t5_and_what_is_possible_is_named(checkpoint: Checkpoint, pooling: str) -> None:
+    source, settings = resolve(str(checkpoint("t5"))), complete({"max_length": 48, "pooling": pooling})
+    with pytest.raises(
+        SettingsError, match=f"'{pooling}' does not work on gad .*no classification token.* Possible values: .*mean"
+    ):
+        check(source, bind(tasks.get("gad"), settings))
+    check(source, bind(tasks.get("bc2gm"), settings))  # words are not pooled
+    check(source, bind(tasks.get("gad"), dataclasses.replace(settings, pooling="mean")))
+
+
+@pytest.mark.parametrize(("setting", "value", "meant"), [("pooling", "means", "mean"), ("head", "linaer", "linear")])
+def test_unknown_heads_and_poolings_suggest_what_was_meant(
+    checkpoint: Checkpoint, setting: str, value: str, meant: str
+) -> None:
+    settings = complete({"max_length": 48, setting: value})
+    with pytest.raises(UnknownName, match=f"no {setting} called '{value}'. Did you mean '{meant}'"):
+        check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), settings))
+
+
+def test_a_head_that_does_not_serve_the_task_is_refused(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from blurb.heads import heads
+
+    monkeypatch.setattr(heads.get("linear"), "kinds", ("tokens",))
+    with pytest.raises(SettingsError, match="The head 'linear' does not support gad"):
+        check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), complete({"max_length": 48})))
+
+
+def test_the_pooler_is_used_for_cls_pooler_and_dropped_otherwise(checkpoint: Checkpoint) -> None:
+    with_pooler, _, _ = _fit(checkpoint("bert_uncased"), "gad", pooling="cls-pooler")
+    assert with_pooler.trainer.network.use_pooler
+    for learner in (
+        _fit(checkpoint("bert_uncased"), "gad")[0],
+        _fit(checkpoint("bert_cased"), "gad", pooling="cls-pooler")[0],
+    ):
+        assert not learner.trainer.network.use_pooler
+        assert not [name for name, _ in learner.trainer.network.named_parameters() if "pooler" in name]
+
+
+def test_inputs_are_never_longer_than_the_encoder_holds(checkpoint: Checkpoint) -> None:
+    learner, _, _ = _fit(checkpoint("bertweet"), "pubmedqa", max_length=512)
+    assert learner.limit == learner.facts["max_length"] == 128
+
+
+def test_each_length_has_features_of_its_own(checkpoint: Checkpoint) -> None:
+    """The cache knows the units by a key that says nothing of the length."""
+    for length in (48, 24, 48):
+        learner, units, _ = _fit(checkpoint("roberta"), "pubmedqa", max_length=length)
+        assert int(learner._features(units).ids.lengths.max()) == length
+
+
+def test_the_facts_tell_what_was_cut(checkpoint: Checkpoint) -> None:
+    words, questions = (_fit(checkpoint("roberta"), task, max_length=24)[0].facts for task in ("bc2gm", "pubmedqa"))
+    assert words["train_inputs"]["units"] == 12 < words["train_inputs"]["rows"]
+    assert words["train_inputs"]["windowed"] > 0 == words["train_inputs"]["truncated"]
+    assert questions["train_inputs"]["rows"] == 12 >= questions["train_inputs"]["truncated"] > 0
+
+
+def _state(learner: EncoderLearner) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in learner.trainer.network.state_dict().items()}
+
+
+def test_a_seed_repeats_bit_for_bit_and_another_does_not(checkpoint: Checkpoint) -> None:
+    runs = [_fit(checkpoint("bert_uncased"), "gad", seed=seed, epochs=2, batch_size=4) for seed in (1, 1, 2)]
+    one, same, other = (_state(learner) for learner, _, _ in runs)
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+    scores = [learner.predict(units)[1] for learner, units, _ in runs]
+    assert scores[0] == scores[1] != scores[2]
+    assert runs[0][2] == runs[1][2]
+
+
+def test_a_drawn_subset_is_trained_on_and_predicted_in_its_order(checkpoint: Checkpoint) -> None:
+    learner, units, _ = _fit(checkpoint("bert_uncased"), "gad")
+    some = Subset(units.rows, units.key, [7, 2])
+    whole, scores = learner.predict(units)
+    part, part_scores = learner.predict(some)
+    assert part == [whole[7], whole[2]]
+    assert scores is not None
+    assert part_scores is not None
+    assert np.allclose(part_scores, [scores[7], scores[2]], atol=1e-5)
+
+
+def test_the_dropout_of_the_checkpoint_holds(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "dry"))
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, "hidden_dropout_prob": 0.3}), encoding="utf-8")
+    learner, _, _ = _fit(folder, "gad", head_dropout=0.2)
+    rates = {name: module.p for name, module in learner.trainer.network.named_modules() if hasattr(module, "p")}
+    assert rates.pop("head.dropout") == 0.2
+    assert set(rates.values()) == {0.3, 0.1}  # hidden states, attention
+
+
+def test_a_draw_follows_from_the_seed_and_keeps_the_order() -> None:
+    rows: list[dict[str, Any]] = [{"id": str(i)} for i in range(50)]
+    one, same, other = (Subset.draw(rows, "k", 10, seed) for seed in (1, 1, 2))
+    assert one.chosen == same.chosen != other.chosen
+    assert one.chosen is not None
+    assert list(one.chosen) == sorted(set(one.chosen))
+    assert len(one.used) == 10
+    assert [row["id"] for row in one.used] == [str(i) for i in one.chosen]
+
+
+@pytest.mark.parametrize("most", [0, 50, 80])
+def test_no_draw_where_all_are_wanted(most: int) -> None:
+    rows: list[dict[str, Any]] = [{"id": str(i)} for i in range(50)]
+    assert Subset.draw(rows, "k", most, 1).chosen is None

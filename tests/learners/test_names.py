@@ -1,0 +1,61 @@
+"""No kind of learner is named outside of `blurb/learners`: what depends on a kind asks its declaration."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import blurb
+from blurb.learners import PREFIX, kinds
+
+ROOT = Path(blurb.__file__).parent
+OTHER_MEANINGS = {
+    "majority": ("runs/rescore.py", "runs/store.py", "runs/worker.py", "runs/index/entry.py", "results/results_csv.py",
+                 "data/stats.py", "cli/data/stats.py"),  # the figures of the most frequent answer
+    "constant": ("metrics/functions/pearson.py",),  # whether the predictions are all alike
+    "bigrams": ("data/stats.py",),  # repeated words in the data
+    "probe": ("runs/cost/budget.py", "api/front.py", "cli/leaderboard/show.py"),  # a protocol; a column
+}  # fmt: skip
+"""Words that name something else, by word: the files that have them."""
+
+
+def literals(file: Path) -> Iterator[tuple[int, str]]:
+    """Texts of the code with their lines; docstrings and help are aside."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    aside = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    } | {
+        id(help_text)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setting"
+        for help_text in node.args[2:]
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in aside:
+            yield node.lineno, node.value
+
+
+def named(name: str, text: str) -> bool:
+    return text == name or text.partition(",")[0] == f"{PREFIX}{name}"
+
+
+def test_no_kind_is_named_outside_of_its_room() -> None:
+    found = []
+    for file in sorted(ROOT.rglob("*.py")):
+        place = file.relative_to(ROOT).as_posix()
+        if place.startswith(("learners/", "heads/")):  # a head is called bilstm, too
+            continue
+        for line, text in literals(file):
+            found += [
+                f"{place}:{line}: {text!r}"
+                for name in (*kinds.names(), "")
+                if named(name, text) and name + text and place not in OTHER_MEANINGS.get(name, ())
+            ]
+    assert found == []
+
+
+def test_every_other_meaning_is_still_there() -> None:
+    for word, places in OTHER_MEANINGS.items():
+        for place in places:
+            assert any(text == word for _, text in literals(ROOT / place)), (word, place)

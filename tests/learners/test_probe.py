@@ -1,0 +1,284 @@
+"""The probe as a learner: what it fits, what identifies it, what it refuses, and that it goes on after a stop."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.preprocessing import StandardScaler
+
+from blurb import tasks
+from blurb.data import read_split
+from blurb.errors import SettingsError
+from blurb.formulations import bind
+from blurb.learners import building, of_protocol
+from blurb.learners.frozen import encoder as frozen
+from blurb.learners.frozen import probe
+from blurb.learners.frozen.encoder import Frozen
+from blurb.learners.selection import folds
+from blurb.models.loading import load_encoder, tokenizer_of
+from blurb.protocols import protocol
+from blurb.runs import plan
+from blurb.runs.store import Store, read_json, read_predictions
+from blurb.runs.worker import Job, TrialOutcome, execute
+from blurb.training import linear
+
+DATA = Path(__file__).parents[1] / "golden" / "data"
+KINDS = ("ncbi-disease", "ebm-pico", "gad", "biosses", "hoc", "pubmedqa")
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLURB_HOME", str(tmp_path / "home"))
+
+
+def planned(checkpoint: Path, store: Path, task: str, seeds: int | None = None, **overrides: Any) -> Job:
+    source = building.resolve(str(checkpoint))
+    request = plan.Request(
+        sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("probe"), data=DATA, store=store,
+        precision="fp32", device="cpu", overrides=overrides, raw=DATA, seeds=seeds,
+    )  # fmt: skip
+    (job,) = plan.prepare(request).final
+    return job
+
+
+def done(job: Job) -> TrialOutcome:
+    outcome = execute(job)
+    assert outcome.status == "done", outcome.message
+    return outcome
+
+
+def predictions(job: Job) -> Mapping[str, list[Any]]:
+    return read_predictions(job.path / "predictions.parquet")
+
+
+def facts(job: Job) -> dict[str, Any]:
+    found: dict[str, Any] = read_json(job.path / "provenance.json")["facts"]
+    return found
+
+
+@pytest.mark.parametrize("task", KINDS)
+def test_every_kind_of_task_has_one(task: str, checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    job = planned(checkpoint("bert_uncased"), tmp_path, task)
+    done(job)
+    with (job.path / "history.csv").open() as file:
+        history = list(csv.DictReader(file))
+    assert list(history[0]) == ["layer", "strength", "shift", "loss", "dev"]
+    assert {row["layer"] for row in history} == {"last", "middle"}
+    best = max(history, key=lambda row: float(row["dev"]))
+    told = facts(job)
+    assert (told["layer"], told["strength"]) == (best["layer"], float(best["strength"]))
+    assert re.fullmatch("[2-5] folds of train", told["chosen_by"])
+    assert execute(job).status == "already done"
+
+
+def test_its_predictions_are_those_of_scikit_learn(
+    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linear, "NEAR", 1e-12)
+    for task in ("gad", "biosses"):
+        job = planned(checkpoint("bert_uncased"), tmp_path, task)
+        done(job)
+        told, formulation = facts(job), bind(tasks.get(task))
+        layer = frozen.LAYERS.index(told["layer"])
+        tokenizer = tokenizer_of(job.source)
+        encoder, _ = load_encoder(job.source.location)
+        reader = Frozen(encoder, 0, tokenizer.pad_id, probe.choose_device("cpu"), "fp32", "first")
+        x, units = {}, {}
+        for split in ("train", "test"):
+            units[split] = formulation.units(read_split(tasks.get(task), DATA, split))  # type: ignore[arg-type]
+            parts = []
+            for part in formulation.frozen_features(units[split], tokenizer, 512):
+                width = reader.size * len(formulation.vectors)
+                arrays = [np.empty((len(part), width), np.float16) for _ in range(2)]
+                reader.fill(part, formulation.vectors, arrays)
+                parts.append(arrays[layer].astype(np.float32))
+            x[split] = formulation.joined(parts)
+        scaler = StandardScaler().fit(x["train"])
+        z = {split: scaler.transform(values) for split, values in x.items()}
+        y = np.asarray(formulation.targets(units["train"]))
+        stored = predictions(job)
+        mine = [place for place, split in enumerate(stored["split"]) if split == "test"]
+        if task == "biosses":
+            expected = Ridge(alpha=told["strength"]).fit(z["train"], y).predict(z["test"])
+            assert [stored["prediction"][place] for place in mine] == pytest.approx(expected, abs=2e-3)
+            continue
+        # Of two classes we have a vector each, scikit-learn has one, their difference: half the penalty.
+        model = LogisticRegression(C=2 / told["strength"], max_iter=10_000, tol=1e-10).fit(z["train"], y)
+        rarer = 1 if (y == 1).mean() <= 0.5 else -1  # of equals the first class counts as the most frequent
+        logits = model.decision_function(z["test"]) + told["shift"] * rarer
+        found = np.array([stored["scores"][place][1] for place in mine])
+        assert found == pytest.approx(1 / (1 + np.exp(-logits)), abs=2e-3)
+
+
+def test_cached_vectors_give_the_same_trial(
+    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = planned(checkpoint("bert_uncased"), tmp_path / "runs", "ncbi-disease")
+    done(job)
+    first, history = predictions(job), (job.path / "history.csv").read_bytes()
+
+    def never(*arguments: object) -> None:
+        raise AssertionError("the encoder was asked again")
+
+    shutil.rmtree(job.path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Frozen, "fill", never)
+        done(job)
+    assert predictions(job) == first
+    assert (job.path / "history.csv").read_bytes() == history
+    shutil.rmtree(job.path)
+    shutil.rmtree(tmp_path / "home")
+    done(job)
+    assert predictions(job) == first
+
+
+def test_a_full_disk_costs_time_and_says_so(
+    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from blurb.learners.frozen import vectors
+
+    job = planned(checkpoint("bert_uncased"), tmp_path, "gad")
+    done(job)
+    first = predictions(job)
+    shutil.rmtree(job.path)
+    shutil.rmtree(tmp_path / "home")
+    monkeypatch.setattr(vectors, "LIMIT", 10)
+    done(job)
+    assert predictions(job) == first
+    assert facts(job)["test_vectors"].startswith("held in memory")
+    assert "vectors of test: held in memory" in (job.path / "log.txt").read_text()
+
+
+def test_a_trial_that_was_stopped_goes_on(
+    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = planned(checkpoint("bert_uncased"), tmp_path, "gad")
+    fill, calls = Frozen.fill, []
+
+    def stopped(self: Frozen, *arguments: Any) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        fill(self, *arguments)
+
+    monkeypatch.setattr(Frozen, "fill", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        execute(job)
+    assert not Store(tmp_path).is_done(job.path)
+    done(job)
+    assert len(calls) == 4  # train was read once: it is in the cache; then dev, and test
+
+
+def test_what_identifies_it(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = checkpoint("bert_uncased")
+    gad = planned(folder, tmp_path, "gad").trial
+    assert (gad.learner, gad.kind.name, gad.seed) == ("probe", "probe", 1)
+    assert gad.settings == {
+        "max_length": 128, "max_train": 0, "max_eval": 0, "head": "linear", "relation_input": "dummify",
+    }  # fmt: skip
+    ner = planned(folder, tmp_path, "bc5-chem", word_pooling="mean").trial
+    assert set(ner.settings) == {"max_length", "max_train", "max_eval", "head", "word_pooling", "tagging"}
+    assert planned(folder, tmp_path, "gad", max_train=5).trial.hash != gad.hash
+    assert replace(gad, learner="").hash != gad.hash
+    assert "learner" not in replace(gad, learner="").content  # as of every trial before there were probes
+
+
+def test_seeds_and_settings_of_fine_tuning_are_refused(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = checkpoint("bert_uncased")
+    assert planned(folder, tmp_path, "gad", seeds=1).trial.seed == 1
+    with pytest.raises(SettingsError, match="deterministic: 3 seeds would give the same number 3 times"):
+        planned(folder, tmp_path, "gad", seeds=3)
+    for name, value in (("lr", 1e-5), ("epochs", 3), ("pooling", "mean"), ("head_init", "linear")):
+        with pytest.raises(SettingsError, match=f"--set: {name} does not apply to a probe"):
+            planned(folder, tmp_path, "gad", **{name: value})
+    with pytest.raises(SettingsError, match=r"the head must be linear or crf \(NER and PICO\), not 'bilstm'"):
+        planned(folder, tmp_path, "gad", head="bilstm")
+    with pytest.raises(SettingsError, match=r"'crf' \(--set\) does not support gad"):
+        planned(folder, tmp_path, "gad", head="crf")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seeds = 3", "remove seeds"),
+        ("[all]\nlr = 1e-5", "lr does not apply to a probe"),
+        ("[tasks.gad]\nepochs = 2", "epochs does not apply to a probe"),
+        ("[search]\nlr = [1e-5]", "which always selects on dev"),
+    ],
+)
+def test_a_protocol_of_ones_own(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('learner = "probe"\n[all]\nmax_train = 7\n')
+    assert of_protocol.load(str(path)).learner == "probe"
+    path.write_text(f'learner = "probe"\n{text}\n')
+    with pytest.raises(SettingsError, match=message):
+        of_protocol.load(str(path))
+    path.write_text('learner = "prob"\n')
+    with pytest.raises(Exception, match="Did you mean 'probe'"):
+        of_protocol.load(str(path))
+
+
+def test_a_chain_above_it(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    plain = planned(checkpoint("bert_uncased"), tmp_path, "ncbi-disease")
+    chained = planned(checkpoint("bert_uncased"), tmp_path, "ncbi-disease", head="crf")
+    done(plain)
+    done(chained)
+    assert (plain.path / "history.csv").read_bytes() == (chained.path / "history.csv").read_bytes()
+    for tags in predictions(chained)["prediction"]:
+        assert all(not now.startswith("I-") or before != "O" for before, now in zip(["O", *tags], tags, strict=False))
+
+
+def test_units_of_a_document_are_in_one_fold() -> None:
+    units = [{"doc_id": f"d{number // 3}"} for number in range(30)]
+    dealt = folds(units)
+    assert set(dealt) == {0, 1, 2, 3, 4}
+    assert [len(set(dealt[start : start + 3])) for start in range(0, 30, 3)] == [1] * 10
+    assert np.array_equal(dealt, folds(units))
+    single = folds([{"doc_id": None}, {"doc_id": None}, {}])
+    assert sorted(single) == [0, 1, 2]
+    assert set(folds([{"doc_id": "a"}] * 3)) == {folds([{"doc_id": "a"}])[0]}
+
+
+def test_many_dev_units_choose_instead(
+    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = planned(checkpoint("bert_uncased"), tmp_path, "gad")
+    monkeypatch.setattr(probe, "FEW", 5)
+    done(job)
+    assert facts(job)["chosen_by"] == "dev"
+    with (job.path / "history.csv").open() as file:
+        best = max(float(row["dev"]) for row in csv.DictReader(file))
+    record = Store(tmp_path).read(job.path)
+    assert record.score("dev") == pytest.approx(best)
+
+
+def test_of_documents_that_are_scored_documents_are_counted(
+    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = read_split(tasks.get("hoc"), DATA, "dev")
+    documents = len({row["doc_id"] for row in rows})
+    assert documents < len(rows)
+    for few, by in ((documents, "dev"), (documents + 1, "folds of train")):
+        monkeypatch.setattr(probe, "FEW", few)
+        job = planned(checkpoint("bert_uncased"), tmp_path / str(few), "hoc")
+        done(job)
+        assert facts(job)["chosen_by"].endswith(by)
+
+
+def test_a_baseline_is_one_under_this_protocol_too(tmp_path: Path) -> None:
+    source = building.resolve("baseline:majority")
+    request = plan.Request(
+        sources=[source], tasks=[tasks.get("gad")], protocol=protocol.load("probe"), data=DATA, store=tmp_path,
+        precision="fp32",
+    )  # fmt: skip
+    (job,) = plan.prepare(request).final
+    assert (job.learner.name, job.trial.learner, job.configuration.note) == ("majority", "", "")

@@ -1,0 +1,63 @@
+"""The fields of `Settings`: bounds, groups, and the keys of `--set` in the helps."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.cli import cli
+from blurb.errors import SettingsError, UnknownName
+from blurb.protocols.settings import DEFAULTS, FACTS, FIELDS, Settings, groups
+
+
+def test_every_setting_is_in_one_group_and_says_what_it_does() -> None:
+    listed = [key for keys in groups().values() for key in keys]
+    assert sorted(listed) == sorted(FIELDS)
+    assert all(facts.help for facts in FACTS.values())
+
+
+@pytest.mark.parametrize("name", [name for name, kind in FIELDS.items() if kind in ("int", "float")])
+def test_a_number_is_held_within_its_bounds_and_never_without_end(name: str) -> None:
+    facts, values = FACTS[name], {"max_length": 128}
+    step = 1 if FIELDS[name] == "int" else 1e-9
+    least = facts.low if facts.low is not None else facts.above
+    assert least is not None, "no number is without a bound"
+    inside, outside = (least, least - step) if facts.low is not None else (least + step, least)
+    Settings(**{**values, name: inside})
+    for value in (outside, -math.inf, math.nan, math.inf, facts.below, facts.most + step):
+        with pytest.raises(SettingsError, match=f"^{name} must be (at least|above)"):
+            Settings(**{**values, name: value})
+
+
+@pytest.mark.parametrize("name", [name for name, facts in FACTS.items() if facts.choices or facts.names])
+def test_a_word_is_one_of_those_that_are_known(name: str) -> None:
+    Settings(**{"max_length": 128, name: DEFAULTS[name]})
+    for choice in FACTS[name].choices:
+        Settings(**{"max_length": 128, name: choice})
+    with pytest.raises((SettingsError, UnknownName), match=DEFAULTS[name]):
+        Settings(**{"max_length": 128, name: "x"})
+
+
+def test_a_value_out_of_bounds_may_have_a_meaning() -> None:
+    assert Settings(max_length=128, encoder_dropout=-1.0).encoder_dropout == -1.0
+    with pytest.raises(SettingsError, match=r"at least 0 and below 1, or -1 for the checkpoint's own \(got -0.5\)"):
+        Settings(max_length=128, encoder_dropout=-0.5)
+
+
+@pytest.mark.parametrize("command", ["run", "ablate"])
+def test_the_helps_list_all_keys_and_stay_narrow(command: str) -> None:
+    text = CliRunner().invoke(cli, [command, "--help"]).output
+    listed = " ".join(text.partition("Keys of --set")[2].split())
+    for keys in groups().values():
+        assert ", ".join(keys) in listed
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_help_loads_no_numpy() -> None:
+    call = "try:\n    cli(['run', '--help'])\nfinally:\n    assert 'numpy' not in sys.modules"
+    code = f"import sys\nfrom blurb.cli import cli\n{call}"
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
