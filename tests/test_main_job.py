@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from blurb import data, formulations, models, tasks
+from blurb.checkpoints import scratch
 from blurb.corpora import demo
-from blurb.models import Subset, scratch
+from blurb.models import Subset
 from blurb.protocols import protocol
 from blurb.results import tables
 from blurb.results.row_scores import RowScores

@@ -17,8 +17,9 @@ from typing import Any
 
 from benchmarks.scale import store
 from blurb import models, tasks
+from blurb.checkpoints import scratch
 from blurb.corpora import demo
-from blurb.models import Source, Subset, scratch
+from blurb.models import Source, Subset
 from blurb.protocols import protocol
 from blurb.runs import engine, plan
 from blurb.runs.engine import LocalEngine

@@ -211,7 +211,7 @@ def _request(
 
 def _is_remote(model: Model) -> bool:
     """Whether a reference is that of a model on the Hub."""
-    from blurb.models import references, scratch
+    from blurb.checkpoints import references, scratch
 
     if not isinstance(model, str | Path) or str(model).startswith((scratch.PREFIX, "baseline:")):
         return False

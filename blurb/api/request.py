@@ -111,16 +111,18 @@ def source(
 ) -> Source:  # fmt: skip
     """Resolves a model; one that starts from scratch gets a vocabulary from the data."""
     from blurb import names
-    from blurb.models import resolve, scratch
+    from blurb.checkpoints import scratch
+    from blurb.models import resolve
 
     if name is not None:
         names.check(name, "The model name")
     if not isinstance(model, str | Path):
-        from blurb.models import assembled
-        from blurb.models.source import of_folder
+        from blurb.checkpoints import of_folder, staged_checkpoint
 
-        folder = assembled.of_loaded(model, tokenizer)
-        return of_folder(folder, name or assembled.default_name(model), assembled.IN_MEMORY, casing=casing or "")
+        folder = staged_checkpoint.of_loaded(model, tokenizer)
+        return of_folder(
+            folder, name or staged_checkpoint.default_name(model), staged_checkpoint.IN_MEMORY, casing=casing or ""
+        )
     reference = str(model)
     check_reference(reference)
     if tokenizer is not None and reference.startswith((scratch.PREFIX, "baseline:")):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from blurb import formulations, garbage, leases, models, tasks
+from blurb.checkpoints import unchanged
 from blurb.data import TaskData
 from blurb.errors import BlurbError, DataError, SettingsError, TrainingError, said
 from blurb.files import write_json
@@ -26,7 +27,7 @@ from blurb.formulations._base import Formulation
 from blurb.inputs import cache
 from blurb.leases import Lease
 from blurb.masking import masked
-from blurb.models import Source, Subset, kept, unchanged
+from blurb.models import Source, Subset, kept
 from blurb.protocols.settings import FROM_NOTHING, limits
 from blurb.runs import checkpoints, inventory, plugins, provenance, rescore
 from blurb.runs.data_sources import DataSource, load_data

@@ -91,7 +91,7 @@ def _fit(folder: Path, task: str, seed: int = 1, **values: Any) -> tuple[Encoder
 def test_every_checkpoint_takes_a_step_and_predicts(checkpoint: Checkpoint, kind: str, task: str) -> None:
     values = {"pooling": "mean"} if kind in ("t5", "eurobert") and task != "bc2gm" else {}
     learner, units, history = _fit(checkpoint(kind), task, **values)
-    before = models.loading.load_encoder(str(checkpoint(kind)))[0].state_dict()
+    before = Checkpoint(checkpoint(kind)).load_encoder()[0].state_dict()
     after = learner.trainer.network.encoder.state_dict()
     shared = [name for name in before if name in after and before[name].ndim > 1 and not IDLE.search(name)]
     moved = [name for name in shared if not torch.equal(before[name], after[name])]

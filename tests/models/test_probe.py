@@ -16,13 +16,13 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from blurb import models, tasks
+from blurb.checkpoints import Checkpoint
 from blurb.data import read_split
 from blurb.errors import SettingsError
 from blurb.formulations import bind
 from blurb.models import frozen, probe
 from blurb.models.choosing import folds
 from blurb.models.frozen import Frozen
-from blurb.models.loading import load_encoder, tokenizer_of
 from blurb.protocols import protocol
 from blurb.runs import plan
 from blurb.runs.store import Store, read_json, read_predictions
@@ -87,8 +87,8 @@ def test_its_predictions_are_those_of_scikit_learn(
         done(job)
         told, formulation = facts(job), bind(tasks.get(task))
         layer = frozen.LAYERS.index(told["layer"])
-        tokenizer = tokenizer_of(job.source)
-        encoder, _ = load_encoder(job.source.location)
+        tokenizer = job.source.checkpoint.tokenizer
+        encoder, _ = Checkpoint(Path(job.source.location)).load_encoder()
         reader = Frozen(encoder, 0, tokenizer.pad_id, probe.choose_device("cpu"), "fp32", "first")
         x, units = {}, {}
         for split in ("train", "test"):

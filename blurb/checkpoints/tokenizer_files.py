@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from blurb.checkpoints.reading import check_size, read_json, shortened
 from blurb.errors import ModelError
-from blurb.models.checkpoint import check_size, read_json, shortened
 
 MOST_ID = 10_000_000
 """Tokenizers allocate memory up to the highest id."""
@@ -29,20 +29,30 @@ JSON_FILES = (
 )
 FILES = (*JSON_FILES, "vocab.txt", "bpe.codes", "merges.txt", "spiece.model", "sentencepiece.bpe.model", "spm.model",
          "tokenizer.model")  # fmt: skip
+TOKENIZERS = (
+    "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model",
+    "tokenizer.model",
+)  # fmt: skip
+"""One of these makes a tokenizer."""
 
 
-def check_tokenizer(folder: Path) -> None:
-    """Raises a ModelError if a file of the tokenizer is huge, no JSON object, has invalid ids, or lets texts grow."""
+def read_tokenizer_files(folder: Path) -> dict[str, dict[str, Any]]:
+    """The content of the tokenizer's JSON files, those that are there, by name.
+
+    :raises ModelError: if a file of the tokenizer is huge, no JSON object, has invalid ids, or lets texts grow
+    """
+    contents = {}
     for name in FILES:
         if (folder / name).is_file():
             with _of_tokenizer(folder):
                 check_size(folder, name)
                 if name not in JSON_FILES:
                     continue
-                content = read_json(folder, name)
+                content = contents[name] = read_json(folder, name)
                 _check_ids(folder, name, content)
                 if name == "tokenizer.json":
                     _check_growth(folder, content)
+    return contents
 
 
 @contextlib.contextmanager
