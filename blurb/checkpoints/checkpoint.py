@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.checkpoints.config_checks import check_code, check_config
 from blurb.checkpoints.reading import read_json
-from blurb.checkpoints.tokenizer_files import TOKENIZERS, read_tokenizer_files
+from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
 from blurb.checkpoints.weights import Stamp, Weights, find_weights
 from blurb.errors import ModelError
 from blurb.names import by_number
@@ -46,9 +46,9 @@ class Checkpoint:
         return read_json(self.folder, CONFIG)
 
     @cached_property
-    def tokenizer_json(self) -> Mapping[str, Mapping[str, Any]]:
-        """The content of the tokenizer's JSON files by name, checked."""
-        return read_tokenizer_files(self.folder)
+    def tokenizer_config(self) -> Mapping[str, Any]:
+        """The content of `tokenizer_config.json`, once all files of the tokenizer have been checked; {} without it."""
+        return read_tokenizer_config(self.folder)
 
     @cached_property
     def weights(self) -> Weights:
@@ -101,7 +101,7 @@ class Checkpoint:
 
         config = self.config if (self.folder / CONFIG).is_file() else None
         self.check_code()
-        _ = self.tokenizer_json  # checked before a library reads them
+        _ = self.tokenizer_config  # checked before a library reads them
         return load_tokenizer(self.folder, config, self.remote_code, self.casing)
 
     @cached_property
@@ -139,7 +139,7 @@ class Checkpoint:
                 fix="save it to this folder with tokenizer.save_pretrained, or name another with --tokenizer.",
             )
         if with_tokenizer:
-            _ = self.tokenizer_json
+            _ = self.tokenizer_config
         self.weights.check_headers()
 
     def check_structure(self) -> None:
@@ -173,7 +173,7 @@ class Checkpoint:
         """Raises a ModelError for code that may run, but is no part of the hash of the checkpoint."""
         if self.remote_code:
             config = {CONFIG: self.config_json} if (self.folder / CONFIG).is_file() else {}
-            check_code(self.folder, {**config, **self.tokenizer_json})
+            check_code(self.folder, {**config, TOKENIZER_CONFIG: self.tokenizer_config})
 
     def has_tokenizer(self) -> bool:
         return any((self.folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes"))

@@ -15,7 +15,7 @@ from blurb.cache import home
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.reading import blamed
 from blurb.checkpoints.references import locate
-from blurb.checkpoints.tokenizer_files import read_tokenizer_files
+from blurb.checkpoints.tokenizer_files import read_tokenizer_config
 from blurb.checkpoints.weights import INDEX, PATTERNS
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
@@ -110,7 +110,7 @@ def _save_tokenizer(tokenizer: PreTrainedTokenizerBase | str | Path, folder: Pat
 
     if isinstance(tokenizer, str | Path):
         place = locate(str(tokenizer), None, remote_code).folder
-        read_tokenizer_files(place)  # for its checks
+        read_tokenizer_config(place)  # for its checks
         with blamed(place, "cannot load the tokenizer"):
             tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=remote_code)
     tokenizer.save_pretrained(folder)

@@ -20,9 +20,10 @@ UNICODE = 18
 """The letters that a form of Unicode makes of one, once; and again of what a step in between has made."""
 BYTES = 4
 """The bytes of a letter, each of which `ByteLevel` makes a letter of."""
+TOKENIZER_CONFIG = "tokenizer_config.json"
 JSON_FILES = (
     "tokenizer.json",
-    "tokenizer_config.json",
+    TOKENIZER_CONFIG,
     "special_tokens_map.json",
     "added_tokens.json",
     "vocab.json",
@@ -36,23 +37,27 @@ TOKENIZERS = (
 """One of these makes a tokenizer."""
 
 
-def read_tokenizer_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """The content of the tokenizer's JSON files, those that are there, by name.
+def read_tokenizer_config(folder: Path) -> dict[str, Any]:
+    """The content of tokenizer_config.json, {} without it, once all files of the tokenizer have been checked.
+
+    That of the others is not kept: a vocabulary may take 100 MB.
 
     :raises ModelError: if a file of the tokenizer is huge, no JSON object, has invalid ids, or lets texts grow
     """
-    contents = {}
+    config: dict[str, Any] = {}
     for name in FILES:
         if (folder / name).is_file():
             with _of_tokenizer(folder):
                 check_size(folder, name)
                 if name not in JSON_FILES:
                     continue
-                content = contents[name] = read_json(folder, name)
+                content = read_json(folder, name)
                 _check_ids(folder, name, content)
                 if name == "tokenizer.json":
                     _check_growth(folder, content)
-    return contents
+                if name == TOKENIZER_CONFIG:
+                    config = content
+    return config
 
 
 @contextlib.contextmanager
@@ -86,7 +91,7 @@ def _ids(name: str, content: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
         for token in added if isinstance(added, list) else []:
             if isinstance(token, dict):
                 yield token.get("content"), token.get("id")
-    decoder = content.get("added_tokens_decoder") if name == "tokenizer_config.json" else None
+    decoder = content.get("added_tokens_decoder") if name == TOKENIZER_CONFIG else None
     for index, token in decoder.items() if isinstance(decoder, dict) else []:
         yield token, int(index) if index.isdecimal() and len(index) < 20 else index
 

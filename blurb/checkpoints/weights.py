@@ -13,7 +13,7 @@ from typing import Any
 
 from blurb.checkpoints.reading import blamed, read_json
 from blurb.errors import ModelError
-from blurb.files import file_hash, ordinary
+from blurb.files import NO_FILE, file_hash, ordinary
 
 INDEX = ".index.json"
 ORDER = ("model.safetensors", f"model.safetensors{INDEX}", "pytorch_model.bin", f"pytorch_model.bin{INDEX}")
@@ -125,14 +125,17 @@ def check_header(folder: Path, path: Path) -> None:
     """
     from safetensors import safe_open
 
-    with blamed(folder, f"cannot load the weights: {path.name}"), open(path, "rb", opener=ordinary) as file:
+    with blamed(folder, f"cannot load the weights: {path.name}"):
         if path.suffix == ".safetensors":
+            if not path.is_file():
+                raise OSError(NO_FILE)
             with safe_open(path, "np"):
                 return
-        if file.read(len(ZIP)) != ZIP:  # as torch tells it
-            return
-        with zipfile.ZipFile(file) as archive:
-            members = archive.infolist()
+        with open(path, "rb", opener=ordinary) as file:
+            if file.read(len(ZIP)) != ZIP:  # as torch tells it
+                return
+            with zipfile.ZipFile(file) as archive:
+                members = archive.infolist()
     packed = [one.filename for one in members if one.file_size > one.compress_size]
     if packed or sum(one.file_size for one in members) > path.stat().st_size:  # or one part is named many times
         raise ModelError(

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import blurb
-from blurb.checkpoints import staged_checkpoint
-from blurb.checkpoints import resolve
+from blurb.checkpoints import resolve, staged_checkpoint
 from blurb.errors import ModelError, SettingsError
 
 FEW = {

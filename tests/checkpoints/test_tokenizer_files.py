@@ -13,7 +13,7 @@ import pytest
 from tokenizers import Regex, normalizers, pre_tokenizers
 
 from blurb.checkpoints import Checkpoint, reading
-from blurb.checkpoints.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, _steps, read_tokenizer_files
+from blurb.checkpoints.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, _steps, read_tokenizer_config
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.models import resolve
@@ -69,7 +69,7 @@ def test_both_parts_count_together(copy: Path) -> None:
     change(copy, normalizer=sequence(replace("e", "e" * 100)),
            pre_tokenizer={"type": "Sequence", "pretokenizers": [part] * 2})  # fmt: skip
     with pytest.raises(ModelError, match="may make 6,400 letters of one"):
-        read_tokenizer_files(copy)
+        read_tokenizer_config(copy)
 
 
 def bound(step: Any) -> int:

@@ -82,7 +82,7 @@ def _weights(checkpoint: Checkpoint) -> Iterator[Problem]:
 
 def _tokenizer(checkpoint: Checkpoint) -> list[Problem]:
     if checkpoint.has_tokenizer():
-        return _tried(checkpoint, TOKENIZER, lambda: checkpoint.tokenizer_json)
+        return _tried(checkpoint, TOKENIZER, lambda: checkpoint.tokenizer_config)
     # A model of pictures lacks no tokenizer.
     whole = _has_config(checkpoint) and not list(_config(checkpoint))
     unread = _tried(checkpoint, SAVE, lambda: checkpoint.outline) if whole else []
