@@ -129,7 +129,7 @@ def source(
         raise SettingsError(f"{reference} has no use for another tokenizer", fix="remove --tokenizer.")
     if reference.startswith(scratch.PREFIX):
         return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
-    return resolve(reference, name, revision, remote_code, casing, tokenizer)
+    return resolve(reference, name, revision=revision, remote_code=remote_code, casing=casing, tokenizer=tokenizer)
 
 
 def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from blurb.checkpoints.checkpoint import Checkpoint
-from blurb.checkpoints.resolution import of_folder, resolve
-from blurb.checkpoints.source import Source
+from blurb.checkpoints.source import Source, of_folder, resolve
 
 __all__ = ["Checkpoint", "Source", "of_folder", "resolve"]

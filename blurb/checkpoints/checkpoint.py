@@ -7,18 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from blurb.checkpoints import architecture_checks, loading
 from blurb.checkpoints.config_checks import check_code, check_config
+from blurb.checkpoints.encoder_size import EncoderSize, size_of
 from blurb.checkpoints.reading import read_json
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
 from blurb.checkpoints.weights import Stamp, Weights, find_weights
 from blurb.errors import ModelError
+from blurb.inputs.tokenizer import Tokenizer
 from blurb.names import by_number
-
-if TYPE_CHECKING:
-    from blurb.checkpoints.encoder_size import EncoderSize
-    from blurb.inputs.tokenizer import Tokenizer
 
 CONFIG, ADAPTER = "config.json", "adapter_config.json"
 
@@ -70,17 +69,13 @@ class Checkpoint:
     @cached_property
     def config(self) -> Any:
         """The configuration as an object of transformers; nobody may change it."""
-        from blurb.checkpoints.loading import load_config
-
         self.check_config()
-        return load_config(self.folder, self.config_json, self.remote_code)
+        return loading.load_config(self.folder, self.config_json, self.remote_code)
 
     @cached_property
     def outline(self) -> Any:
         """The encoder without weights: a module on torch's `meta` device. Nobody may change it."""
-        from blurb.checkpoints.loading import build_outline
-
-        return build_outline(self.folder, self.config, self.remote_code)
+        return loading.build_outline(self.folder, self.config, self.remote_code)
 
     @cached_property
     def parameters(self) -> int:
@@ -90,32 +85,24 @@ class Checkpoint:
     @cached_property
     def size(self) -> EncoderSize:
         """What decides the time and memory of a pass."""
-        from blurb.checkpoints.encoder_size import size_of
-
         return size_of(self.outline)
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer; a folder may hold one alone."""
-        from blurb.checkpoints.loading import load_tokenizer
-
         config = self.config if (self.folder / CONFIG).is_file() else None
         self.check_code()
         _ = self.tokenizer_config  # checked before a library reads them
-        return load_tokenizer(self.folder, config, self.remote_code, self.casing)
+        return loading.load_tokenizer(self.folder, config, self.remote_code, self.casing)
 
     @cached_property
     def is_causal(self) -> bool:
         """Whether each position attends only to itself and those before it, as in a decoder."""
-        from blurb.checkpoints.architecture_checks import is_causal
-
-        return is_causal(self.outline, lambda: self.load_encoder()[0])
+        return architecture_checks.is_causal(self.outline, lambda: self.load_encoder()[0])
 
     def load_encoder(self) -> tuple[Any, bool]:
         """A new encoder in float32, and whether it has a pooler with trained weights."""
-        from blurb.checkpoints.loading import load_encoder
-
-        return load_encoder(self.folder, self.config, self.remote_code)
+        return loading.load_encoder(self.folder, self.config, self.remote_code)
 
     def check(self) -> None:
         """Raises a ModelError for whatever keeps this from being fine-tuned, but for weights that are not finite."""
@@ -180,18 +167,15 @@ class Checkpoint:
 
     def check_fit(self) -> None:
         """Raises a ModelError if configuration, tokenizer and weights do not belong together, or suit no text."""
-        from blurb.checkpoints.architecture_checks import check_length, check_rows, check_text
-
         _ = self.config  # its errors first
-        check_rows(self.folder, self.tokenizer, self.outline)
+        architecture_checks.check_rows(self.folder, self.tokenizer, self.outline)
         self.check_filled()
-        check_text(self.folder, self.tokenizer)
-        check_length(self.folder, self.outline)  # last: through all layers, of which config.json may ask for hundreds
+        architecture_checks.check_text(self.folder, self.tokenizer)
+        # Last: it goes through all layers, of which config.json alone may have hundreds.
+        architecture_checks.check_length(self.folder, self.outline)
 
     def check_filled(self) -> None:
         """Raises a ModelError if the weights do not fill the encoder of `config.json`, before that is built."""
-        from blurb.checkpoints.loading import check_filled
-
         if self.parameters > self.weights.size:  # a parameter takes a byte at least
             raise ModelError(
                 f"config.json describes an encoder of {self.parameters:,} parameters, but the weights are "
@@ -199,4 +183,4 @@ class Checkpoint:
                 where=self.folder,
             )
         if all(path.suffix == ".safetensors" for path in self.weights.files):  # others would be read whole
-            check_filled(self.folder, self.config, self.remote_code)
+            loading.check_filled(self.folder, self.config, self.remote_code)

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from blurb import checkpoints
 from blurb.checkpoints import Source
 from blurb.formulations._base import Formulation
 from blurb.models._base import Learner, Subset
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
-
 __all__ = ["Learner", "Source", "Subset", "learner", "resolve"]
 
 
-def resolve(
-    reference: str,
-    name: str | None = None,
-    revision: str | None = None,
-    remote_code: bool = False,
-    casing: str | None = None,
-    tokenizer: PreTrainedTokenizerBase | str | Path | None = None,
-) -> Source:
-    """Resolves a reference to a baseline (`baseline:majority`) or a checkpoint, see `blurb.checkpoints.resolve`.
+def resolve(reference: str, name: str | None = None, **options: Any) -> Source:
+    """Resolves a reference to a baseline (`baseline:majority`) or a checkpoint.
 
+    :param options: of a checkpoint, see `blurb.checkpoints.resolve`
     :raises ModelError: says what is missing and what to do
     """
     if reference.startswith("baseline:"):
@@ -33,7 +23,7 @@ def resolve(
 
         kind = baselines.named(reference.removeprefix("baseline:"))
         return Source(name or f"baseline:{kind}", "baseline", kind, weights=f"baseline:{kind}")
-    return checkpoints.resolve(reference, name, revision, remote_code, casing, tokenizer)
+    return checkpoints.resolve(reference, name, **options)
 
 
 def learner(source: Source, formulation: Formulation, device: str, precision: str, kind: str = "") -> Learner:

@@ -74,6 +74,18 @@ def test_other_weights_are_seen(how: str, moving: Path) -> None:
         check(source)
 
 
+def test_other_weights_are_seen_whatever_the_clock_of_the_disk_says(
+    moving: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file server may be hours behind: what has just changed then looks old."""
+    monkeypatch.setattr(unchanged, "YOUNG", -1e9)
+    source = models.resolve(str(moving))
+    check(source)
+    replace(moving)
+    with pytest.raises(ModelError, match="have changed since"):
+        check(source)
+
+
 def test_files_are_hashed_once_while_nothing_changes(moving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = models.resolve(str(moving))
     monkeypatch.setattr(unchanged, "YOUNG", 0.0)
