@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from blurb import data, formulations, models, tasks
+from blurb import data, formulations, tasks
+from blurb.checkpoints import Source
 from blurb.corpora import demo
 from blurb.learners import building
 from blurb.learners.base import Subset
@@ -40,7 +41,7 @@ class Timed(TrialCheckpoints):
         Timed.size = max(Timed.size, inventory.size_of(checkpoints.folder_of(self.path)))
 
 
-def measure(source: models.Source, rows: list[Any], weight_decay: float, folder: Path) -> str:
+def measure(source: Source, rows: list[Any], weight_decay: float, folder: Path) -> str:
     Timed.seconds, Timed.size = [], 0
     task = tasks.get("chemprot")
     changed = {"epochs": 2, "batch_size": 16, "select": "best", "weight_decay": weight_decay}

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import torch
 
-from blurb import data, formulations, models, tasks
+from blurb import data, formulations, tasks
+from blurb.checkpoints import Source
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning.encoder import EncoderLearner
@@ -31,7 +32,7 @@ Speed = tuple[float, float]
 """Tokens a second in training and in prediction."""
 
 
-def ours(source: models.Source, task: tasks.Task, rows: list, precision: str, batch_size: int) -> Speed:
+def ours(source: Source, task: tasks.Task, rows: list, precision: str, batch_size: int) -> Speed:
     changed = {"lr": 1e-4, "epochs": EPOCHS, "batch_size": batch_size, "select": "last"}
     settings = protocol.load("standard").settings(task, changed, source.parameters)
     formulation = formulations.bind(task, settings)
@@ -51,7 +52,7 @@ def ours(source: models.Source, task: tasks.Task, rows: list, precision: str, ba
     return rate(times, total), total / (time.perf_counter() - begun)
 
 
-def recipe(source: models.Source, task: tasks.Task, rows: list, bf16: bool, grouped: bool, batch_size: int) -> Speed:
+def recipe(source: Source, task: tasks.Task, rows: list, bf16: bool, grouped: bool, batch_size: int) -> Speed:
     """The recipe; it predicts in batches of 64 in the order of the data, sorted by length where it is `grouped`."""
     from transformers import (
         AutoModelForTokenClassification,

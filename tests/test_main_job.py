@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from blurb import data, formulations, models, tasks
+from blurb import data, formulations, tasks
+from blurb.checkpoints import Source, scratch
 from blurb.corpora import demo
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.models import scratch
 from blurb.protocols import protocol
 from blurb.results import tables
 from blurb.results.row_scores import RowScores
@@ -26,7 +26,7 @@ FEW = ["bc2gm", "ebm-pico", "ddi", "biosses", "hoc", "bioasq"]
 
 
 @pytest.fixture(scope="module")
-def source() -> models.Source:
+def source() -> Source:
     return building.resolve(str(scratch.build("scratch:tiny", demo.prepare())), name="scratch:tiny")
 
 
@@ -36,17 +36,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def row(source: models.Source, folder: Path) -> RowScores:
+def row(source: Source, folder: Path) -> RowScores:
     return _run(source, [tasks.get(name) for name in FEW], folder)
 
 
 @pytest.fixture(scope="module")
-def whole(row: RowScores, source: models.Source, folder: Path) -> RowScores:
+def whole(row: RowScores, source: Source, folder: Path) -> RowScores:
     """The row that `make demo` makes."""
     return _run(source, tasks.all(), folder)
 
 
-def _run(source: models.Source, chosen: Sequence[tasks.Task], folder: Path) -> RowScores:
+def _run(source: Source, chosen: Sequence[tasks.Task], folder: Path) -> RowScores:
     request = plan.Request(
         sources=[source], tasks=chosen, protocol=protocol.load("demo"), data=demo.prepare(),
         store=folder / "runs", precision="fp32", device="cpu", suite="demo",
@@ -87,7 +87,7 @@ def _check_learned(row: RowScores, name: str) -> None:
     ("name", "column"), [("ddi", "label"), ("hoc", "labels"), ("bc5-chem", "tags"), ("bioasq", "label")]
 )
 def test_permuted_labels_teach_nothing(
-    source: models.Source, whole: RowScores, name: str, column: str, tmp_path: Path
+    source: Source, whole: RowScores, name: str, column: str, tmp_path: Path
 ) -> None:
     """Trained on labels that were dealt out anew, a model falls to what needs no reading."""
     task = tasks.get(name)

@@ -14,18 +14,18 @@ from scipy import stats
 from benchmarks.study import RESULTS, records, report
 from benchmarks.study.agreement import agreement, run_sd, separated, split_tau
 from benchmarks.study.derive import ENCODERS, last_anew, lowest, make, noise
+from blurb.checkpoints import Checkpoint
 from blurb.learners import building
-from blurb.models.loading import load_encoder
 from blurb.protocols import protocol as protocol_
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 
 
 @pytest.mark.parametrize("share", [0.2, 0.8])
-def test_noise_is_that_share_of_every_tensor(checkpoint: Checkpoint, share: float) -> None:
+def test_noise_is_that_share_of_every_tensor(checkpoint: Builder, share: float) -> None:
     folder = str(checkpoint("bert_uncased"))
-    plain, _ = load_encoder(folder)
-    noisy, again = load_encoder(folder)[0], load_encoder(folder)[0]
+    plain, _ = Checkpoint(Path(folder)).load_encoder()
+    noisy, again = Checkpoint(Path(folder)).load_encoder()[0], Checkpoint(Path(folder)).load_encoder()[0]
     noise(noisy, share)
     noise(again, share)
     for (name, before), after, same in zip(
@@ -37,9 +37,9 @@ def test_noise_is_that_share_of_every_tensor(checkpoint: Checkpoint, share: floa
             assert float(added.std() / before.detach().std()) == pytest.approx(share, rel=0.15), name
 
 
-def test_layers_anew_and_lowest_layers(checkpoint: Checkpoint) -> None:
+def test_layers_anew_and_lowest_layers(checkpoint: Builder) -> None:
     folder = str(checkpoint("bert_uncased"))
-    plain, anew, low = (load_encoder(folder)[0] for _ in range(3))
+    plain, anew, low = (Checkpoint(Path(folder)).load_encoder()[0] for _ in range(3))
     layers = len(plain.encoder.layer)
     last_anew(anew, 1)
     lowest(low, 1)
@@ -57,7 +57,7 @@ def test_layers_anew_and_lowest_layers(checkpoint: Checkpoint) -> None:
     assert low.config.num_hidden_layers == 1
 
 
-def test_an_encoder_is_made_once_and_can_be_run(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_an_encoder_is_made_once_and_can_be_run(checkpoint: Builder, tmp_path: Path) -> None:
     plain = checkpoint("bert_uncased")
     first, *others = ENCODERS
     assert make(plain, tmp_path, first) == plain

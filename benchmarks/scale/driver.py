@@ -17,10 +17,10 @@ from typing import Any
 
 from benchmarks.scale import store
 from blurb import tasks
+from blurb.checkpoints import Source, scratch
 from blurb.corpora import demo
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.models import Source, scratch
 from blurb.protocols import protocol
 from blurb.runs import engine, plan
 from blurb.runs.engine import LocalEngine

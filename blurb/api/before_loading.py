@@ -96,7 +96,7 @@ def look_at(model: Model, options: RunOptions) -> None:
     """Raises a BlurbError for what a reference and the files of its folder show by themselves."""
     from blurb import learners
     from blurb.api.request import check_reference
-    from blurb.models import references, scratch, source
+    from blurb.checkpoints import Checkpoint, references, scratch
 
     if not isinstance(model, str | Path):
         return
@@ -110,16 +110,18 @@ def look_at(model: Model, options: RunOptions) -> None:
         place = references.folder_or_id(reference)
         if isinstance(place, Path):
             try:
-                source.check_folder(place, options.tokenizer is None, options.trust_remote_code)
+                Checkpoint(place, options.trust_remote_code).check_files(with_tokenizer=options.tokenizer is None)
             except ModelError as error:
                 raise whole(place, error) from error
 
 
 def whole(folder: Path, error: ModelError) -> BlurbError:
     """The error of a checkpoint; if its parts have several faults, all of them."""
-    from blurb.api.doctor import checkpoint
+    from blurb.api.doctor import checkpoint as doctor
+    from blurb.checkpoints import Checkpoint
 
-    problems = [] if checkpoint.structure(folder) else checkpoint.parts(folder)
+    checkpoint = Checkpoint(folder)
+    problems = [] if doctor.structure(checkpoint) else doctor.parts(checkpoint)
     if len(problems) < 2:  # of no checkpoint at all, nothing that it lacks need be told
         return error
     return Several([ModelError(one.what, where=one.where, fix=one.mend) for one in problems])

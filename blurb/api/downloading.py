@@ -58,7 +58,7 @@ def download_models(
     :raises BlurbError: if a model is unknown or no checkpoint, the Hub does not answer, or `to` cannot be written
     """
     from blurb.api.request import check_writable
-    from blurb.models import hub
+    from blurb.checkpoints import hub
     from blurb.runs.cost.budget import size
 
     found = [_find(model, to, remote_code) for model in dict.fromkeys(models)]
@@ -82,8 +82,8 @@ def download_models(
 def _find(model: str, to: Path, remote_code: bool) -> Download | _Wanted:
     """What can be said of a model without the Hub."""
     from blurb.api.models import named_models
+    from blurb.checkpoints.references import default_name, folder_or_id
     from blurb.learners import building, is_named
-    from blurb.models.references import default_name, folder_or_id
 
     made = [one.name for one in named_models() if one.kind != "preset"]
     if model.startswith(tuple(f"{name.partition(':')[0]}:" for name in made)):
@@ -104,7 +104,7 @@ def _there(wanted: _Wanted, remote_code: bool) -> Download | None:
 
     :raises ModelError: if something else is in its place
     """
-    from blurb.models import downloads
+    from blurb.checkpoints import downloads
 
     target, repository, asked = wanted.target, wanted.repository, wanted.asked
     if not target.exists():
@@ -148,16 +148,15 @@ def _check_room(to: Path, total: int) -> None:
 
 def _fetch(wanted: _Wanted, revision: str, remote_code: bool) -> Download:
     """Fetches the commit that was listed, so that all files are of one revision."""
+    from blurb.checkpoints import Checkpoint, downloads, hub
     from blurb.files import new_folder
-    from blurb.models import downloads, hub
-    from blurb.models.source import check_folder
 
     wanted.target.parent.mkdir(parents=True, exist_ok=True)
     with new_folder(wanted.target) as aside:
         hub.fetch(wanted.repository, revision, remote_code, aside)
         shutil.rmtree(aside / ".cache", ignore_errors=True)  # notes of huggingface_hub on what it fetched
         try:
-            check_folder(aside, with_tokenizer=False)  # some come without one, for --tokenizer
+            Checkpoint(aside).check_files(with_tokenizer=False)  # some come without one, for --tokenizer
         except ModelError as error:
             raise ModelError(str(error).replace(str(aside), wanted.repository)) from None
         record = downloads.write(aside, wanted.repository, revision, wanted.asked, remote_code)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from blurb.errors import BlurbError
 
 if TYPE_CHECKING:
+    from blurb.checkpoints import Source
     from blurb.inputs.tokenizer import Tokenizer
-    from blurb.models.source import Source
     from blurb.tasks import Task
 
 TRIES: tuple[tuple[str, Mapping[str, Any]], ...] = (
@@ -64,8 +64,8 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
     """
     from blurb import tasks
     from blurb.api.request import source
+    from blurb.checkpoints.loaded_encoder import encoder_of
     from blurb.corpora import demo
-    from blurb.models.loading import capacity, encoder_of, is_causal, tokenizer_of
 
     logging.getLogger("transformers").setLevel(logging.ERROR)  # it tells of new embeddings, which markers need
     folder = demo.prepare()
@@ -74,12 +74,12 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
         from blurb.errors import SettingsError
 
         raise SettingsError(f"{reference} has no encoder to check", fix="name a checkpoint.")
-    tokenizer, (encoder, _) = tokenizer_of(found), encoder_of(found)
+    tokenizer, (encoder, _) = found.checkpoint.tokenizer, encoder_of(found)
     unknown = _unknown(tokenizer)
     facts: dict[str, str | int | float | None] = {
         "architecture": type(encoder).__name__,
         "parameters": found.parameters,
-        "longest_input": capacity(encoder),
+        "longest_input": found.checkpoint.size.most,
         "attention": getattr(encoder.config, "_attn_implementation", None),
         "entries": tokenizer.size,
         "case": "lowered" if tokenizer.lower_cases else "kept",
@@ -92,7 +92,7 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
             f"Inputs of {', '.join(short)} are cut to {facts['longest_input']} sub-tokens, the maximum of the encoder, "
             "where the protocol has more."
         )
-    without_cls = tokenizer.special_tokens.cls is None or is_causal(found.location, found.remote_code)
+    without_cls = tokenizer.special_tokens.cls is None or found.checkpoint.is_causal
     plain = {"pooling": "mean"} if without_cls else {}
     tries = [_try(found, tasks.get(name), settings or plain, folder) for name, settings in TRIES]
     return ModelCheck(found.name, facts, surprises, tries)
@@ -134,11 +134,10 @@ def _of_tokenizer(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[str]
 
 def _of_encoder(source: Source, tokenizer: Tokenizer, encoder: Any) -> Iterator[str]:
     from blurb.api.doctor import checkpoint
-    from blurb.models.loading import is_causal
 
     folder = Path(source.location)
     yield from (f"{problem.what} {problem.mend}" for problem in checkpoint.silent(folder, tokenizer, encoder))
-    if is_causal(source.location, source.remote_code):
+    if source.checkpoint.is_causal:
         yield "It is a causal decoder: each position sees only what is before it, and the pooling cls is refused."
     if _leaves_segments_out(tokenizer, encoder):
         yield (

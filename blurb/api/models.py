@@ -36,8 +36,8 @@ class NamedModel:
 def named_models() -> list[NamedModel]:
     """Presets, encoders that start from scratch, baselines."""
     from blurb import learners
-    from blurb.models.references import preset_facts
-    from blurb.models.scratch import PREFIX, SIZES
+    from blurb.checkpoints.references import preset_facts
+    from blurb.checkpoints.scratch import PREFIX, SIZES
 
     found = [
         NamedModel(

@@ -18,7 +18,7 @@ from blurb.errors import BlurbError, Gathered, ModelError, SettingsError
 
 if TYPE_CHECKING:
     from blurb.api.options import Model, TrainOptions
-    from blurb.models import Source
+    from blurb.checkpoints import Source
     from blurb.protocols.protocol import Protocol
     from blurb.regression import Rules
     from blurb.runs.cost.budget import Rung
@@ -211,8 +211,8 @@ def _request(
 
 def _is_remote(model: Model) -> bool:
     """Whether a reference is that of a model on the Hub."""
+    from blurb.checkpoints import references, scratch
     from blurb.learners import is_named
-    from blurb.models import references, scratch
 
     if not isinstance(model, str | Path) or is_named(model) or str(model).startswith(scratch.PREFIX):
         return False

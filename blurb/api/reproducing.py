@@ -13,7 +13,7 @@ from blurb.errors import SettingsError, StoreError
 from blurb.tasks import SCORED, Split
 
 if TYPE_CHECKING:
-    from blurb.models import Source
+    from blurb.checkpoints import Source
     from blurb.runs.data_sources import DataSource
     from blurb.runs.spec import Trial
     from blurb.runs.store import Record

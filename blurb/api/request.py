@@ -12,7 +12,7 @@ from blurb.files import nearest
 
 if TYPE_CHECKING:
     from blurb.api.options import Model, Tokenizer, TrainOptions
-    from blurb.models import Source
+    from blurb.checkpoints import Source
     from blurb.protocols.protocol import Protocol
     from blurb.tasks import Task
 
@@ -111,25 +111,26 @@ def source(
 ) -> Source:  # fmt: skip
     """Resolves a model; one that starts from scratch gets a vocabulary from the data."""
     from blurb import names
+    from blurb.checkpoints import scratch
     from blurb.learners import is_named
     from blurb.learners.building import resolve
-    from blurb.models import scratch
 
     if name is not None:
         names.check(name, "The model name")
     if not isinstance(model, str | Path):
-        from blurb.models import assembled
-        from blurb.models.source import of_folder
+        from blurb.checkpoints import of_folder, staged_checkpoint
 
-        folder = assembled.of_loaded(model, tokenizer)
-        return of_folder(folder, name or assembled.default_name(model), assembled.IN_MEMORY, casing=casing or "")
+        folder = staged_checkpoint.of_loaded(model, tokenizer)
+        return of_folder(
+            folder, name or staged_checkpoint.default_name(model), staged_checkpoint.IN_MEMORY, casing=casing or ""
+        )
     reference = str(model)
     check_reference(reference)
     if tokenizer is not None and (is_named(reference) or reference.startswith(scratch.PREFIX)):
         raise SettingsError(f"{reference} has no use for another tokenizer", fix="remove --tokenizer.")
     if reference.startswith(scratch.PREFIX):
         return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
-    return resolve(reference, name, revision, remote_code, casing, tokenizer)
+    return resolve(reference, name, revision=revision, remote_code=remote_code, casing=casing, tokenizer=tokenizer)
 
 
 def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -80,10 +80,9 @@ def vocabulary(
 
 
 def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
+    from blurb.checkpoints import Checkpoint, scratch
+    from blurb.checkpoints.references import Place, default_name, locate
     from blurb.learners import is_named
-    from blurb.models import scratch
-    from blurb.models.loading import capacity, load_tokenizer, outline
-    from blurb.models.references import default_name, known_casing, locate
 
     if is_named(reference):
         raise SettingsError(
@@ -92,12 +91,12 @@ def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
     if reference.startswith(scratch.PREFIX):
         if data is None:
             raise SettingsError(f"{reference} takes its vocabulary from the data", fix="add --data.")
-        folder = Path(scratch.build(reference, data))
+        place = Place(scratch.build(reference, data))
     else:
-        folder, _ = locate(reference, None, remote_code)
-    tokenizer = load_tokenizer(str(folder), remote_code, known_casing(reference))
-    most = capacity(outline(str(folder), remote_code)) if (folder / "config.json").is_file() else None
-    return default_name(reference), tokenizer, most
+        place = locate(reference, None, remote_code)
+    checkpoint = Checkpoint(place.folder, remote_code, place.casing)
+    most = checkpoint.size.most if (place.folder / "config.json").is_file() else None
+    return default_name(reference), checkpoint.tokenizer, most
 
 
 def _one_ahead(

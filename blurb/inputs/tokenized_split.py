@@ -41,4 +41,4 @@ class TokenizedSplit:
 
 
 Read = Callable[[Any, Sequence[Any]], TokenizedSplit]
-"""A function from a task and the rows of a split; `blurb.models.lengths` makes one from a checkpoint."""
+"""A function from a task and the rows of a split; `blurb.checkpoints.lengths` makes one from a checkpoint."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from blurb.checkpoints.source import Source
+from blurb.checkpoints.source import resolve as of_checkpoint
 from blurb.heads._spec import canonical, parse
 from blurb.learners import PREFIX, LearnerKind, get_named, is_named, named, of_trial
-from blurb.models.source import Source, of_checkpoint
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -51,7 +52,7 @@ def resolve(
 ) -> Source:
     """Resolves a model reference.
 
-    :param reference: the name of a kind (`baseline:majority`), or a checkpoint (`blurb.models.source.of_checkpoint`,
+    :param reference: the name of a kind (`baseline:majority`), or a checkpoint (`blurb.checkpoints.source.resolve`,
         which has the other parameters)
     :raises ModelError: says what is missing and what to do
     """

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from blurb import cache
+from blurb.checkpoints.source import CHECKPOINT
 from blurb.errors import BlurbError
-from blurb.models.source import CHECKPOINT
 
 FOLDER = "allowed"
 """Folder beside the caches with an empty file for each hash; no cache, so that `blurb cache clear` leaves it."""

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from blurb import formulations, learners, names
+from blurb.checkpoints import Source
 from blurb.errors import BlurbError, Gathered, SettingsError
 from blurb.learners import LearnerKind, building, of_protocol
-from blurb.models import Source
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
 from blurb.runs import plugins, rows, sweeps

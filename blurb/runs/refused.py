@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from blurb.checkpoints import Source
 from blurb.errors import BlurbError, SettingsError
-from blurb.models import Source
 from blurb.tasks import Task
 
 

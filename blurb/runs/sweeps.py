@@ -17,10 +17,10 @@ from typing import Any, get_args
 
 import blurb
 from blurb import leases, names
+from blurb.checkpoints.source import CHECKPOINT, KINDS, Source
 from blurb.errors import SettingsError, StoreError, Tell, UnknownName, tell_damage
 from blurb.files import check_types, file_hash, read_json, write_json, writing_whole
 from blurb.learners import PREFIX, in_trial, kept
-from blurb.models.source import CHECKPOINT, KINDS, Source
 from blurb.runs import allowed, rescore
 from blurb.runs.allowed import NotAllowed
 from blurb.runs.data_sources import DataSource

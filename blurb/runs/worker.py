@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from blurb import formulations, garbage, leases, tasks
+from blurb.checkpoints import Source, unchanged
 from blurb.data import TaskData
 from blurb.errors import BlurbError, DataError, SettingsError, TrainingError, said
 from blurb.files import write_json
@@ -28,7 +29,6 @@ from blurb.learners import LearnerKind, building, kept
 from blurb.learners.base import Learner, Subset
 from blurb.leases import Lease
 from blurb.masking import masked
-from blurb.models import Source, unchanged
 from blurb.protocols.settings import limits
 from blurb.runs import checkpoints, inventory, plugins, provenance, rescore
 from blurb.runs.data_sources import DataSource, load_data

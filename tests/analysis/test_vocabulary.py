@@ -13,17 +13,17 @@ from click.testing import CliRunner
 from blurb import formulations, tasks
 from blurb.analysis.vocabulary import count, report, terms, vocabulary_hash
 from blurb.api.vocabulary import vocabulary
+from blurb.checkpoints import Checkpoint
+from blurb.checkpoints.lengths import NO_LIMIT
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data import read_split
 from blurb.errors import DataError, ModelError, SettingsError
 from blurb.inputs.tagging import spans
 from blurb.inputs.words import word_pieces
-from blurb.models.lengths import NO_LIMIT
-from blurb.models.loading import load_tokenizer
 from tests.checkpoints import KINDS
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_vocabulary_of_bert_splits_the_terms_of_table_1_as_printed(minilm: Path) -> None:
-    found = terms.split(load_tokenizer(str(minilm)), list(terms.published()))
+    found = terms.split(Checkpoint(minilm).tokenizer, list(terms.published()))
     assert {term: "-".join(pieces) for term, pieces in found.items()} == {
         term: vocabularies["BERT"] for term, vocabularies in terms.published().items()
     }
@@ -48,13 +48,13 @@ def test_lengths_of_the_real_files_with_the_vocabulary_of_bert(
 ) -> None:
     """As counted before on the same files (docs/benchmark.md, Table 8)."""
     examples = [row for split in tasks.SPLITS for row in read_split(tasks.get(task), real_data, split)]
-    found = count(load_tokenizer(str(minilm)), formulations.bind(tasks.get(task)), examples, 512)
+    found = count(Checkpoint(minilm).tokenizer, formulations.bind(tasks.get(task)), examples, 512)
     assert found.mean_length == pytest.approx(mean, abs=0.05 if mean < 100 else 0.5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_counts_are_those_of_the_features_of_training(kind: str, checkpoint: Checkpoint, data: Path) -> None:
-    tokenizer = load_tokenizer(str(checkpoint(kind)))
+def test_counts_are_those_of_the_features_of_training(kind: str, checkpoint: Builder, data: Path) -> None:
+    tokenizer = Checkpoint(checkpoint(kind)).tokenizer
     for task in (one for one in tasks.all() if one.paper_order):
         examples = list(read_split(task, data, "test"))
         formulation = formulations.bind(task)
@@ -68,10 +68,8 @@ def test_counts_are_those_of_the_features_of_training(kind: str, checkpoint: Che
 
 
 @pytest.mark.parametrize("kind", ["minilm", "bert_uncased", "roberta", "t5"])
-def test_mentions_are_the_spans_of_the_gold_answers(
-    kind: str, checkpoint: Checkpoint, minilm: Path, data: Path
-) -> None:
-    tokenizer = load_tokenizer(str(minilm if kind == "minilm" else checkpoint(kind)))
+def test_mentions_are_the_spans_of_the_gold_answers(kind: str, checkpoint: Builder, minilm: Path, data: Path) -> None:
+    tokenizer = Checkpoint(minilm if kind == "minilm" else checkpoint(kind)).tokenizer
     known = {"tokens": ["insulin", "or", "lithium", "naloxone"], "tags": ["B-Drug", "O", "B-Drug", "I-Drug"]}
     examples = [*read_split(tasks.get("bc5-chem"), data, "test"), known]
     mentions = whole = words = pieces = 0
@@ -96,8 +94,8 @@ def test_mentions_are_the_spans_of_the_gold_answers(
     assert whole == (kind == "minilm"), "insulin, of all mentions; the tiny vocabularies keep none whole"
 
 
-def test_unknown_tokens_are_counted_and_shown(checkpoint: Checkpoint, data: Path) -> None:
-    tokenizer = load_tokenizer(str(checkpoint("bert_uncased")))
+def test_unknown_tokens_are_counted_and_shown(checkpoint: Builder, data: Path) -> None:
+    tokenizer = Checkpoint(checkpoint("bert_uncased")).tokenizer
     assert terms.split(tokenizer, ["ꙮ"]) == {"ꙮ": ["[UNK]"]}
     task = tasks.get("hoc")
     examples = [{"id": "1", "doc_id": None, "text": "ꙮ the ꙮ", "labels": []}]
@@ -105,7 +103,7 @@ def test_unknown_tokens_are_counted_and_shown(checkpoint: Checkpoint, data: Path
 
 
 def test_a_tokenizer_alone_is_enough_and_equal_vocabularies_are_told(
-    checkpoint: Checkpoint, data: Path, tmp_path: Path
+    checkpoint: Builder, data: Path, tmp_path: Path
 ) -> None:
     alone = tmp_path / "alone"
     alone.mkdir()
@@ -121,13 +119,11 @@ def test_a_tokenizer_alone_is_enough_and_equal_vocabularies_are_told(
     assert first["vocabulary"] == second["vocabulary"] != third["vocabulary"]
     assert first["subtokens_per_word"] == second["subtokens_per_word"]
     assert first["whole_mentions"] is None
-    tokenizer = load_tokenizer(str(alone))
+    tokenizer = Checkpoint(alone).tokenizer
     assert report("x", tokenizer, ["DNA"]).hash == vocabulary_hash(tokenizer) == first["vocabulary"]
 
 
-def test_terms_of_ones_own_are_read_and_a_file_that_is_no_text_is_refused(
-    checkpoint: Checkpoint, tmp_path: Path
-) -> None:
+def test_terms_of_ones_own_are_read_and_a_file_that_is_no_text_is_refused(checkpoint: Builder, tmp_path: Path) -> None:
     path = tmp_path / "terms.txt"
     path.write_bytes(b"\xef\xbb\xbfaspirin\r\n\r\nthe DNA\naspirin\n")
     (one,), _ = vocabulary([str(checkpoint("bert_uncased"))], terms=path)
@@ -149,7 +145,7 @@ def test_terms_of_ones_own_are_read_and_a_file_that_is_no_text_is_refused(
         terms.read(tmp_path / "nowhere.txt")
 
 
-def test_what_has_no_tokenizer_is_refused(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_what_has_no_tokenizer_is_refused(checkpoint: Builder, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="a baseline has no tokenizer"):
         vocabulary(["baseline:majority"])
     with pytest.raises(SettingsError, match="add --data"):

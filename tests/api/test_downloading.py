@@ -21,10 +21,10 @@ from click.testing import CliRunner
 from safetensors.torch import load_file
 
 from blurb.api.downloading import download_models
+from blurb.checkpoints.downloads import RECORD
 from blurb.cli import cli
 from blurb.errors import BlurbError, ModelError, SettingsError, UnknownName
 from blurb.learners.building import resolve
-from blurb.models.downloads import RECORD
 
 Checkpoint = Callable[[str], Path]
 HEAD, TAGGED = "a" * 40, "b" * 40

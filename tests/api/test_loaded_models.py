@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import blurb
+from blurb.checkpoints import staged_checkpoint
 from blurb.errors import ModelError, SettingsError
 from blurb.learners.building import resolve
-from blurb.models import assembled
 
 FEW = {
     "suite": "demo",
@@ -49,14 +49,14 @@ def test_a_loaded_model_scores_what_its_folder_does(checkpoint: Callable[[str], 
 
 def test_a_loaded_model_is_saved_once(checkpoint: Callable[[str], Path]) -> None:
     model, tokenizer = loaded(checkpoint("bert_uncased"))
-    first = assembled.of_loaded(model, tokenizer)
+    first = staged_checkpoint.of_loaded(model, tokenizer)
     made = (first / "model.safetensors").stat().st_mtime_ns
-    assert assembled.of_loaded(model, tokenizer) == first
+    assert staged_checkpoint.of_loaded(model, tokenizer) == first
     assert (first / "model.safetensors").stat().st_mtime_ns == made
     assert not [path for path in first.parent.iterdir() if path.name.startswith(".")]
     with_head, _ = loaded(checkpoint("bert_uncased"), "AutoModelForSequenceClassification")
     with_head.base_model.load_state_dict(model.state_dict(), strict=False)
-    assert (assembled.of_loaded(with_head, tokenizer) / "config.json").is_file()
+    assert (staged_checkpoint.of_loaded(with_head, tokenizer) / "config.json").is_file()
 
 
 def test_half_precision_stays_what_it_is(checkpoint: Callable[[str], Path]) -> None:
@@ -64,7 +64,7 @@ def test_half_precision_stays_what_it_is(checkpoint: Callable[[str], Path]) -> N
     from safetensors import safe_open
 
     model, tokenizer = loaded(checkpoint("bert_uncased"), dtype=torch.bfloat16)
-    folder = assembled.of_loaded(model, tokenizer)
+    folder = staged_checkpoint.of_loaded(model, tokenizer)
     with safe_open(folder / "model.safetensors", "pt") as file:
         names = file.keys()
         assert {file.get_tensor(name).dtype for name in names} == {torch.bfloat16}

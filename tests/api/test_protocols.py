@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from blurb import tasks
 from blurb.api import protocols
 from blurb.api.models import named_models
+from blurb.checkpoints.references import presets
 from blurb.cli import cli
-from blurb.models.references import presets
 from blurb.protocols.protocol import load, names
 from blurb.protocols.settings import DEFAULTS
 

@@ -103,7 +103,7 @@ def test_what_works_now() -> None:
 def test_a_model_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
-    from blurb.models.hub import _problems
+    from blurb.checkpoints.hub import _problems
 
     def unreachable() -> None:
         try:

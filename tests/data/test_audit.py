@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blurb import tasks
+from blurb.checkpoints.lengths import reader
 from blurb.corpora.originals.loading import load_original
 from blurb.data.audit import Corpus, Finding, audit, leaks
 from blurb.data.audit.alignment import entities, windows
@@ -26,7 +27,6 @@ from blurb.errors import DataError
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenized_split import TokenizedSplit
 from blurb.learners.building import resolve
-from blurb.models.lengths import reader
 from tests.data import samples
 
 LONG = "kalo mi tra nex vor pil"

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb import tasks
+from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.data.audit import Corpus, Finding, leaks
 from blurb.data.audit.alignment import entities, windows
@@ -24,7 +25,6 @@ from blurb.data.examples import texts, words
 from blurb.data.schema import Example
 from blurb.inputs.tokenized_split import Read
 from blurb.learners.building import resolve
-from blurb.models.lengths import reader
 from blurb.tasks import SPLITS, Split
 
 pytestmark = pytest.mark.real

@@ -21,6 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blurb import data, formulations, tasks
+from blurb.checkpoints import Checkpoint
+from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.cli.data.stats import record
 from blurb.corpora import demo
@@ -28,8 +30,6 @@ from blurb.data.schema import Example
 from blurb.data.stats import QUANTILES, TABLE_8, adjacent, io_ceiling, label_counts, lengths, measure
 from blurb.formulations._majority import majority_score
 from blurb.learners.building import resolve
-from blurb.models.lengths import reader
-from blurb.models.loading import load_tokenizer
 from blurb.tasks import SPLITS, Split
 
 Rows = Callable[[str, Split], list[Example]]
@@ -107,7 +107,7 @@ def test_without_train_there_is_no_majority_and_without_a_model_no_sub_token() -
 def test_what_is_over_the_limit_is_what_training_says(checkpoint: Callable[[str], Path], kind: str) -> None:
     """The whole split at the limit, as the learner asks for it; here only what is too long is made again."""
     folder, suite = str(checkpoint(kind)), demo.prepare()
-    read, tokenizer = reader(resolve(folder)), load_tokenizer(folder)
+    read, tokenizer = reader(resolve(folder)), Checkpoint(Path(folder)).tokenizer
     for name in ("bc2gm", "chemprot", "hoc", "biosses", "pubmedqa"):
         task = dataclasses.replace(tasks.get(name), max_length=24)
         rows = data.read_split(task, suite, "dev")

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from blurb import metrics, tasks
+from blurb.checkpoints import Checkpoint
 from blurb.errors import UnknownName
 from blurb.formulations import bind
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.models.loading import load_tokenizer
 from blurb.protocols.settings import DEFAULTS
 
 NONE = Features(ids=Ragged.of([]), example_index=np.zeros(0, dtype=np.int64))
@@ -22,7 +22,7 @@ NONE = Features(ids=Ragged.of([]), example_index=np.zeros(0, dtype=np.int64))
 
 @pytest.fixture(scope="module")
 def tokenizer(checkpoint: Callable[[str], Path]) -> Tokenizer:
-    return load_tokenizer(str(checkpoint("bert_uncased")))
+    return Checkpoint(checkpoint("bert_uncased")).tokenizer
 
 
 def _words(tokens: str, tags: str, **more: Any) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
+from blurb.checkpoints import Source
 from blurb.learners import building
-from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.runs import plan
 from tests.golden import encoder

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from blurb.checkpoints import Checkpoint
 from blurb.inputs.tokenizer import Subtokens, Tokenizer
 from blurb.inputs.words import encode_words, word_pieces
-from blurb.models.loading import load_tokenizer
 from tests import checkpoints
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 FAST = [kind for kind in (*checkpoints.KINDS, *checkpoints.FAMILIES) if kind != "bertweet"]
 WORDS = [*checkpoints.words(), *checkpoints.odd_words()]
 
 
 @pytest.fixture(scope="module", params=[*checkpoints.KINDS, *checkpoints.FAMILIES])
-def tokenizer(request: pytest.FixtureRequest, checkpoint: Checkpoint) -> Tokenizer:
-    return load_tokenizer(str(checkpoint(request.param)))
+def tokenizer(request: pytest.FixtureRequest, checkpoint: Builder) -> Tokenizer:
+    return Checkpoint(checkpoint(request.param)).tokenizer
 
 
 def _blank(inner: Any, index: int) -> bool:
@@ -93,16 +93,16 @@ def test_odd_words_get_the_piece_where_they_begin(tokenizer: Tokenizer, words: l
         max_size=6,
     )
 )
-def test_any_word_agrees_with_the_offsets(checkpoint: Checkpoint, kind: str, words: list[str]) -> None:
-    tokenizer = load_tokenizer(str(checkpoint(kind)))
+def test_any_word_agrees_with_the_offsets(checkpoint: Builder, kind: str, words: list[str]) -> None:
+    tokenizer = Checkpoint(checkpoint(kind)).tokenizer
     found = _first(tokenizer, words)
     expected = _by_characters(tokenizer.inner, words)
     assert found == expected
 
 
 @pytest.mark.parametrize("word", ["\x07", "\u0301", "\u200b", "\ufffd"])
-def test_a_word_that_bert_drops_has_no_piece_and_the_others_keep_theirs(checkpoint: Checkpoint, word: str) -> None:
-    tokenizer = load_tokenizer(str(checkpoint("bert_uncased")))
+def test_a_word_that_bert_drops_has_no_piece_and_the_others_keep_theirs(checkpoint: Builder, word: str) -> None:
+    tokenizer = Checkpoint(checkpoint("bert_uncased")).tokenizer
     assert tokenizer.subtokens([word])[0].ids == []
     assert _first(tokenizer, ["kalo", word, "mi"])[1] == -1
     subtokens = tokenizer.subtokens([f"kalo {word} mi"])[0]
@@ -132,8 +132,8 @@ def test_the_pieces_of_a_word_are_all_that_have_characters_of_it(tokenizer: Toke
         place += len(word) + 1
 
 
-def test_several_pieces_of_one_character_give_the_first(checkpoint: Checkpoint) -> None:
-    tokenizer = load_tokenizer(str(checkpoint("roberta")))
+def test_several_pieces_of_one_character_give_the_first(checkpoint: Builder) -> None:
+    tokenizer = Checkpoint(checkpoint("roberta")).tokenizer
     subtokens = tokenizer.subtokens(["😀 x"])[0]
     assert subtokens.starts[:4] == [0, 0, 0, 0]
     assert _first(tokenizer, ["😀", "x"])[0] == 0

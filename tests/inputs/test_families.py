@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
+from blurb.checkpoints import Checkpoint
 from blurb.inputs.texts import encode_relations
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.inputs.words import encode_words, word_pieces
-from blurb.models.loading import load_tokenizer
 from tests import checkpoints
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 LOWERED = ("bert_uncased", "albert", "electra", "distilbert", "mpnet", "nomic_bert", "funnel")
 BYTE_LEVEL = ("roberta", "modernbert", "deberta_v1", "longformer", "eurobert")
 
@@ -24,8 +24,8 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def _tokenizer(checkpoint: Checkpoint, kind: str) -> Tokenizer:
-    return load_tokenizer(str(checkpoint(kind)))
+def _tokenizer(checkpoint: Builder, kind: str) -> Tokenizer:
+    return Checkpoint(checkpoint(kind)).tokenizer
 
 
 def _decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
@@ -38,7 +38,7 @@ def _normalised(tokenizer: Tokenizer, text: str) -> str:
     return (normalizer.normalize_str(text) if normalizer else text).replace("▁", "").replace(" ", "")
 
 
-def test_the_pieces_of_a_word_decode_to_the_word(checkpoint: Checkpoint, kind: str) -> None:
+def test_the_pieces_of_a_word_decode_to_the_word(checkpoint: Builder, kind: str) -> None:
     tokenizer = _tokenizer(checkpoint, kind)
     sentences = [text.split(" ") for text in checkpoints.texts(seed=7, size=30)]
     features = encode_words(sentences, tokenizer, 512)
@@ -55,7 +55,7 @@ def test_the_pieces_of_a_word_decode_to_the_word(checkpoint: Checkpoint, kind: s
     assert known > 0.9 * sum(map(len, sentences))
 
 
-def test_the_span_of_an_entity_decodes_to_the_entity(checkpoint: Checkpoint, kind: str) -> None:
+def test_the_span_of_an_entity_decodes_to_the_entity(checkpoint: Builder, kind: str) -> None:
     tokenizer = _tokenizer(checkpoint, kind)
     text = "Kalo @DRUG$ mi (trapil) nexvor gra"
     entities = ("@DRUG$", "trapil")  # a marker, and a word between brackets
@@ -68,14 +68,14 @@ def test_the_span_of_an_entity_decodes_to_the_entity(checkpoint: Checkpoint, kin
         assert found == _normalised(tokenizer, entity) if kind != "bertweet" else entity in found
 
 
-def test_capitals_are_kept_or_lowered_as_the_family_does(checkpoint: Checkpoint, kind: str) -> None:
+def test_capitals_are_kept_or_lowered_as_the_family_does(checkpoint: Builder, kind: str) -> None:
     tokenizer = _tokenizer(checkpoint, kind)
     upper, lower = (tokenizer.subtokens([text])[0].ids for text in ("mi KALO", "mi kalo"))
     assert (upper == lower) == tokenizer.lower_cases == (kind in LOWERED)
 
 
 @pytest.mark.parametrize("byte_level", BYTE_LEVEL)
-def test_a_word_of_byte_level_bpe_keeps_the_blank_before_it(checkpoint: Checkpoint, byte_level: str) -> None:
+def test_a_word_of_byte_level_bpe_keeps_the_blank_before_it(checkpoint: Builder, byte_level: str) -> None:
     """Words given one by one (`is_split_into_words`) are glued together: nothing adds the blanks."""
     tokenizer = _tokenizer(checkpoint, byte_level)
     words = ["kalo", "kalo", "mi"]
@@ -86,7 +86,7 @@ def test_a_word_of_byte_level_bpe_keeps_the_blank_before_it(checkpoint: Checkpoi
 
 
 @pytest.mark.parametrize("byte_level", BYTE_LEVEL[:1] + BYTE_LEVEL[2:4])
-def test_with_a_blank_in_front_the_first_word_is_like_the_others(checkpoint: Checkpoint, byte_level: str) -> None:
+def test_with_a_blank_in_front_the_first_word_is_like_the_others(checkpoint: Builder, byte_level: str) -> None:
     words = ["kalo", "kalo"]
     for add, alike in ((False, False), (True, True)):
         inner = AutoTokenizer.from_pretrained(checkpoint(byte_level), add_prefix_space=add)

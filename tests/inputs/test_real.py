@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from blurb import formulations, tasks
+from blurb.checkpoints import Checkpoint
 from blurb.data.schema import Example
 from blurb.inputs.tagging import SCHEMES, convert
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.models.loading import load_tokenizer
 from blurb.tasks import SPLITS, Split
 
 pytestmark = pytest.mark.real
@@ -24,7 +24,7 @@ Rows = Callable[[str, Split], list[Example]]
 
 @pytest.fixture(scope="module")
 def tokenizer(minilm: Path) -> Tokenizer:
-    return load_tokenizer(str(minilm))
+    return Checkpoint(minilm).tokenizer
 
 
 def _rows(real_rows: Rows, name: str) -> list[Example]:

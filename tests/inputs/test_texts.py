@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from blurb.checkpoints import Checkpoint
 from blurb.inputs.features import Features
 from blurb.inputs.texts import around, encode_pairs, encode_relations, encode_texts
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.models.loading import load_tokenizer
 from tests import checkpoints
 
 KINDS = ("bert_uncased", "roberta", "t5", "bertweet")
@@ -21,7 +21,7 @@ KINDS = ("bert_uncased", "roberta", "t5", "bertweet")
 
 @pytest.fixture(scope="module", params=KINDS)
 def tokenizer(request: pytest.FixtureRequest, checkpoint: Callable[[str], Path]) -> Tokenizer:
-    return load_tokenizer(str(checkpoint(request.param)))
+    return Checkpoint(checkpoint(request.param)).tokenizer
 
 
 def _rows(features: Features) -> list[list[int]]:
@@ -151,7 +151,7 @@ def test_both_entities_survive_wherever_they_are(data: st.DataObject, size: int,
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "modernbert", "deberta"])
 def test_pairs_are_cut_as_a_fast_tokenizer_cuts_the_longest_first(checkpoint: Callable[[str], Path], kind: str) -> None:
     """Oracle: the truncation of `tokenizers`, at every length that leaves room for a sub-token."""
-    tokenizer = load_tokenizer(str(checkpoint(kind)))
+    tokenizer = Checkpoint(checkpoint(kind)).tokenizer
     special_tokens, rng = tokenizer.special_tokens, random.Random(5)
     special = len(special_tokens.prefix) + len(special_tokens.middle) + len(special_tokens.pair_suffix)
     texts, cut = checkpoints.texts(seed=4, size=60), 0
@@ -197,7 +197,7 @@ def test_entities_far_apart_get_a_half_each() -> None:
 
 
 def test_an_entity_that_the_tokenizer_drops_does_not_stop_anything(checkpoint: Callable[[str], Path]) -> None:
-    tokenizer = load_tokenizer(str(checkpoint("bert_uncased")))
+    tokenizer = Checkpoint(checkpoint("bert_uncased")).tokenizer
     text = "kalo " * 40 + "\u200b" + " @DRUG$"
     tail = text.index("@DRUG$")
     features = encode_relations([text], [(tail - 2, tail - 1)], [(tail, tail + 6)], tokenizer, 16)

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from blurb.checkpoints import Checkpoint
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.models.loading import load_tokenizer
 from tests import checkpoints
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 TEXTS = ("", "kalo", "tra nex @DRUG$ vorpil .", "naïve β 😀", " ".join(checkpoints.odd_words()))
 
 
@@ -22,10 +22,10 @@ SEGMENTS = ["input_ids", "token_type_ids", "attention_mask"]
 
 
 @pytest.fixture(scope="module", params=[*checkpoints.KINDS, *checkpoints.FAMILIES, "segments"])
-def tokenizer(request: pytest.FixtureRequest, checkpoint: Checkpoint) -> Tokenizer:
+def tokenizer(request: pytest.FixtureRequest, checkpoint: Builder) -> Tokenizer:
     if request.param == "segments":
         return Tokenizer(checkpoints.xlnet_tokenizer(model_input_names=SEGMENTS))
-    return load_tokenizer(str(checkpoint(request.param)))
+    return Checkpoint(checkpoint(request.param)).tokenizer
 
 
 def test_pieces_are_what_the_tokenizer_makes_without_special_tokens(tokenizer: Tokenizer) -> None:
@@ -64,12 +64,12 @@ def test_the_frame_of_a_pair_is_the_tokenizers_own(tokenizer: Tokenizer) -> None
         ("xlnet", -1),
     ],
 )
-def test_the_place_of_the_classification_token(checkpoint: Checkpoint, kind: str, cls: int | None) -> None:
-    assert load_tokenizer(str(checkpoint(kind))).special_tokens.cls == cls
+def test_the_place_of_the_classification_token(checkpoint: Builder, kind: str, cls: int | None) -> None:
+    assert Checkpoint(checkpoint(kind)).tokenizer.special_tokens.cls == cls
 
 
-def test_padding_is_the_tokenizers_own_or_zero(checkpoint: Checkpoint) -> None:
-    tokenizer = load_tokenizer(str(checkpoint("roberta")))
+def test_padding_is_the_tokenizers_own_or_zero(checkpoint: Builder) -> None:
+    tokenizer = Checkpoint(checkpoint("roberta")).tokenizer
     assert tokenizer.pad_id == tokenizer.inner.pad_token_id == 1
     without = checkpoints.xlnet_tokenizer()
     without.pad_token = None
@@ -87,18 +87,18 @@ def test_a_tokenizer_that_changes_a_text_between_its_special_tokens_is_refused()
         _ = Tokenizer(Shuffling()).special_tokens
 
 
-def test_tokenizers_of_different_kinds_have_different_hashes(checkpoint: Checkpoint) -> None:
-    assert len({load_tokenizer(str(checkpoint(kind))).hash for kind in checkpoints.KINDS}) == len(checkpoints.KINDS)
+def test_tokenizers_of_different_kinds_have_different_hashes(checkpoint: Builder) -> None:
+    assert len({Checkpoint(checkpoint(kind)).tokenizer.hash for kind in checkpoints.KINDS}) == len(checkpoints.KINDS)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in checkpoints.KINDS if kind != "bertweet"])
-def test_the_hash_survives_saving_and_another_length_limit(checkpoint: Checkpoint, kind: str, tmp_path: Path) -> None:
-    before = load_tokenizer(str(checkpoint(kind)))
+def test_the_hash_survives_saving_and_another_length_limit(checkpoint: Builder, kind: str, tmp_path: Path) -> None:
+    before = Checkpoint(checkpoint(kind)).tokenizer
     again = type(before.inner).from_pretrained(checkpoint(kind))
     again.model_max_length = 77
     again(["kalo", "kalo mi"], truncation=True, max_length=9, padding="max_length")  # stored in tokenizer.json
     again.save_pretrained(tmp_path)
-    assert load_tokenizer(str(tmp_path)).hash == before.hash
+    assert Checkpoint(tmp_path).tokenizer.hash == before.hash
 
 
 def test_truncation_and_padding_that_a_file_asks_for_change_neither_hash_nor_pieces() -> None:
@@ -120,16 +120,14 @@ def _bertweet(folder: Path, source: Path, **changes: tuple[str, str]) -> str:
             assert old in text
             text = text.replace(old, new, 1)
         (folder / name).write_text(text, encoding="utf-8")
-    return load_tokenizer(str(folder)).hash
+    return Checkpoint(folder).tokenizer.hash
 
 
-def test_the_hash_of_a_slow_tokenizer_sees_merges_vocabulary_and_switches(
-    checkpoint: Checkpoint, tmp_path: Path
-) -> None:
+def test_the_hash_of_a_slow_tokenizer_sees_merges_vocabulary_and_switches(checkpoint: Builder, tmp_path: Path) -> None:
     source = checkpoint("bertweet")
     merges = (source / "bpe.codes").read_text(encoding="utf-8").split("\n", 1)
     hashes = [
-        load_tokenizer(str(source)).hash,
+        Checkpoint(source).tokenizer.hash,
         _bertweet(tmp_path / "same", source),
         _bertweet(tmp_path / "merges", source, bpe=(merges[0] + "\n", "")),
         _bertweet(tmp_path / "vocabulary", source, vocab=("a@@ 1\n", "")),
@@ -143,9 +141,9 @@ def test_the_hash_of_a_slow_tokenizer_sees_merges_vocabulary_and_switches(
     assert len(set(hashes)) == 4
 
 
-def test_a_cased_vocabulary_behind_a_lower_casing_tokenizer_is_noticed(checkpoint: Checkpoint) -> None:
+def test_a_cased_vocabulary_behind_a_lower_casing_tokenizer_is_noticed(checkpoint: Builder) -> None:
     for kind in checkpoints.KINDS:
-        assert not load_tokenizer(str(checkpoint(kind))).lowers_a_cased_vocabulary()
-    cased = load_tokenizer(str(checkpoint("bert_cased"))).inner
+        assert not Checkpoint(checkpoint(kind)).tokenizer.lowers_a_cased_vocabulary()
+    cased = Checkpoint(checkpoint("bert_cased")).tokenizer.inner
     spoilt = type(cased)(vocab=cased.get_vocab(), do_lower_case=True)
     assert Tokenizer(spoilt).lowers_a_cased_vocabulary()

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 import torch
 
-from blurb import models, tasks
+from blurb import tasks
+from blurb.checkpoints import Checkpoint
 from blurb.errors import SettingsError, UnknownName
 from blurb.formulations import bind
 from blurb.learners import building
@@ -25,7 +26,7 @@ from blurb.protocols.protocol import complete
 from blurb.protocols.settings import Settings
 from tests import checkpoints
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 TEXTS = checkpoints.texts(seed=11, size=12)
 IDLE = re.compile("_global|mask_emb|seg_embed|r_s_bias")
 """Weights for what is not used: Longformer's global attention, XLNet's masks, segments where the tokenizer has none."""
@@ -89,10 +90,10 @@ def _fit(folder: Path, task: str, seed: int = 1, **values: Any) -> tuple[Encoder
 
 @pytest.mark.parametrize("task", ["bc2gm", "gad", "pubmedqa"])
 @pytest.mark.parametrize("kind", [*checkpoints.KINDS, *checkpoints.FAMILIES])
-def test_every_checkpoint_takes_a_step_and_predicts(checkpoint: Checkpoint, kind: str, task: str) -> None:
+def test_every_checkpoint_takes_a_step_and_predicts(checkpoint: Builder, kind: str, task: str) -> None:
     values = {"pooling": "mean"} if kind in ("t5", "eurobert") and task != "bc2gm" else {}
     learner, units, history = _fit(checkpoint(kind), task, **values)
-    before = models.loading.load_encoder(str(checkpoint(kind)))[0].state_dict()
+    before = Checkpoint(checkpoint(kind)).load_encoder()[0].state_dict()
     after = learner.trainer.network.encoder.state_dict()
     shared = [name for name in before if name in after and before[name].ndim > 1 and not IDLE.search(name)]
     moved = [name for name in shared if not torch.equal(before[name], after[name])]
@@ -117,7 +118,7 @@ def test_every_checkpoint_takes_a_step_and_predicts(checkpoint: Checkpoint, kind
     ("task", "values"),
     [("biosses", {}), ("hoc", {}), ("hoc", {"document_unit": "abstract"}), ("gad", {"pooling": "cls-pooler"})],
 )
-def test_the_other_types_and_poolings(checkpoint: Checkpoint, task: str, values: dict[str, str]) -> None:
+def test_the_other_types_and_poolings(checkpoint: Builder, task: str, values: dict[str, str]) -> None:
     learner, units, _ = _fit(checkpoint("bert_uncased"), task, **values)
     predicted, _ = learner.predict(units)
     assert len(predicted) == (4 if "document_unit" in values else 12)
@@ -126,7 +127,7 @@ def test_the_other_types_and_poolings(checkpoint: Checkpoint, task: str, values:
 
 
 @pytest.mark.parametrize("pooling", ["cls", "cls-pooler"])
-def test_cls_is_refused_for_t5_and_what_is_possible_is_named(checkpoint: Checkpoint, pooling: str) -> None:
+def test_cls_is_refused_for_t5_and_what_is_possible_is_named(checkpoint: Builder, pooling: str) -> None:
     source, settings = resolve(str(checkpoint("t5"))), complete({"max_length": 48, "pooling": pooling})
     with pytest.raises(
         SettingsError, match=f"'{pooling}' does not work on gad .*no classification token.* Possible values: .*mean"
@@ -138,16 +139,14 @@ def test_cls_is_refused_for_t5_and_what_is_possible_is_named(checkpoint: Checkpo
 
 @pytest.mark.parametrize(("setting", "value", "meant"), [("pooling", "means", "mean"), ("head", "linaer", "linear")])
 def test_unknown_heads_and_poolings_suggest_what_was_meant(
-    checkpoint: Checkpoint, setting: str, value: str, meant: str
+    checkpoint: Builder, setting: str, value: str, meant: str
 ) -> None:
     settings = complete({"max_length": 48, setting: value})
     with pytest.raises(UnknownName, match=f"no {setting} called '{value}'. Did you mean '{meant}'"):
         check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), settings))
 
 
-def test_a_head_that_does_not_serve_the_task_is_refused(
-    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_head_that_does_not_serve_the_task_is_refused(checkpoint: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     from blurb.heads import heads
 
     monkeypatch.setattr(heads.get("linear"), "kinds", ("tokens",))
@@ -155,7 +154,7 @@ def test_a_head_that_does_not_serve_the_task_is_refused(
         check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), complete({"max_length": 48})))
 
 
-def test_the_pooler_is_used_for_cls_pooler_and_dropped_otherwise(checkpoint: Checkpoint) -> None:
+def test_the_pooler_is_used_for_cls_pooler_and_dropped_otherwise(checkpoint: Builder) -> None:
     with_pooler, _, _ = _fit(checkpoint("bert_uncased"), "gad", pooling="cls-pooler")
     assert with_pooler.trainer.network.use_pooler
     for learner in (
@@ -166,19 +165,19 @@ def test_the_pooler_is_used_for_cls_pooler_and_dropped_otherwise(checkpoint: Che
         assert not [name for name, _ in learner.trainer.network.named_parameters() if "pooler" in name]
 
 
-def test_inputs_are_never_longer_than_the_encoder_holds(checkpoint: Checkpoint) -> None:
+def test_inputs_are_never_longer_than_the_encoder_holds(checkpoint: Builder) -> None:
     learner, _, _ = _fit(checkpoint("bertweet"), "pubmedqa", max_length=512)
     assert learner.limit == learner.facts["max_length"] == 128
 
 
-def test_each_length_has_features_of_its_own(checkpoint: Checkpoint) -> None:
+def test_each_length_has_features_of_its_own(checkpoint: Builder) -> None:
     """The cache knows the units by a key that says nothing of the length."""
     for length in (48, 24, 48):
         learner, units, _ = _fit(checkpoint("roberta"), "pubmedqa", max_length=length)
         assert int(learner._features(units).ids.lengths.max()) == length
 
 
-def test_the_facts_tell_what_was_cut(checkpoint: Checkpoint) -> None:
+def test_the_facts_tell_what_was_cut(checkpoint: Builder) -> None:
     words, questions = (_fit(checkpoint("roberta"), task, max_length=24)[0].facts for task in ("bc2gm", "pubmedqa"))
     assert words["train_inputs"]["units"] == 12 < words["train_inputs"]["rows"]
     assert words["train_inputs"]["windowed"] > 0 == words["train_inputs"]["truncated"]
@@ -189,7 +188,7 @@ def _state(learner: EncoderLearner) -> dict[str, torch.Tensor]:
     return {name: value.clone() for name, value in learner.trainer.network.state_dict().items()}
 
 
-def test_a_seed_repeats_bit_for_bit_and_another_does_not(checkpoint: Checkpoint) -> None:
+def test_a_seed_repeats_bit_for_bit_and_another_does_not(checkpoint: Builder) -> None:
     runs = [_fit(checkpoint("bert_uncased"), "gad", seed=seed, epochs=2, batch_size=4) for seed in (1, 1, 2)]
     one, same, other = (_state(learner) for learner, _, _ in runs)
     assert all(torch.equal(one[name], same[name]) for name in one)
@@ -199,7 +198,7 @@ def test_a_seed_repeats_bit_for_bit_and_another_does_not(checkpoint: Checkpoint)
     assert runs[0][2] == runs[1][2]
 
 
-def test_a_drawn_subset_is_trained_on_and_predicted_in_its_order(checkpoint: Checkpoint) -> None:
+def test_a_drawn_subset_is_trained_on_and_predicted_in_its_order(checkpoint: Builder) -> None:
     learner, units, _ = _fit(checkpoint("bert_uncased"), "gad")
     some = Subset(units.rows, units.key, [7, 2])
     whole, scores = learner.predict(units)
@@ -210,7 +209,7 @@ def test_a_drawn_subset_is_trained_on_and_predicted_in_its_order(checkpoint: Che
     assert np.allclose(part_scores, [scores[7], scores[2]], atol=1e-5)
 
 
-def test_the_dropout_of_the_checkpoint_holds(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_the_dropout_of_the_checkpoint_holds(checkpoint: Builder, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "dry"))
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps({**config, "hidden_dropout_prob": 0.3}), encoding="utf-8")

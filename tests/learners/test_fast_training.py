@@ -10,12 +10,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from blurb.models.loading import load_encoder, load_tokenizer
+from blurb.checkpoints import Checkpoint
 from blurb.training.dropout import CpuDropout, set_dropout, use_cpu_dropout
 from blurb.training.embedding import UsedRows, train_used_rows
 from tests import checkpoints
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 TEXTS = ("kalo mi tra nex vorpil " * 6, "kalo dun", "mi")
 
 
@@ -29,8 +29,8 @@ class _Holder(nn.Module):
 
 def _encoder(folder: Path) -> tuple[Any, Tensor, Tensor]:
     """An encoder with padded ids and their mask, both (batch, pieces)."""
-    encoder, _ = load_encoder(str(folder))
-    tokenizer = load_tokenizer(str(folder))
+    encoder, _ = Checkpoint(folder).load_encoder()
+    tokenizer = Checkpoint(folder).tokenizer
     rows = [tokenizer.special_tokens.single(subtokens.ids) for subtokens in tokenizer.subtokens(TEXTS)]
     longest = max(map(len, rows))
     ids = torch.tensor([row + [tokenizer.pad_id] * (longest - len(row)) for row in rows])
@@ -45,7 +45,7 @@ def _hidden(encoder: Any, ids: Tensor, mask: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
 @pytest.mark.parametrize("cpu", [False, True])
-def test_without_dropout_training_sees_what_prediction_sees(checkpoint: Checkpoint, kind: str, cpu: bool) -> None:
+def test_without_dropout_training_sees_what_prediction_sees(checkpoint: Builder, kind: str, cpu: bool) -> None:
     """`encoder_dropout = 0`: of the modules, of the attention, and of whatever an architecture keeps as a number."""
     encoder, ids, mask = _encoder(checkpoint(kind))
     expected = _hidden(encoder.eval(), ids, mask)
@@ -58,7 +58,7 @@ def test_without_dropout_training_sees_what_prediction_sees(checkpoint: Checkpoi
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
-def test_training_without_a_dropped_element_gives_what_prediction_gives(checkpoint: Checkpoint, kind: str) -> None:
+def test_training_without_a_dropped_element_gives_what_prediction_gives(checkpoint: Builder, kind: str) -> None:
     """Padding, local attention, relative positions: all of it has to be in the attention that training uses."""
     encoder, ids, mask = _encoder(checkpoint(kind))
     expected = _hidden(encoder.eval(), ids, mask)
@@ -73,7 +73,7 @@ def test_training_without_a_dropped_element_gives_what_prediction_gives(checkpoi
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
-def test_the_rows_of_the_embedding_that_are_used_learn_and_no_others(checkpoint: Checkpoint, kind: str) -> None:
+def test_the_rows_of_the_embedding_that_are_used_learn_and_no_others(checkpoint: Builder, kind: str) -> None:
     encoder, ids, mask = _encoder(checkpoint(kind))
     before = encoder.get_input_embeddings().weight.detach().clone()
     expected = _hidden(encoder.eval(), ids, mask)
@@ -92,7 +92,7 @@ def test_the_rows_of_the_embedding_that_are_used_learn_and_no_others(checkpoint:
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
-def test_a_step_under_bf16_is_finite_and_keeps_float32_weights(checkpoint: Checkpoint, kind: str) -> None:
+def test_a_step_under_bf16_is_finite_and_keeps_float32_weights(checkpoint: Builder, kind: str) -> None:
     encoder, ids, mask = _encoder(checkpoint(kind))
     use_cpu_dropout(_Holder(encoder))
     set_dropout(encoder, 0.1)

@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from blurb import tasks
+from blurb.checkpoints import Checkpoint
 from blurb.data import read_split
 from blurb.errors import ModelError
 from blurb.formulations import bind
 from blurb.inputs.features import Features
 from blurb.learners import building
 from blurb.learners.frozen.encoder import LAYERS, Frozen, fingerprint, middle
-from blurb.models.loading import load_encoder, tokenizer_of
 from blurb.training.network import Network
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
@@ -26,10 +26,10 @@ DATA = Path(__file__).parents[1] / "golden" / "data"
 def read(folder: Path, task: str, word_pooling: str = "first") -> tuple[Features, list[np.ndarray], Frozen]:
     """Features of a training set, and its vectors from both layers."""
     source = building.resolve(str(folder))
-    tokenizer, formulation = tokenizer_of(source), bind(tasks.get(task))
+    tokenizer, formulation = source.checkpoint.tokenizer, bind(tasks.get(task))
     units = formulation.units(read_split(tasks.get(task), DATA, "train"))
     (features,) = formulation.frozen_features(units, tokenizer, 24)
-    encoder, _ = load_encoder(source.location)
+    encoder, _ = Checkpoint(Path(source.location)).load_encoder()
     frozen = Frozen(encoder, tokenizer.special_tokens.cls, tokenizer.pad_id, torch.device("cpu"), "fp32", word_pooling)
     rows = len(features) if features.word_ids is None else int(features.word_ids.offsets[-1])
     width = frozen.size * (1 if features.word_ids is not None else len(formulation.vectors))

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from blurb import tasks
+from blurb.checkpoints import Checkpoint
 from blurb.data import read_split
 from blurb.errors import SettingsError
 from blurb.formulations import bind
@@ -24,7 +25,6 @@ from blurb.learners.frozen import encoder as frozen
 from blurb.learners.frozen import probe
 from blurb.learners.frozen.encoder import Frozen
 from blurb.learners.selection import folds
-from blurb.models.loading import load_encoder, tokenizer_of
 from blurb.protocols import protocol
 from blurb.runs import plan
 from blurb.runs.store import Store, read_json, read_predictions
@@ -89,8 +89,8 @@ def test_its_predictions_are_those_of_scikit_learn(
         done(job)
         told, formulation = facts(job), bind(tasks.get(task))
         layer = frozen.LAYERS.index(told["layer"])
-        tokenizer = tokenizer_of(job.source)
-        encoder, _ = load_encoder(job.source.location)
+        tokenizer = job.source.checkpoint.tokenizer
+        encoder, _ = Checkpoint(Path(job.source.location)).load_encoder()
         reader = Frozen(encoder, 0, tokenizer.pad_id, probe.choose_device("cpu"), "fp32", "first")
         x, units = {}, {}
         for split in ("train", "test"):

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from blurb import tasks
+from blurb.checkpoints import Source
 from blurb.data import TaskData
 from blurb.inputs import cache
-from blurb.models import Source
 from blurb.runs import rescore, worker
 from blurb.runs.data_sources import DataSource
 from blurb.runs.rows import PlannedRow

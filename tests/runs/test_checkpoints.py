@@ -17,11 +17,11 @@ import pytest
 import torch
 
 from blurb import tasks
+from blurb.checkpoints import Source
 from blurb.corpora import demo
 from blurb.errors import TrainingError
 from blurb.files import read_json, seal, write_json
 from blurb.learners import building
-from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.runs import checkpoints, housekeeping, plan, rows, worker
 from blurb.runs.checkpoints import TrialCheckpoints

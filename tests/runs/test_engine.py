@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from blurb.models import Source
+from blurb.checkpoints import Source
 from blurb.runs import engine
 from blurb.runs.data_sources import DataSource
 from blurb.runs.events import News

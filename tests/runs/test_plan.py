@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from blurb import leases, tasks
+from blurb.checkpoints import Source
 from blurb.errors import SettingsError, UnknownName
 from blurb.learners import building
 from blurb.learners.kinds import majority, probe
-from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.protocols.settings import parse_overrides
 from blurb.runs import plan, rows, sweeps

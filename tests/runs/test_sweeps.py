@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from blurb.checkpoints import Source
 from blurb.errors import StoreError
 from blurb.learners import building
-from blurb.models import Source
 from blurb.runs import plan, sweeps
 from blurb.runs.data_sources import DataSource
 from blurb.runs.engine import Engine, OnFinished, OnProgress

@@ -22,6 +22,7 @@ import scipy.stats
 import sklearn.metrics
 
 from blurb import data, formulations, leases, metrics, tasks
+from blurb.checkpoints import Source
 from blurb.corpora import demo
 from blurb.errors import DataError
 from blurb.formulations.relation import Relation
@@ -30,7 +31,6 @@ from blurb.inputs import cache
 from blurb.learners import building
 from blurb.learners.base import Learner
 from blurb.learners.baselines.constants import Majority
-from blurb.models import Source
 from blurb.protocols import protocol
 from blurb.runs import plan, worker
 from blurb.runs.environment import environment

@@ -14,11 +14,11 @@ from click.testing import CliRunner
 
 from blurb import files, leases, toml
 from blurb.analysis.vocabulary import terms
+from blurb.checkpoints import reading, weights
 from blurb.cli import cli
 from blurb.data import manifest, raw
 from blurb.data.readers._files import read_text
 from blurb.leaderboard.html.collect import _curve
-from blurb.models import checkpoint, weights
 from blurb.results import csv_files
 from blurb.runs.store import Record, Store, read_predictions
 
@@ -36,7 +36,7 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "texts": ("a.jsonl", lambda path: list(raw.lines(path))),
     "terms": ("terms.txt", terms.read),
     "predictions": ("predictions.parquet", read_predictions),
-    "config": ("config.json", lambda path: checkpoint.read_json(path.parent, path.name)),
+    "config": ("config.json", lambda path: reading.read_json(path.parent, path.name)),
     "safetensors": ("model.safetensors", lambda path: weights.check_header(path.parent, path)),
     "pickle": ("pytorch_model.bin", lambda path: weights.check_header(path.parent, path)),
 }

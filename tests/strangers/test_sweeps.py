@@ -16,11 +16,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb import cache
+from blurb.checkpoints import source
 from blurb.cli import cli
 from blurb.errors import StoreError
 from blurb.heads import heads
 from blurb.learners.kinds import majority
-from blurb.models.loading import load_tokenizer
 from blurb.runs import allowed, sweeps
 from blurb.runs.allowed import NotAllowed
 from blurb.runs.engines.ray_tasks import run_one
@@ -167,7 +167,7 @@ def test_code_of_a_checkpoint_that_no_hash_has_does_not_run(
     named = reference.format(place=tmp_path / "sub")
     config |= {"auto_map": {"AutoTokenizer": [None, named]}, "tokenizer_class": "Tokens"}
     (model / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
-    load_tokenizer.cache_clear()
+    source._read.clear()  # as in another process
     assert "code must lie in the folder of the checkpoint itself" in run("worker").output
     assert not evil.has_run()
     assert "code must lie in the folder" in str(run("run", "./ck", "--trust-remote-code", "--suite", "demo").exception)

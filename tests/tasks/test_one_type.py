@@ -16,10 +16,10 @@ from sklearn.metrics import balanced_accuracy_score
 
 import blurb
 from blurb import metrics, tasks
+from blurb.checkpoints import scratch
 from blurb.cli import cli
 from blurb.errors import SettingsError
 from blurb.metrics import functions
-from blurb.models import scratch
 from blurb.registry import Registry
 from blurb.runs.store import Store, read_predictions
 from blurb.tasks import types

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from blurb import tasks
+from blurb.checkpoints import Checkpoint
 from blurb.errors import SettingsError
 from blurb.formulations import bind
 from blurb.learners.building import resolve
 from blurb.learners.finetuning.encoder import check
-from blurb.models.loading import load_encoder
 from blurb.protocols.protocol import complete
 from blurb.training.embedding import train_used_rows
 from blurb.training.layerwise import apply, layers
@@ -25,7 +25,7 @@ KINDS = (
     "bert_uncased", "roberta", "deberta", "modernbert", "t5",
     *(family for family in checkpoints.FAMILIES if family != SHARED),
 )  # fmt: skip
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 
 
 def weights(module: torch.nn.Module) -> torch.Tensor:
@@ -33,15 +33,15 @@ def weights(module: torch.nn.Module) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_layers_are_those_of_the_configuration(kind: str, checkpoint: Checkpoint) -> None:
-    encoder, _ = load_encoder(str(checkpoint(kind)))
+def test_the_layers_are_those_of_the_configuration(kind: str, checkpoint: Builder) -> None:
+    encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
     decoder = encoder.config.num_decoder_layers if kind == "funnel" else 0  # which makes short inputs long again
     assert len(layers(encoder)) == encoder.config.num_hidden_layers + decoder
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rates_fall_from_the_top_to_the_embeddings(kind: str, checkpoint: Checkpoint) -> None:
-    encoder, _ = load_encoder(str(checkpoint(kind)))
+def test_rates_fall_from_the_top_to_the_embeddings(kind: str, checkpoint: Builder) -> None:
+    encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
     settings = complete({"max_length": 32, "layer_decay": 0.5})
     apply(encoder, settings)
     train_used_rows(encoder, torch.arange(5))
@@ -58,8 +58,8 @@ def test_rates_fall_from_the_top_to_the_embeddings(kind: str, checkpoint: Checkp
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_frozen_layers_and_embeddings_do_not_learn(kind: str, checkpoint: Checkpoint) -> None:
-    encoder, _ = load_encoder(str(checkpoint(kind)))
+def test_frozen_layers_and_embeddings_do_not_learn(kind: str, checkpoint: Builder) -> None:
+    encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
     apply(encoder, complete({"max_length": 32, "freeze_layers": 1}))
     lowest, *others = layers(encoder)
     assert not any(parameter.requires_grad for parameter in lowest.parameters())
@@ -68,8 +68,8 @@ def test_frozen_layers_and_embeddings_do_not_learn(kind: str, checkpoint: Checkp
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_highest_layers_are_drawn_anew(kind: str, checkpoint: Checkpoint) -> None:
-    encoder, _ = load_encoder(str(checkpoint(kind)))
+def test_the_highest_layers_are_drawn_anew(kind: str, checkpoint: Builder) -> None:
+    encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
     before = [weights(block) for block in layers(encoder)]
     apply(encoder, complete({"max_length": 32, "reinit_layers": 1}))
     after = [weights(block) for block in layers(encoder)]
@@ -79,10 +79,10 @@ def test_the_highest_layers_are_drawn_anew(kind: str, checkpoint: Checkpoint) ->
 
 @pytest.mark.parametrize("values", [{"freeze_layers": 1}, {"reinit_layers": 1}, {"layer_decay": 0.9}])
 def test_layers_that_share_their_weights_cannot_be_treated_differently(
-    values: dict[str, float], checkpoint: Checkpoint
+    values: dict[str, float], checkpoint: Builder
 ) -> None:
     settings = complete({"max_length": 32, **values})
-    encoder, _ = load_encoder(str(checkpoint(SHARED)))
+    encoder, _ = Checkpoint(checkpoint(SHARED)).load_encoder()
     refused = r"The 2 layers of AlbertModel share the weights of 1 .*leave freeze_layers"
     with pytest.raises(SettingsError, match=refused):
         apply(encoder, settings)
@@ -90,8 +90,8 @@ def test_layers_that_share_their_weights_cannot_be_treated_differently(
         check(resolve(str(checkpoint(SHARED))), bind(tasks.get("gad"), settings))
 
 
-def test_more_layers_than_there_are(checkpoint: Checkpoint) -> None:
-    encoder, _ = load_encoder(str(checkpoint("bert_uncased")))
+def test_more_layers_than_there_are(checkpoint: Builder) -> None:
+    encoder, _ = Checkpoint(checkpoint("bert_uncased")).load_encoder()
     with pytest.raises(SettingsError, match=r"freeze_layers 90 .* must not exceed"):
         apply(encoder, complete({"max_length": 32, "freeze_layers": 90}))
     source, settings = resolve(str(checkpoint("bert_uncased"))), complete({"max_length": 32, "freeze_layers": 90})

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from blurb.api.doctor._base import Fact, Problem, Report, of_error
+from blurb.checkpoints import Checkpoint, weights
+from blurb.checkpoints.checkpoint import CONFIG
+from blurb.checkpoints.config_checks import config_faults
+from blurb.checkpoints.tokenizer_files import TOKENIZERS
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.models import checkpoint, source, tokenizer_files, weights
 
 SAVE = "Save it again with save_pretrained, or download it again."
 TOKENIZER = "Save it to this folder with tokenizer.save_pretrained, or name another with --tokenizer."
@@ -19,101 +23,89 @@ TOKENIZER = "Save it to this folder with tokenizer.save_pretrained, or name anot
 def examine(folder: Path) -> Report:
     """What is wrong with a checkpoint folder."""
     facts: dict[str, Fact] = {}
-    problems = [*structure(folder), *parts(folder)]
+    checkpoint = Checkpoint(folder)
+    problems = [*structure(checkpoint), *parts(checkpoint)]
     if not problems:  # what fits together shows only if each part is whole
-        problems += _together(folder, facts)
+        problems += _together(checkpoint, facts)
     return Report("checkpoint", str(folder), list(dict.fromkeys(problems)), facts)
 
 
-def parts(folder: Path) -> list[Problem]:
+def parts(checkpoint: Checkpoint) -> list[Problem]:
     """What is wrong with configuration, weights and tokenizer, each by itself."""
-    return [problem for check in (_config, _weights, _tokenizer) for problem in check(folder)]
+    return [problem for check in (_config, _weights, _tokenizer) for problem in check(checkpoint)]
 
 
-def _tried(folder: Path, mend: str, check: Callable[..., Any], *arguments: object) -> list[Problem]:
+def _tried(checkpoint: Checkpoint, mend: str, check: Callable[[], object]) -> list[Problem]:
     try:
-        check(*arguments)
+        check()
     except ModelError as error:
-        return [of_error(error, folder, mend)]
+        return [of_error(error, checkpoint.folder, mend)]
     return []
 
 
-def structure(folder: Path) -> list[Problem]:
+def structure(checkpoint: Checkpoint) -> list[Problem]:
     """An adapter, a folder of checkpoints: whatever hides that it is no checkpoint at all."""
-    if (folder / "adapter_config.json").is_file() or not (folder / "config.json").is_file():
-        return _tried(folder, SAVE, source.check_folder, folder)
-    return []
+    return _tried(checkpoint, SAVE, checkpoint.check_structure)
 
 
-def _config(folder: Path) -> Iterator[Problem]:
-    if not (folder / "config.json").is_file():
+def _has_config(checkpoint: Checkpoint) -> bool:
+    return (checkpoint.folder / CONFIG).is_file()
+
+
+def _config(checkpoint: Checkpoint) -> Iterator[Problem]:
+    if not _has_config(checkpoint):
         return
-    try:
-        config = checkpoint.read_json(folder, "config.json")
-        fields = list(checkpoint.config_fields(config))
-    except ModelError as error:
-        yield of_error(error, folder, SAVE)
-        return
-    for fault in (*checkpoint.code_faults(config), *(checkpoint.config_fault(*field) for field in fields)):
-        if fault:  # `check_config` stops at the first
-            yield of_error(fault, folder / "config.json", "Correct it, or save the model again.")
+    unread = _tried(checkpoint, SAVE, lambda: checkpoint.config_json)
+    yield from unread
+    for fault in () if unread else config_faults(checkpoint.config_json):  # `check_config` stops at the first
+        yield of_error(fault, checkpoint.folder / CONFIG, "Correct it, or save the model again.")
 
 
-def _weights(folder: Path) -> Iterator[Problem]:
-    if (folder / "config.json").is_file() and _tried(folder, SAVE, checkpoint.read_json, folder, "config.json"):
+def _weights(checkpoint: Checkpoint) -> Iterator[Problem]:
+    folder = checkpoint.folder
+    if not _has_config(checkpoint):
+        files = sorted(path for pattern in weights.PATTERNS for path in folder.glob(pattern))
+    elif _tried(checkpoint, SAVE, lambda: checkpoint.config_json):
         return  # it is told, and it may name the weights
-    if not (folder / "config.json").is_file():
-        found = sorted(path for pattern in weights.PATTERNS for path in folder.glob(pattern))
     else:
-        try:
-            found = weights.weight_files(folder)
-        except ModelError as error:
-            yield of_error(error, folder, SAVE)
+        lost = _tried(checkpoint, SAVE, lambda: checkpoint.weights)
+        yield from lost
+        if lost:
             return
-    if not found:
+        files = list(checkpoint.weights.files)
+    if not files:
         yield Problem(str(folder), "No weights; expected model.safetensors or pytorch_model.bin.", SAVE)
-    for path in found:
-        try:
-            weights.check_header(folder, path)
-        except ModelError as error:
-            yield dataclasses.replace(of_error(error, folder, SAVE), where=str(path), mend=SAVE)
+    for path in files:
+        for problem in _tried(checkpoint, SAVE, partial(weights.check_header, folder, path)):
+            yield dataclasses.replace(problem, where=str(path), mend=SAVE)
 
 
-def _tokenizer(folder: Path) -> Iterator[Problem]:
-    if not any((folder / name).is_file() for name in (*source.TOKENIZERS, "bpe.codes")):
-        from blurb.models.loading import outline
-
-        # A model of pictures lacks no tokenizer.
-        whole = (folder / "config.json").is_file() and not list(_config(folder))
-        unread = _tried(folder, SAVE, outline, str(folder)) if whole else []
-        missing = Problem(str(folder), f"No tokenizer; expected one of {', '.join(source.TOKENIZERS)}.", TOKENIZER)
-        yield from unread or [missing]
-        return
-    yield from _tried(folder, TOKENIZER, tokenizer_files.check_tokenizer, folder)
+def _tokenizer(checkpoint: Checkpoint) -> list[Problem]:
+    if checkpoint.has_tokenizer():
+        return _tried(checkpoint, TOKENIZER, lambda: checkpoint.tokenizer_config)
+    # A model of pictures lacks no tokenizer.
+    whole = _has_config(checkpoint) and not list(_config(checkpoint))
+    unread = _tried(checkpoint, SAVE, lambda: checkpoint.outline) if whole else []
+    missing = f"No tokenizer; expected one of {', '.join(TOKENIZERS)}."
+    return unread or [Problem(str(checkpoint.folder), missing, TOKENIZER)]
 
 
-def _together(folder: Path, facts: dict[str, Fact]) -> list[Problem]:
+def _together(checkpoint: Checkpoint, facts: dict[str, Fact]) -> list[Problem]:
     """What only the libraries see: the architecture, sizes, casing, weights that are missing or not finite."""
-    from blurb.models import loading
-
-    loading.quiet()
-    found: list[Problem] = []
+    problems = _tried(checkpoint, SAVE, checkpoint.check_fit)
+    if not problems:
+        facts["parameters"] = checkpoint.parameters
+        facts["weights"] = checkpoint.weights_hash[:12]
+        facts["tokenizer"] = checkpoint.tokenizer.hash[:12]
+        facts["tokenizer_entries"] = checkpoint.tokenizer.size
     try:
-        tokenizer, parameters = loading.describe(folder, False)
-        facts["parameters"] = parameters
-        facts["weights"] = weights.hash_weights(folder)[:12]
-        facts["tokenizer"] = tokenizer[:12]
-        facts["tokenizer_entries"] = loading.load_tokenizer(str(folder)).size
+        if problems:  # it may have stopped before it compared them, and what the weights do not fill would be built
+            checkpoint.check_filled()
+        encoder, _ = checkpoint.load_encoder()
+        facts["longest_input"] = checkpoint.size.most
     except ModelError as error:
-        found.append(of_error(error, folder, SAVE))
-    try:
-        if found:  # it may have stopped before it compared them, and what the weights do not fill would be built
-            loading.check_fit(str(folder))
-        encoder, _ = loading.load_encoder(str(folder))
-        facts["longest_input"] = loading.capacity(encoder)
-    except ModelError as error:
-        found.append(of_error(error, folder, SAVE))
-    return found or list(silent(folder, loading.load_tokenizer(str(folder)), encoder))
+        problems.append(of_error(error, checkpoint.folder, SAVE))
+    return problems or list(silent(checkpoint.folder, checkpoint.tokenizer, encoder))
 
 
 def silent(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[Problem]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from blurb.api.doctor._base import Problem, of_error
+from blurb.checkpoints import Checkpoint, Source
 from blurb.errors import BlurbError, ModelError, StoreError
-from blurb.models import Source
 from blurb.runs import sweeps
 from blurb.runs.allowed import NotAllowed
 from blurb.runs.data_sources import DataSource, data_hash
@@ -58,13 +58,10 @@ def _of_models(jobs: Sequence[Job]) -> Iterator[Problem]:
 
 def _changed(source: Source) -> str:
     """Which files of a checkpoint are not those of the sweep; "" if none."""
-    from blurb.models.loading import quiet, tokenizer_of
-    from blurb.models.weights import hash_weights
-
-    quiet()
-    if hash_weights(Path(source.location), source.remote_code) != source.weights:
+    now = Checkpoint(Path(source.location), source.remote_code, source.casing)
+    if now.weights_hash != source.weights:
         return "weights or the configuration"
-    return "tokenizer files" if tokenizer_of(source).hash != source.tokenizer else ""
+    return "tokenizer files" if now.tokenizer.hash != source.tokenizer else ""
 
 
 def _of_data(jobs: Sequence[Job]) -> Iterator[Problem]:

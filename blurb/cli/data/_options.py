@@ -46,6 +46,6 @@ def reader_of(model: str | None, folder: Path, casing: str | None) -> Read | Non
     if model is None:
         return None
     from blurb.api.request import source
-    from blurb.models.lengths import reader
+    from blurb.checkpoints.lengths import reader
 
     return reader(source(model, None, None, False, folder, casing))

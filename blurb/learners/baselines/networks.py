@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel, PretrainedConfig
 from transformers.modeling_outputs import BaseModelOutput
 
+from blurb.checkpoints.source import Source
 from blurb.errors import SettingsError, UnknownName
 from blurb.formulations._base import Formulation
 from blurb.heads._lstm import BiLSTMLayer
@@ -24,7 +25,6 @@ from blurb.learners.base import Subset
 from blurb.learners.baselines.vocabulary import LONGEST, VOCABULARIES
 from blurb.learners.finetuning import encoder
 from blurb.learners.finetuning.network import NetworkLearner
-from blurb.models.source import Source
 from blurb.protocols.settings import Where, unsaid
 from blurb.training.hardware import Precision
 

@@ -17,6 +17,7 @@ import torch
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from torch import Tensor
 
+from blurb.checkpoints.source import Source
 from blurb.formulations._base import Formulation, Output
 from blurb.heads import heads
 from blurb.heads._base import Problem
@@ -27,7 +28,6 @@ from blurb.learners.base import History, Learner, Progress, Subset
 from blurb.learners.baselines.text_features import pipeline
 from blurb.learners.baselines.word_features import WindowFeatures, sentence_of
 from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, score_of, scored_items
-from blurb.models.source import Source
 from blurb.protocols.settings import Where, unsaid
 from blurb.training.crf_fit import Chained, fit_chain
 

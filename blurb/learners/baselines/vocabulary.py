@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from blurb.checkpoints.scratch import SPECIAL, wordpiece
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.models.scratch import SPECIAL, wordpiece
 
 LONGEST = 512
 """Positions of a text."""

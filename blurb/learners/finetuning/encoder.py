@@ -7,6 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+from blurb.checkpoints import Source
+from blurb.checkpoints.loaded_encoder import encoder_of
 from blurb.errors import SettingsError
 from blurb.formulations._base import Formulation
 from blurb.heads import heads, poolings
@@ -16,8 +18,6 @@ from blurb.heads.pooling._base import Pooling
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.base import History, Progress, Subset
 from blurb.learners.finetuning.network import NetworkLearner
-from blurb.models.loading import encoder_of, is_causal, outline, tokenizer_of
-from blurb.models.source import Source
 from blurb.protocols.settings import Where, shown, unsaid
 from blurb.training import layerwise
 from blurb.training.hardware import Precision
@@ -50,7 +50,7 @@ def check(source: Source, formulation: Formulation, where: Where = unsaid) -> No
                 "freeze_layers, reinit_layers and layer_decay are for pretrained layers, which {model} has not.",
                 model=source.name,
             )
-        layerwise.check(outline(source.location, source.remote_code), settings)
+        layerwise.check(source.checkpoint.outline, settings)
     if formulation.pooled and not head.reads_sequence:
         reason = _unfit(parse(poolings, settings.pooling)[0], formulation, source)
         if reason:
@@ -66,10 +66,10 @@ def check(source: Source, formulation: Formulation, where: Where = unsaid) -> No
 def _unfit(pooling: type[Pooling], formulation: Formulation, source: Source) -> str:
     """Why a pooling does not work, or ""."""
     if pooling.needs_cls and source.is_checkpoint:  # the vocabularies of baselines have one
-        place = tokenizer_of(source).special_tokens.cls
+        place = source.checkpoint.tokenizer.special_tokens.cls
         if place is None:
             return "its tokenizer adds no classification token"
-        if place == 0 and is_causal(source.location, source.remote_code):
+        if place == 0 and source.checkpoint.is_causal:
             return "it is a causal decoder, whose first sub-token, the classification token, cannot attend to the text"
     if pooling.needs_entities and not formulation.has_entities:
         return "its inputs do not have two entities"
@@ -86,10 +86,10 @@ class EncoderLearner(NetworkLearner):
     def __init__(self, source: Source, formulation: Formulation, device: str, precision: Precision) -> None:
         super().__init__(formulation, device, precision)
         self.source = source
-        self.tokenizer = tokenizer_of(source)
+        self.tokenizer = source.checkpoint.tokenizer
 
     def plain_tokenizer(self, train: Subset) -> Tokenizer:
-        return tokenizer_of(self.source)
+        return self.source.checkpoint.tokenizer
 
     def encoder(self) -> tuple[Any, bool]:
         return encoder_of(self.source)

@@ -19,10 +19,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb.checkpoints.checkpoint import Checkpoint
+from blurb.checkpoints.tokenizer_files import FILES as TOKENIZER_FILES
 from blurb.errors import ModelError
 from blurb.files import NO_FILE, damage, read_json, seal, write_json
 from blurb.learners.kept import ABOUT
-from blurb.models.tokenizer_files import FILES as TOKENIZER_FILES
 
 if TYPE_CHECKING:
     from blurb.learners.finetuning.encoder import EncoderLearner
@@ -54,10 +55,10 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
     whole_embedding(encoder)
     tagger = _tagger(learner)
     (encoder if tagger is None else tagger).save_pretrained(folder)
-    _save_tokenizer(learner, folder)
-    if learner.source.remote_code:
+    if learner.source.remote_code:  # before the tokenizer is tried, whose class the configuration may decide
         for code in Path(learner.source.location).glob("*.py"):
             shutil.copy(code, folder)
+    _save_tokenizer(learner, folder)
     state = {name: value for name, value in network.state_dict().items() if not name.startswith("encoder.")}
     save_file({name: value.detach().cpu().contiguous() for name, value in state.items()}, folder / HEAD)
     write_json(
@@ -81,9 +82,8 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     from safetensors.torch import load_file
 
     from blurb import formulations, tasks
+    from blurb.checkpoints import of_folder
     from blurb.learners.finetuning.encoder import EncoderLearner
-    from blurb.models.loading import load_encoder
-    from blurb.models.source import of_folder
 
     if not folder.is_dir():
         raise ModelError("no model here", where=folder, fix="run the trial again with --keep-model best.")
@@ -103,7 +103,7 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     task = tasks.of_declaration(about["task"], str(folder / ABOUT))
     source = of_folder(folder, about["model"], casing=about["casing"], remote_code=about["remote_code"])
     learner = EncoderLearner(source, formulations.bind(task, about["settings"]), device, about["precision"])
-    encoder, _ = load_encoder(str(folder), about["remote_code"])
+    encoder, _ = source.checkpoint.load_encoder()
     if not (folder / HEAD).is_file():
         raise ModelError(f"{folder / HEAD}: missing, or {NO_FILE}", fix="run the trial again with --keep-model best.")
     state = {f"encoder.{name}": value for name, value in encoder.state_dict().items()}
@@ -150,12 +150,10 @@ def _save_tokenizer(learner: EncoderLearner, folder: Path) -> None:
     Some tokenizers without a fast version lose entries when transformers saves them, so that the checkpoint's own files
     are copied.
     """
-    from blurb.models.loading import load_tokenizer
 
     def comes_back() -> bool:
-        load_tokenizer.cache_clear()
-        found = load_tokenizer(str(folder), learner.source.remote_code, learner.source.casing)
-        return found.hash == learner.tokenizer.hash
+        saved = Checkpoint(folder, learner.source.remote_code, learner.source.casing)
+        return saved.tokenizer.hash == learner.tokenizer.hash
 
     learner.tokenizer.inner.save_pretrained(folder)
     if comes_back():

@@ -7,6 +7,8 @@ from abc import abstractmethod
 from dataclasses import asdict
 from typing import Any
 
+from blurb.checkpoints.architecture_checks import check_segments
+from blurb.checkpoints.encoder_size import capacity, enlarge
 from blurb.formulations._base import Formulation, Output
 from blurb.heads import heads, poolings
 from blurb.heads._base import Problem
@@ -15,8 +17,6 @@ from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.base import History, Learner, Progress, Subset
-from blurb.models.loading import capacity, enlarge
-from blurb.models.unsuitable import check_segments
 from blurb.protocols.settings import OWN
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything

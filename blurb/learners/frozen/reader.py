@@ -12,14 +12,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from blurb.checkpoints import Source
+from blurb.checkpoints.encoder_size import capacity, enlarge
+from blurb.checkpoints.loaded_encoder import encoder_of
 from blurb.formulations._base import Formulation
 from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features
 from blurb.learners.base import Subset
 from blurb.learners.frozen.encoder import LAYERS, Frozen, fingerprint
 from blurb.learners.frozen.vectors import Half, stored
-from blurb.models.loading import capacity, encoder_of, enlarge, tokenizer_of
-from blurb.models.source import Source
 from blurb.training.hardware import Precision
 
 log = logging.getLogger(__name__)
@@ -67,7 +68,7 @@ class Reader:
         self.formulation = formulation
         self.precision = precision
         settings = formulation.settings
-        self.tokenizer = tokenizer_of(source).extended(formulation.special_tokens(train.rows))
+        self.tokenizer = source.checkpoint.tokenizer.extended(formulation.special_tokens(train.rows))
         encoder, _ = encoder_of(source)
         most = capacity(encoder)
         self.limit = min(settings.max_length, most or settings.max_length)

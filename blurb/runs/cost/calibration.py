@@ -14,13 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from blurb.checkpoints import Source
 from blurb.heads import heads, poolings
 from blurb.heads._base import Problem
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.texts import encode_texts
-from blurb.models import Source
-from blurb.models.loading import load_encoder, tokenizer_of
-from blurb.models.shape import of_source
 from blurb.protocols.protocol import complete
 from blurb.runs.cost import rates
 from blurb.runs.cost.rates import Rates
@@ -47,7 +45,7 @@ def rates_of(source: Source, device: str, precision: str, threads: int | None, l
     :param threads: threads of the process that will train; None for those of this process
     :param lengths: lengths of the grid (`rates.needed`); inputs never exceed what fits the encoder
     """
-    shape = of_source(source)
+    shape = source.checkpoint.size
     lengths = sorted({min(length, shape.most or length) for length in lengths})
     with _threads(threads):
         name = rates.key(source.location, shape, str(choose_device(device)), precision, torch.get_num_threads())
@@ -81,9 +79,9 @@ class Bench:
 
     def __init__(self, source: Source, device: str, precision: Precision) -> None:
         seed_everything(0)  # the trials ask for deterministic kernels, too
-        tokenizer = tokenizer_of(source)
+        tokenizer = source.checkpoint.tokenizer
         start = clock()
-        encoder, _ = load_encoder(source.location, source.remote_code)
+        encoder, _ = source.checkpoint.load_encoder()
         self.load = clock() - start
         if getattr(encoder, "pooler", None) is not None:
             encoder.pooler = None
@@ -157,7 +155,7 @@ class Bench:
 def _measure(source: Source, device: str, precision: Any, known: Rates | None, lengths: Sequence[int]) -> Rates:
     """The known rates and those at the given lengths."""
     bench = Bench(source, device, precision)
-    shape = of_source(source)
+    shape = source.checkpoint.size
     short = min(32, shape.most or 32)
     if known is None:
         fixed, whole = _fixed(bench, short)

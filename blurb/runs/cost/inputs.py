@@ -8,13 +8,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from blurb import formulations, tasks
+from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.data.schema import Example
 from blurb.formulations._base import Formulation
 from blurb.inputs.cache import features_key, stored_lengths
 from blurb.inputs.features import RAGGED, Features
 from blurb.learners.base import Subset
-from blurb.models.loading import tokenizer_of
-from blurb.models.shape import Shape
 from blurb.protocols.settings import Settings, limits
 from blurb.runs.cost.passes import Ints, Lengths
 from blurb.runs.data_sources import load_data
@@ -30,7 +29,7 @@ class Inputs:
     def __init__(self) -> None:
         self._lengths: dict[tuple[object, ...], dict[tasks.Split, Lengths]] = {}
 
-    def of(self, job: Job, shape: Shape) -> dict[tasks.Split, Lengths]:
+    def of(self, job: Job, shape: EncoderSize) -> dict[tasks.Split, Lengths]:
         """The lengths of train, dev and test, before sampling."""
         formulation = formulations.bind(load_data(job.data).task, job.trial.settings)
         longest = formulation.settings.max_length
@@ -69,7 +68,7 @@ def _words(rows: list[Example]) -> int:
 def _lengths(job: Job, formulation: Formulation, limit: int) -> dict[tasks.Split, Lengths]:
     content = load_data(job.data)
     units = {split: units_of(formulation, content, split) for split in tasks.SPLITS}
-    tokenizer = tokenizer_of(job.source).extended(formulation.special_tokens(units["train"][0]))
+    tokenizer = job.source.checkpoint.tokenizer.extended(formulation.special_tokens(units["train"][0]))
     found: dict[tasks.Split, Lengths] = {}
     for split, (rows, key) in units.items():
         words = _words(rows)

@@ -149,12 +149,11 @@ def least(jobs: Sequence[Job]) -> Estimate:
 
     :raises BlurbError: if data or a tokenizer cannot be loaded
     """
-    from blurb.models.shape import of_source
     from blurb.runs.cost.inputs import Inputs
 
     inputs = Inputs()
     sources = {(job.source.location, job.trial.precision): job.source for job in jobs if job.source.tokenizer}
-    rates = {key: Rates.unmeasured(of_source(source)) for key, source in sources.items()}
+    rates = {key: Rates.unmeasured(source.checkpoint.size) for key, source in sources.items()}
     costs = [(job, *_cost(job, inputs, rates)) for job in jobs]
     return Estimate([TrialEstimate(job, type_, cost, False, Correction()) for job, type_, cost in costs])
 
@@ -188,7 +187,6 @@ def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[tup
     """The rates of the encoders by folder and precision, at the input lengths of most of their sub-tokens."""
     import numpy as np
 
-    from blurb.models.shape import of_source
     from blurb.runs.cost.calibration import rates_of
     from blurb.runs.cost.rates import needed
 
@@ -199,7 +197,7 @@ def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[tup
     rates = {}
     for key, by_data in encoders.items():
         first = next(iter(by_data.values()))
-        shape = of_source(first.source)
+        shape = first.source.checkpoint.size
         rows = [split.rows for job in by_data.values() for split in inputs.of(job, shape).values()]
         lengths = np.sort(np.concatenate(rows))
         within = np.searchsorted(np.cumsum(lengths), [0.05 * lengths.sum(), 0.95 * lengths.sum()])
@@ -211,12 +209,11 @@ def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[tup
 def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tuple[str, Cost]:
     """Type of the task and cost of a trial."""
     from blurb import formulations, tasks
-    from blurb.models.shape import of_source
     from blurb.training.hardware import choose_device
 
     task = tasks.load(job.data.task)
     encoder = rates.get((job.source.location, job.trial.precision))
-    lengths = inputs.of(job, of_source(job.source)) if encoder else inputs.units(job)
+    lengths = inputs.of(job, job.source.checkpoint.size) if encoder else inputs.units(job)
     formulation = formulations.bind(task, job.trial.settings)
     ask = Ask(
         settings=formulation.settings,

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from blurb.cache import home
+from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.errors import BlurbError
 from blurb.files import write_whole
-from blurb.models.shape import Shape
 
 GRID = (32, 128, 512)
 """Lengths at which the rate is measured; interpolated between them, constant beyond them."""
@@ -33,7 +33,7 @@ class Rates:
     :param kept: length -> bytes that the backward pass of one input needs
     """
 
-    shape: Shape
+    shape: EncoderSize
     load: float
     fixed: float
     train: Mapping[int, float] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Rates:
     kept: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
-    def unmeasured(cls, shape: Shape) -> Rates:
+    def unmeasured(cls, shape: EncoderSize) -> Rates:
         """Those of an encoder that was not run: no time is known, and of the memory nothing that batches take."""
         never = dict.fromkeys(GRID, 1.0)
         return cls(shape, 0.0, 0.0, never, never, dict.fromkeys(GRID, 0.0))
@@ -79,7 +79,7 @@ def needed(lengths: Iterable[int]) -> tuple[int, ...]:
     return GRID[first : max(last, first + 1) + 1]
 
 
-def key(location: str, shape: Shape, device: str, precision: str, threads: int) -> str:
+def key(location: str, shape: EncoderSize, device: str, precision: str, threads: int) -> str:
     """Cache key of a measurement: machine, shape of the weights, precision, threads, and training code."""
     import torch
 
@@ -109,7 +109,7 @@ def _processor() -> str:
     return platform.processor()
 
 
-def read(name: str, shape: Shape) -> Rates | None:
+def read(name: str, shape: EncoderSize) -> Rates | None:
     """Reads cached rates; None if there are none or the file is damaged."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         stored = json.loads((home() / "rates" / f"{name}.json").read_text(encoding="utf-8"))

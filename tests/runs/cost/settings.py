@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from blurb import models, tasks
+from blurb import tasks
+from blurb.checkpoints import Source
+from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.corpora import demo
-from blurb.models.shape import Shape
 from blurb.protocols import protocol
 from blurb.runs import plan
 from blurb.runs.cost.history import Correction
@@ -23,13 +24,15 @@ from blurb.runs.cost.rates import Rates
 EVERY = (8, 32, 128, 512)
 
 
-def rates(step: float = 0.0, piece: float = 0.0, pass_piece: float = 0.0, shape: Shape | None = None) -> Rates:
+def rates(step: float = 0.0, piece: float = 0.0, pass_piece: float = 0.0, shape: EncoderSize | None = None) -> Rates:
     """An encoder that takes so many seconds a step, a padded sub-token of it, and one of a pass without gradients.
 
     An operation a sub-token, and rates to match, so that seconds are counts; nothing to load.
     """
-    shape = shape or Shape(body=0, table=0, vocabulary=1, layers=0, hidden=0, most=512)
-    unit = Shape(body=0.5, table=shape.table, vocabulary=shape.vocabulary, layers=0, hidden=shape.hidden, most=512)  # type: ignore[arg-type]
+    shape = shape or EncoderSize(body=0, table=0, vocabulary=1, layers=0, hidden=0, most=512)
+    unit = EncoderSize(
+        body=0.5, table=shape.table, vocabulary=shape.vocabulary, layers=0, hidden=shape.hidden, most=512
+    )  # type: ignore[arg-type]
     train, predict = (
         dict.fromkeys(EVERY, each / rate if rate else 1e30) for each, rate in ((3, piece), (1, pass_piece))
     )
@@ -52,7 +55,7 @@ def ask(
     return Ask(protocol.complete({"max_length": 512, **settings}), rates=rates, **values)
 
 
-def request(source: models.Source, task: str, store: Path, **overrides: Any) -> plan.Request:
+def request(source: Source, task: str, store: Path, **overrides: Any) -> plan.Request:
     """A trial or several of the demo suite."""
     return plan.Request(
         sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("smoke"), data=demo.prepare(), store=store,

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import torch
 
-from blurb import models
+from blurb.checkpoints import Source
+from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.learners import building
-from blurb.models.shape import Shape, of_source
 from blurb.runs.cost import calibration
 from blurb.runs.cost.rates import Rates
 
-SHAPE = Shape(body=1_000, table=0, vocabulary=1, layers=2, hidden=16, most=512)
+SHAPE = EncoderSize(body=1_000, table=0, vocabulary=1, layers=2, hidden=16, most=512)
 
 
 class Clockwork:
@@ -42,8 +42,7 @@ def measured(
     monkeypatch: pytest.MonkeyPatch, bench: Clockwork, lengths: tuple[int, ...], known: Rates | None = None
 ) -> Rates:
     monkeypatch.setattr(calibration, "Bench", lambda *given: bench)
-    monkeypatch.setattr(calibration, "of_source", lambda source: SHAPE)
-    source: Any = SimpleNamespace()
+    source: Any = SimpleNamespace(checkpoint=SimpleNamespace(size=SHAPE))
     return calibration._measure(source, "cpu", "fp32", known, lengths)
 
 
@@ -97,14 +96,14 @@ def test_no_input_is_longer_than_the_encoder_s(
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
     source = building.resolve(str(checkpoint("bert_uncased")))
-    most = of_source(source).most
+    most = source.checkpoint.size.most
     assert most is not None
     asked: list[Any] = []
 
-    def noted(source: models.Source, device: str, precision: str, known: Rates | None, lengths: list[int]) -> Rates:
+    def noted(source: Source, device: str, precision: str, known: Rates | None, lengths: list[int]) -> Rates:
         asked.append((lengths, torch.get_num_threads()))
         each = dict.fromkeys(lengths, 1.0)
-        return Rates(of_source(source), 0.0, 0.0, each, each, each)
+        return Rates(source.checkpoint.size, 0.0, 0.0, each, each, each)
 
     monkeypatch.setattr(calibration, "_measure", noted)
     before = torch.get_num_threads()
@@ -120,7 +119,7 @@ def test_inputs_have_ids_of_the_vocabulary_and_no_padding(checkpoint: Callable[[
     ids = np.concatenate([features.ids[row] for row in range(3)])
     assert (len(ids), features.example_index.tolist()) == (60, [0, 1, 2])
     assert bench.trainer.pad_id not in ids
-    assert ids.max() < of_source(source).vocabulary
+    assert ids.max() < source.checkpoint.size.vocabulary
 
 
 def test_it_is_measured_once_and_what_is_missing_is_added(
@@ -140,7 +139,7 @@ def test_it_is_measured_once_and_what_is_missing_is_added(
     first = calibration.rates_of(source, "cpu", "fp32", None, (32, 128))
     assert set(first.train) == set(first.predict) == set(first.kept) == {32, 128}
     assert min(*first.train.values(), *first.predict.values(), first.load) > 0
-    assert first.shape == of_source(source)
+    assert first.shape == source.checkpoint.size
     before = len(measured)
     assert calibration.rates_of(source, "cpu", "fp32", None, (32, 128)) == first
     assert len(measured) == before
@@ -157,7 +156,7 @@ def test_any_architecture_can_be_measured(
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
     source = building.resolve(str(checkpoint(kind)))
     found = calibration.rates_of(source, "cpu", "fp32", None, (32, 512))
-    lengths = {32, min(512, of_source(source).most or 512)}
+    lengths = {32, min(512, source.checkpoint.size.most or 512)}
     assert set(found.train) == lengths
     assert found.kept[max(lengths)] > found.kept[32] > 0
 

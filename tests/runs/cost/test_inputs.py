@@ -12,7 +12,6 @@ from blurb import tasks
 from blurb.cache import home
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.models.shape import of_source
 from blurb.runs import plan
 from blurb.runs.cost import inputs
 from blurb.runs.cost.inputs import Inputs
@@ -32,7 +31,7 @@ def test_a_sample_is_near_and_what_is_kept_is_exact(
     monkeypatch.setattr(inputs, "SAMPLE", 64)
     source = building.resolve(str(checkpoint("bert_uncased")), name="m")
     (job,) = plan.prepare(request(source, task, tmp_path / "runs", **overrides)).final
-    shape = of_source(source)
+    shape = source.checkpoint.size
     sampled = Inputs().of(job, shape)
     assert not sampled["train"].exact
     assert execute(job).status == "done"

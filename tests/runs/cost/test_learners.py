@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from blurb import models
+from blurb.checkpoints import Source
 from blurb.learners import building, kinds
 from blurb.runs import plan
 from blurb.runs.cost import calibration, learners
@@ -35,7 +35,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def source(checkpoint: Callable[[str], Path]) -> models.Source:
+def source(checkpoint: Callable[[str], Path]) -> Source:
     return building.resolve(str(checkpoint("bert_uncased")), name="m")
 
 
@@ -60,7 +60,7 @@ def of(asked: plan.Request, found: Rates, monkeypatch: pytest.MonkeyPatch) -> Co
     ],
 )
 def test_steps_and_padded_pieces_are_those_of_the_trial(
-    task: str, overrides: dict[str, Any], source: models.Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    task: str, overrides: dict[str, Any], source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     counted: None,
 ) -> None:  # fmt: skip
     """The lengths of the sample are those of all units here, as the demo's splits are small."""
@@ -89,7 +89,7 @@ def test_steps_and_padded_pieces_are_those_of_the_trial(
 
 
 def test_one_encoder_in_two_precisions_has_two_rates(
-    source: models.Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = request(source, "biosses", tmp_path, max_updates=3)
     steps = {"fp32": 2.0, "bf16": 1.0}

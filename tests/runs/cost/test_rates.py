@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blurb.models.shape import Shape
+from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.runs.cost import rates
 from blurb.runs.cost.rates import Rates
 
-SHAPE = Shape(body=50, table=0, vocabulary=1, layers=1, hidden=4, most=512)
+SHAPE = EncoderSize(body=50, table=0, vocabulary=1, layers=1, hidden=4, most=512)
 
 
 def test_between_two_lengths_the_rate_is_in_between() -> None:

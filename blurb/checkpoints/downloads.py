@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from blurb.checkpoints.reading import read_json
 from blurb.errors import ModelError
 from blurb.files import write_json
-from blurb.models.checkpoint import read_json
 
 RECORD = "blurb-download.json"
 

@@ -1,21 +1,17 @@
-"""Checks the (untrusted) files of a checkpoint before a library builds anything from them.
+"""Checks the (untrusted) configuration of a checkpoint before a library builds anything from it.
 
-Problems are reported while trials are planned, as a ModelError that names the file. The bounds are far above those of
-any real encoder; they keep a mistyped number from taking all memory or an hour. Errors of the libraries that these
-checks do not foresee become a ModelError in `blamed`.
+The bounds are far above those of any real encoder; they keep a mistyped number from taking all memory or an hour.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.errors import BlurbError, ModelError
-from blurb.files import read_bytes
+from blurb.checkpoints.reading import shortened
+from blurb.errors import ModelError
 
 BOUNDS = {
     500: (
@@ -45,79 +41,30 @@ IMPLEMENTATION = ("_implementation", "_implementation_internal")
 """Endings of fields by which transformers chooses code, if need be from a repository on the Hub."""
 IMPLEMENTATIONS = (*ATTENTION, "batched_mm", "grouped_mm")
 """Those of transformers itself, for attention and for experts."""
-MOST_BYTES = 256 * 2**20
-"""Of a file but weights; those with the largest vocabularies have 40 MB."""
 
 
-@contextlib.contextmanager
-def blamed(folder: Path | str, what: str) -> Iterator[None]:
-    """Turns any error of a library into a ModelError that says which folder failed, where and why."""
-    try:
-        yield
-    except BlurbError:
-        raise
-    except BaseException as error:
-        # transformers, tokenizers and torch raise anything; what a panic in Rust becomes is not even an Exception.
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        hint = "download the checkpoint again, or save it again with save_pretrained"
-        raise ModelError(f"{what}: {reason(error)}", where=folder, fix=f"{hint}.") from error
-
-
-def reason(error: BaseException) -> str:
-    """The message of an error in one line, with its type if the message alone is unclear ("'vocab'")."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if not lines:
-        return type(error).__name__
-    said = (" ".join(lines[:2]) if lines[0].endswith(":") else lines[0]).rstrip(".")
-    bare = isinstance(error, LookupError | AttributeError | ArithmeticError | TypeError | AssertionError | MemoryError)
-    return f"{type(error).__name__}: {said}" if bare else said
-
-
-def check_size(folder: Path, name: str) -> None:
-    """Raises a ModelError if a file is far larger than any real one."""
-    with contextlib.suppress(OSError):  # whoever reads it tells
-        if (size := (folder / name).stat().st_size) > MOST_BYTES:
-            raise ModelError(f"{name} has {size:,} bytes; at most {MOST_BYTES:,} are read.", where=folder)
-
-
-def read_json(folder: Path, name: str) -> dict[str, Any]:
-    """The JSON object in a file of a checkpoint.
-
-    :raises ModelError: if the file is not valid JSON, not an object, or far larger than any real one
-    """
-    check_size(folder, name)
-    try:
-        content = json.loads(read_bytes(folder / name).decode("utf-8"))
-    except OSError as error:
-        raise ModelError(f"cannot read {name}: {error.strerror}.", where=folder) from None
-    except json.JSONDecodeError as error:
-        raise ModelError(f"{name} is not a valid JSON file: line {error.lineno}: {error.msg}.", where=folder) from None
-    except (ValueError, RecursionError) as error:  # no UTF-8, a number of 5,000 digits, 100,000 brackets
-        why = "it is nested too deeply" if isinstance(error, RecursionError) else reason(error)
-        raise ModelError(f"{name} is not a valid JSON file: {why}.", where=folder) from None
-    if not isinstance(content, dict):
-        raise ModelError(f"{name} must contain a JSON object (got {type(content).__name__}).", where=folder)
-    return content
-
-
-def check_config(folder: Path, remote_code: bool = False) -> None:
+def check_config(folder: Path, config: Mapping[str, Any], remote_code: bool = False) -> None:
     """Raises a ModelError if config.json describes an impossible encoder, or one that blurb does not support.
 
     :param remote_code: whether a person allowed the code of the checkpoint
     """
-    config = read_json(folder, "config.json")
-    if remote_code:
-        check_code(folder)
-    for fault in (*code_faults(config, remote_code), *(config_fault(*field) for field in config_fields(config))):
-        if fault:
-            raise ModelError(f"config.json: {fault.what}", where=folder, fix=fault.fix)
+    for fault in config_faults(config, remote_code):
+        raise ModelError(f"config.json: {fault.what}", where=folder, fix=fault.fix)
 
 
-def check_code(folder: Path) -> None:
-    """Raises a ModelError if the configuration of model or tokenizer names code that no hash of the checkpoint has."""
-    for name in ("config.json", "tokenizer_config.json"):
-        for reference in _references(read_json(folder, name).get("auto_map")) if (folder / name).is_file() else ():
+def config_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterator[ModelError]:
+    """All that is wrong with a configuration."""
+    yield from code_faults(config, remote_code)
+    yield from filter(None, (config_fault(*field) for field in config_fields(config)))
+
+
+def check_code(folder: Path, contents: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raises a ModelError if the configuration of model or tokenizer names code that no hash of the checkpoint has.
+
+    :param contents: of the JSON files by name
+    """
+    for name, content in contents.items():
+        for reference in _references(content.get("auto_map")):
             place, _, module = reference.rpartition("--")
             if "/" in module or os.sep in module or (place and Path(place).expanduser().exists()):
                 raise ModelError(
@@ -174,8 +121,3 @@ def config_fault(name: str, value: Any) -> ModelError | None:
         what = "the weights are quantised (quantization_config), but blurb trains float32"
         return ModelError(what, fix="dequantise them.")
     return None
-
-
-def shortened(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:40]}..."

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
+from blurb.checkpoints import downloads, hub
+from blurb.checkpoints.reading import reason
 from blurb.errors import ModelError, UnknownName
 from blurb.files import of_system
-from blurb.models import downloads, hub
-from blurb.models.checkpoint import reason
 from blurb.names import by_number
 
 
@@ -27,20 +28,9 @@ def presets() -> dict[str, str]:
 def preset_facts() -> Mapping[str, Mapping[str, str]]:
     """What `presets.toml` says of each preset, by its short name."""
     found: dict[str, dict[str, str]] = tomllib.loads(
-        (files("blurb.models") / "presets.toml").read_text(encoding="utf-8")
+        (files("blurb.checkpoints") / "presets.toml").read_text(encoding="utf-8")
     )
     return found
-
-
-def known_casing(reference: str) -> str:
-    """The casing that the presets state for a Hub checkpoint, given by its short name, its id or its download."""
-    if Path(reference).expanduser().is_dir():
-        record = downloads.read(Path(reference).expanduser())
-        if record is None:
-            return ""
-        reference = record.repository
-    known = {preset["id"].lower(): preset.get("casing", "") for preset in preset_facts().values()}
-    return known.get(_repository(reference)[0].lower(), "")
 
 
 def default_name(reference: str) -> str:
@@ -50,18 +40,36 @@ def default_name(reference: str) -> str:
     return reference.partition("@")[0].rstrip("/").split("/")[-1]
 
 
-def locate(reference: str, revision: str | None, remote_code: bool = False) -> tuple[Path, str | None]:
-    """Folder of a checkpoint, from disk or (by huggingface_hub, with its cache) from the Hub, and its revision.
+class Place(NamedTuple):
+    """Where a checkpoint lies.
+
+    :param revision: hash of the commit, of what comes from the Hub
+    :param casing: that the presets state for it, or ""
+    """
+
+    folder: Path
+    revision: str | None = None
+    casing: str = ""
+
+
+def locate(reference: str, revision: str | None, remote_code: bool = False) -> Place:
+    """The place of a checkpoint on disk, or (by huggingface_hub, with its cache) from the Hub.
 
     :raises ModelError: if nothing is found; suggests what the reference could mean
     """
     found = folder_or_id(reference)
     if isinstance(found, Path):
         record = downloads.read(found)
-        return found, record.revision if record else None
+        return Place(found, record.revision, _casing(record.repository)) if record else Place(found)
     repository, at = found
     folder = hub.fetch(repository, revision or at or None, remote_code)
-    return folder, folder.name
+    return Place(folder, folder.name, _casing(repository))
+
+
+def _casing(repository: str) -> str:
+    """The casing that the presets state for a checkpoint of the Hub."""
+    by_id = {preset["id"].lower(): preset.get("casing", "") for preset in preset_facts().values()}
+    return by_id.get(repository.lower(), "")
 
 
 def folder_or_id(reference: str) -> Path | tuple[str, str]:

@@ -8,43 +8,43 @@ from pathlib import Path
 import pytest
 import torch
 
+from blurb.checkpoints import Checkpoint, loaded_encoder
 from blurb.learners.building import resolve
-from blurb.models import loading
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
-    loading._kept.clear()
+    loaded_encoder._kept.clear()
 
 
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
-    load = loading.load_encoder
+    load = Checkpoint.load_encoder
 
-    def counted(folder: str, remote_code: bool = False) -> tuple[torch.nn.Module, bool]:
-        found.append(folder)
-        return load(folder, remote_code)
+    def counted(self: Checkpoint) -> tuple[torch.nn.Module, bool]:
+        found.append(str(self.folder))
+        return load(self)
 
-    monkeypatch.setattr(loading, "load_encoder", counted)
+    monkeypatch.setattr(Checkpoint, "load_encoder", counted)
     return found
 
 
-def test_what_one_trial_does_to_it_no_other_sees(checkpoint: Checkpoint, loads: list[str]) -> None:
+def test_what_one_trial_does_to_it_no_other_sees(checkpoint: Builder, loads: list[str]) -> None:
     source = resolve(str(checkpoint("bert_uncased")))
     torch.manual_seed(1)
-    first, pooler = loading.encoder_of(source)
+    first, pooler = loaded_encoder.encoder_of(source)
     drawn = torch.rand(3)
     with torch.no_grad():
         for parameter in first.parameters():
             parameter.zero_()
     first.set_input_embeddings(torch.nn.Embedding(7, 8))
     torch.manual_seed(1)
-    second, again = loading.encoder_of(source)
+    second, again = loaded_encoder.encoder_of(source)
     assert torch.equal(drawn, torch.rand(3))  # the next draw of a trial does not tell whether the encoder was kept
-    fresh, _ = loading.load_encoder(source.location)
+    fresh, _ = Checkpoint(Path(source.location)).load_encoder()
     assert pooler == again
     assert {name: value.tolist() for name, value in second.state_dict().items()} == {
         name: value.tolist() for name, value in fresh.state_dict().items()
@@ -52,27 +52,27 @@ def test_what_one_trial_does_to_it_no_other_sees(checkpoint: Checkpoint, loads: 
     assert len(loads) == 2  # the first and the fresh one
 
 
-def test_one_is_kept_and_by_what_it_holds(checkpoint: Checkpoint, loads: list[str]) -> None:
+def test_one_is_kept_and_by_what_it_holds(checkpoint: Builder, loads: list[str]) -> None:
     one, other = (resolve(str(checkpoint(kind))) for kind in ("bert_uncased", "roberta"))
     for source in (one, one, other, one):
-        encoder, _ = loading.encoder_of(source)
+        encoder, _ = loaded_encoder.encoder_of(source)
         assert encoder.config.model_type == {one: "bert", other: "roberta"}[source]
-    assert len(loading._kept) <= 1
+    assert len(loaded_encoder._kept) <= 1
 
 
 def test_weights_drawn_while_loading_are_drawn_for_every_trial(
-    checkpoint: Checkpoint, loads: list[str], monkeypatch: pytest.MonkeyPatch
+    checkpoint: Builder, loads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of a checkpoint without its pooler: seeds must not share what the first of them drew."""
     source = resolve(str(checkpoint("bert_uncased")))
-    counted = loading.load_encoder
+    counted = Checkpoint.load_encoder
 
-    def drawing(folder: str, remote_code: bool = False) -> tuple[torch.nn.Module, bool]:
+    def drawing(self: Checkpoint) -> tuple[torch.nn.Module, bool]:
         torch.rand(1)
-        return counted(folder, remote_code)
+        return counted(self)
 
-    monkeypatch.setattr(loading, "load_encoder", drawing)
+    monkeypatch.setattr(Checkpoint, "load_encoder", drawing)
     for _ in range(3):
-        loading.encoder_of(source)
+        loaded_encoder.encoder_of(source)
     assert len(loads) == 3
-    assert not loading._kept
+    assert not loaded_encoder._kept

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from tokenizers import Regex, normalizers, pre_tokenizers
 
+from blurb.checkpoints import Checkpoint, reading
+from blurb.checkpoints.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, _steps, read_tokenizer_config
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.building import resolve
-from blurb.models import checkpoint as files
-from blurb.models.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, _steps, check_tokenizer
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 
 
 def replace(letter: str, content: str) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
+def copy(checkpoint: Builder, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
 
 
@@ -69,7 +69,7 @@ def test_both_parts_count_together(copy: Path) -> None:
     change(copy, normalizer=sequence(replace("e", "e" * 100)),
            pre_tokenizer={"type": "Sequence", "pretokenizers": [part] * 2})  # fmt: skip
     with pytest.raises(ModelError, match="may make 6,400 letters of one"):
-        check_tokenizer(copy)
+        read_tokenizer_config(copy)
 
 
 def bound(step: Any) -> int:
@@ -127,31 +127,29 @@ def test_a_vocabulary_of_gigabytes_is_not_read(copy: Path) -> None:
         resolve(str(copy))
 
 
-def test_a_tokenizer_alone_is_looked_at_as_well(copy: Path, checkpoint: Checkpoint) -> None:
-    from blurb.models.loading import load_tokenizer
+def test_a_tokenizer_alone_is_looked_at_as_well(copy: Path, checkpoint: Builder) -> None:
 
     change(copy, normalizer=sequence(*[{"type": "ByteLevel"}] * 8))
     with pytest.raises(ModelError, match="letters of one"):
-        load_tokenizer(str(copy))  # as `blurb vocab` does
+        _ = Checkpoint(copy).tokenizer  # as `blurb vocab` does
     with pytest.raises(ModelError, match="letters of one"):
         resolve(str(checkpoint("bert_uncased")), tokenizer=str(copy))
 
 
 def test_a_file_that_is_far_too_long_is_not_read(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_BYTES", 4000)
+    monkeypatch.setattr(reading, "MOST_BYTES", 4000)
     with pytest.raises(ModelError, match=r"tokenizer.json has [\d,]+ bytes; at most 4,000 are read"):
         resolve(str(copy))
 
 
 def test_a_pattern_that_gives_up_on_a_text(copy: Path) -> None:
     """Onigmo stops after ten million steps, and Rust panics, which `except Exception` does not catch."""
-    from blurb.models.loading import load_tokenizer
 
     pattern = {"Regex": "(a|a)*b|(a+a+)+$|((a*)*)*c"}
     change(copy, pre_tokenizer={"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False})
     # The class of BERT has steps of its own, whatever the file says.
     (copy / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
-    tokenizer = load_tokenizer(str(copy))
+    tokenizer = Checkpoint(copy).tokenizer
     assert isinstance(tokenizer, Tokenizer)
     for read in (tokenizer.subtokens, tokenizer.counted):
         with pytest.raises(ModelError, match=r"mine gives up on a text: .*retry-limit"):

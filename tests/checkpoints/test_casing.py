@@ -15,14 +15,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb import tasks
+from blurb.checkpoints import Source
+from blurb.checkpoints import source as sources
+from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.errors import ModelError
 from blurb.formulations import bind
 from blurb.learners.building import resolve
 from blurb.learners.finetuning.encoder import EncoderLearner
-from blurb.models import Source
-from blurb.models.lengths import reader
-from blurb.models.loading import load_tokenizer, tokenizer_of
 from tests import checkpoints
 
 Checkpoint = Callable[[str], Path]
@@ -58,25 +58,25 @@ def test_it_is_refused_until_somebody_says_what_is_meant(spoilt: Path) -> None:
 def test_cased_gives_the_tokenizer_that_was_meant(spoilt: Path, healthy: Source) -> None:
     source = resolve(str(spoilt), casing="cased")
     assert (source.tokenizer, source.weights, source.casing) == (healthy.tokenizer, healthy.weights, "cased")
-    subtokens = tokenizer_of(source).inner.tokenize("Kalo KALO")
-    assert subtokens != tokenizer_of(source).inner.tokenize("kalo kalo")
+    subtokens = source.checkpoint.tokenizer.inner.tokenize("Kalo KALO")
+    assert subtokens != source.checkpoint.tokenizer.inner.tokenize("kalo kalo")
 
 
 def test_uncased_leaves_it_as_its_files_say(spoilt: Path, healthy: Source) -> None:
     source = resolve(str(spoilt), casing="uncased")
     assert source.tokenizer != healthy.tokenizer
-    assert tokenizer_of(source).lower_cases
+    assert source.checkpoint.tokenizer.lower_cases
 
 
 @pytest.mark.parametrize("casing", ["cased", "uncased"])
 def test_wherever_the_tokenizer_is_loaded_again_it_is_the_same(spoilt: Path, casing: str) -> None:
     source = resolve(str(spoilt), casing=casing)
-    load_tokenizer.cache_clear()
+    sources._read.clear()
     sent = pickle.loads(pickle.dumps(source))  # as to a worker process
     learner = EncoderLearner(sent, bind(tasks.get("gad")), "cpu", "fp32")
     assert learner.tokenizer.hash == source.tokenizer
     read = reader(sent)(tasks.get("biosses"), [{"text_a": "Kalo", "text_b": "KALO", "score": 1.0}])
-    a, b = (tokenizer_of(source).subtokens([text])[0].ids for text in ("Kalo", "KALO"))
+    a, b = (source.checkpoint.tokenizer.subtokens([text])[0].ids for text in ("Kalo", "KALO"))
     assert len(read.whole.ids[0]) == 3 + len(a) + len(b)
     assert (a == b) == (casing == "uncased")
 

@@ -10,8 +10,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from blurb.checkpoints.reading import reason
 from blurb.errors import ModelError
-from blurb.models.checkpoint import reason
 
 FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.codes")
 PICKLED = "*.bin"

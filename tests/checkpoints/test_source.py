@@ -11,24 +11,24 @@ from pathlib import Path
 import pytest
 import torch
 
+from blurb.checkpoints import Checkpoint
+from blurb.checkpoints.references import default_name, preset_facts, presets
 from blurb.errors import ModelError, UnknownName
 from blurb.learners.building import resolve
-from blurb.models.references import preset_facts
-from blurb.models.source import default_name, hash_weights, presets, weight_files
 from blurb.results import published
 from tests import checkpoints
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 
 
 @pytest.fixture
-def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
+def copy(checkpoint: Builder, tmp_path: Path) -> Path:
     """A checkpoint of one's own to spoil."""
     return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
-def test_a_folder_is_resolved(checkpoint: Checkpoint, kind: str) -> None:
+def test_a_folder_is_resolved(checkpoint: Builder, kind: str) -> None:
     source = resolve(str(checkpoint(kind)))
     assert (source.name, source.kind, source.location) == (kind, "checkpoint", str(checkpoint(kind)))
     assert len(source.weights) == len(source.tokenizer) == 64
@@ -36,7 +36,7 @@ def test_a_folder_is_resolved(checkpoint: Checkpoint, kind: str) -> None:
     assert source.revision is None
 
 
-def test_a_name_may_be_given(checkpoint: Checkpoint) -> None:
+def test_a_name_may_be_given(checkpoint: Builder) -> None:
     assert resolve(str(checkpoint("roberta")), name="mine").name == "mine"
 
 
@@ -57,7 +57,7 @@ def test_a_link_has_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert default_name("model/..") == "step-1000"
 
 
-def test_parameters_are_those_of_the_encoder_alone(checkpoint: Checkpoint) -> None:
+def test_parameters_are_those_of_the_encoder_alone(checkpoint: Builder) -> None:
     from transformers import T5ForConditionalGeneration
 
     whole = T5ForConditionalGeneration.from_pretrained(checkpoint("t5"))
@@ -267,26 +267,26 @@ def test_the_same_weights_saved_again_have_the_same_hash(copy: Path, tmp_path: P
         architectures=["X"],
     )
     (second / "config.json").write_text(json.dumps(config, indent=7), encoding="utf-8")
-    assert hash_weights(first) == hash_weights(second)
+    assert Checkpoint(first).weights_hash == Checkpoint(second).weights_hash
 
 
 def test_other_weights_or_another_configuration_have_another_hash(copy: Path, tmp_path: Path) -> None:
     hashes = [
-        hash_weights(_resaved(copy, tmp_path / "same")),
-        hash_weights(_resaved(copy, tmp_path / "weights", add=True)),
-        hash_weights(_resaved(copy, tmp_path / "dropout", hidden_dropout_prob=0.2)),
+        Checkpoint(_resaved(copy, tmp_path / "same")).weights_hash,
+        Checkpoint(_resaved(copy, tmp_path / "weights", add=True)).weights_hash,
+        Checkpoint(_resaved(copy, tmp_path / "dropout", hidden_dropout_prob=0.2)).weights_hash,
     ]
     assert len(set(hashes)) == 3
 
 
 def test_the_tokenizer_does_not_count_among_the_weights(copy: Path) -> None:
-    before = hash_weights(copy)
+    before = Checkpoint(copy).weights_hash
     (copy / "tokenizer.json").write_text("changed", encoding="utf-8")
-    assert hash_weights(copy) == before
+    assert Checkpoint(copy).weights_hash == before
 
 
 def test_safetensors_come_before_pickles(copy: Path) -> None:
     (copy / "pytorch_model.bin").write_bytes(b"x")
-    assert [path.name for path in weight_files(copy)] == ["model.safetensors"]
+    assert [path.name for path in Checkpoint(copy).weights.files] == ["model.safetensors"]
     (copy / "model.safetensors").unlink()
-    assert [path.name for path in weight_files(copy)] == ["pytorch_model.bin"]
+    assert [path.name for path in Checkpoint(copy).weights.files] == ["pytorch_model.bin"]

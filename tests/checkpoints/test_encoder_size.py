@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from blurb.models.loading import load_encoder
-from blurb.models.shape import Shape, shape_of
+from blurb.checkpoints import Checkpoint
+from blurb.checkpoints.encoder_size import EncoderSize
 
 
 @pytest.mark.parametrize(("kind", "tolerance"), [("bert_uncased", 0.05), ("roberta", 0.05), ("t5", 0.1)])
@@ -18,20 +18,22 @@ from blurb.models.shape import Shape, shape_of
 def test_operations_are_those_that_torch_counts(
     kind: str, tolerance: float, length: int, checkpoint: Callable[[str], Path]
 ) -> None:
-    encoder, _ = load_encoder(str(checkpoint(kind)))
+    encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
     if getattr(encoder, "pooler", None) is not None:
         encoder.pooler = None
     ids = torch.full((3, length), 5)
     counter = FlopCounterMode(display=False)
     with counter, torch.no_grad(), torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids))
-    assert shape_of(str(checkpoint(kind))).forward(3, length) == pytest.approx(counter.get_total_flops(), rel=tolerance)
+    assert Checkpoint(checkpoint(kind)).size.forward(3, length) == pytest.approx(
+        counter.get_total_flops(), rel=tolerance
+    )
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "modernbert", "deberta", "t5"])
 def test_sizes_are_those_of_the_weights(kind: str, checkpoint: Callable[[str], Path]) -> None:
-    encoder, _ = load_encoder(str(checkpoint(kind)))
-    shape = shape_of(str(checkpoint(kind)))
+    encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
+    shape = Checkpoint(checkpoint(kind)).size
     table = encoder.get_input_embeddings().weight
     assert (shape.table, shape.vocabulary) == (table.numel(), table.shape[0])
     assert (shape.layers, shape.hidden) == (2, 32)
@@ -40,7 +42,7 @@ def test_sizes_are_those_of_the_weights(kind: str, checkpoint: Callable[[str], P
 
 
 def test_time_grows_with_everything() -> None:
-    shape = Shape(body=1_000, table=100, vocabulary=10, layers=2, hidden=8, most=None)
+    shape = EncoderSize(body=1_000, table=100, vocabulary=10, layers=2, hidden=8, most=None)
     assert shape.forward(1, 10) == 10 * (2_000 + 4 * 2 * 8 * 10)
     assert shape.forward(2, 10) == 2 * shape.forward(1, 10)
     assert shape.forward(1, 20) > 2 * shape.forward(1, 10)

@@ -19,12 +19,12 @@ import numpy.typing as npt
 
 from blurb import tasks
 from blurb.cache import home
+from blurb.checkpoints.transformers_log import hide_progress
 from blurb.data import read_split
 from blurb.data.raw import columns
 from blurb.data.schema import Example
 from blurb.errors import DataError, UnknownName
 from blurb.files import new_folder
-from blurb.models.loading import quiet
 from blurb.tasks import Task
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _save(size: str, texts: list[str], folder: Path) -> None:
     """Writes a checkpoint that is byte-identical on every machine and with every version of torch."""
     from safetensors.numpy import save_file
 
-    quiet()
+    hide_progress()
     folder.mkdir(parents=True)
     tokenizer = wordpiece(texts, VOCABULARY)
     tokenizer.save_pretrained(folder)

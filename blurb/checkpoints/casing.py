@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from blurb.errors import ModelError
@@ -11,7 +12,7 @@ from blurb.inputs.tokenizer import Tokenizer
 CASINGS = ("cased", "uncased")
 
 
-def settle(tokenizer: Tokenizer, casing: str, folder: str, reload: Callable[..., Any]) -> Tokenizer:
+def settle(tokenizer: Tokenizer, casing: str, folder: Path, reload: Callable[..., Any]) -> Tokenizer:
     """The tokenizer as it is, or reloaded so that it keeps upper case.
 
     :param casing: "cased", "uncased", or "" to follow its files

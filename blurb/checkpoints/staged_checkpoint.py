@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.cache import home
+from blurb.checkpoints.checkpoint import Checkpoint
+from blurb.checkpoints.reading import blamed
+from blurb.checkpoints.references import locate
+from blurb.checkpoints.tokenizer_files import read_tokenizer_config
+from blurb.checkpoints.weights import INDEX, PATTERNS
 from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.models.checkpoint import blamed
-from blurb.models.tokenizer_files import check_tokenizer
-from blurb.models.weights import INDEX, PATTERNS, hash_weights
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -91,7 +93,7 @@ def _kept(fill: Callable[[Path], None], tokenizer: PreTrainedTokenizerBase | str
         folder = Path(name)
         fill(folder)
         tokens = _save_tokenizer(tokenizer, folder, remote_code)
-        final = root / f"{hash_weights(folder, remote_code)[:16]}-{tokens[:16]}"
+        final = root / f"{Checkpoint(folder, remote_code).weights_hash[:16]}-{tokens[:16]}"
         if not final.is_dir():
             folder.chmod(0o755)
             with contextlib.suppress(OSError):  # another process was faster
@@ -106,11 +108,9 @@ def _save_tokenizer(tokenizer: PreTrainedTokenizerBase | str | Path, folder: Pat
     """
     from transformers import AutoTokenizer
 
-    from blurb.models.references import locate
-
     if isinstance(tokenizer, str | Path):
-        place, _ = locate(str(tokenizer), None, remote_code)
-        check_tokenizer(place)
+        place = locate(str(tokenizer), None, remote_code).folder
+        read_tokenizer_config(place)  # for its checks
         with blamed(place, "cannot load the tokenizer"):
             tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=remote_code)
     tokenizer.save_pretrained(folder)

@@ -14,10 +14,10 @@ import pytest
 import blurb
 from blurb.api.options import RunOptions
 from blurb.api.preflight import checked
+from blurb.checkpoints import Checkpoint, loaded_encoder, unchanged, weights
+from blurb.checkpoints.unchanged import check
 from blurb.errors import ModelError
 from blurb.learners import building
-from blurb.models import loading, unchanged
-from blurb.models.unchanged import check
 from blurb.runs import plan, sweeps
 from blurb.runs.store import Store
 from blurb.runs.worker import Job, execute
@@ -32,8 +32,8 @@ def moving(tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytes
     import torch
     from safetensors.torch import load_file, save_file
 
-    monkeypatch.setattr(unchanged, "_known", {})
-    loading._kept.clear()
+    monkeypatch.setattr(unchanged, "_read_again", {})
+    loaded_encoder._kept.clear()
     folder = shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck")
     other = load_file(folder / "model.safetensors")
     torch.manual_seed(3)
@@ -74,11 +74,23 @@ def test_other_weights_are_seen(how: str, moving: Path) -> None:
         check(source)
 
 
+def test_other_weights_are_seen_whatever_the_clock_of_the_disk_says(
+    moving: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file server may be hours behind: what has just changed then looks old."""
+    monkeypatch.setattr(unchanged, "YOUNG", -1e9)
+    source = building.resolve(str(moving))
+    check(source)
+    replace(moving)
+    with pytest.raises(ModelError, match="have changed since"):
+        check(source)
+
+
 def test_files_are_hashed_once_while_nothing_changes(moving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = building.resolve(str(moving))
     monkeypatch.setattr(unchanged, "YOUNG", 0.0)
     check(source)
-    monkeypatch.setattr(unchanged, "hash_weights", lambda *given: pytest.fail("hashed again"))
+    monkeypatch.setattr(weights, "file_hash", lambda *given: pytest.fail("hashed again"))
     check(source)
     replace(moving)
     with pytest.raises(BaseException, match="hashed again"):
@@ -106,16 +118,16 @@ def test_trials_that_wait_stop_when_their_weights_are_overwritten(moving: Path, 
 
 
 def test_weights_that_change_while_they_are_loaded(moving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, load = building.resolve(str(moving)), loading.load_encoder
+    source, load = building.resolve(str(moving)), Checkpoint.load_encoder
 
-    def slow(folder: str, remote_code: bool = False) -> object:
+    def slow(self: Checkpoint) -> object:
         replace(moving)
-        return load(folder, remote_code)
+        return load(self)
 
-    monkeypatch.setattr(loading, "load_encoder", slow)
+    monkeypatch.setattr(Checkpoint, "load_encoder", slow)
     with pytest.raises(ModelError, match="have changed since"):
-        loading.encoder_of(source)
-    assert not loading._kept
+        loaded_encoder.encoder_of(source)
+    assert not loaded_encoder._kept
 
 
 def test_a_sweep_under_another_hash_is_not_run(moving: Path, tmp_path: Path) -> None:

@@ -15,17 +15,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from blurb.checkpoints import Checkpoint
+from blurb.checkpoints.tokenizer_files import JSON_FILES
 from blurb.cli import cli
 from blurb.errors import ModelError
 from blurb.learners.building import resolve
-from blurb.models.tokenizer_files import JSON_FILES
 from tests import checkpoints
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 
 
 @pytest.fixture
-def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
+def copy(checkpoint: Builder, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
 
 
@@ -167,16 +168,15 @@ def test_weights_that_were_cut_are_found_while_planning(copy: Path) -> None:
 
 def test_new_tokens_never_share_the_id_of_another(copy: Path) -> None:
     """Where ids have a gap, tokenizers may give a token that is added the id of one that is there."""
-    from blurb.models.loading import load_tokenizer
 
     _vocabulary(copy, _set("kalo", 355))
-    tokenizer = load_tokenizer(str(copy))
+    tokenizer = Checkpoint(copy).tokenizer
     with pytest.raises(ModelError, match=r"mine have gaps, so a new token such as @DRUG\$ would get the id of another"):
         tokenizer.extended(["@DRUG$", "@GENE$", *(f"[{number}]" for number in range(9))])
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
-def test_no_healthy_checkpoint_is_refused(checkpoint: Checkpoint, kind: str) -> None:
+def test_no_healthy_checkpoint_is_refused(checkpoint: Builder, kind: str) -> None:
     resolve(str(checkpoint(kind)))
 
 

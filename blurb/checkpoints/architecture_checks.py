@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Any
 from blurb.errors import ModelError
 from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.models.checkpoint import read_json
 
 COMMON = ("the", "of", "and", "in", "with")
 """Words that every English text has."""
@@ -24,13 +24,13 @@ PLACES = 9
 """Sub-tokens of the input by which an encoder shows whether it keeps the length."""
 
 
-def check_type(folder: Path | str) -> None:
+def check_type(folder: Path, config: Mapping[str, Any]) -> None:
     """Raises a ModelError if transformers has no text model of the type in config.json.
 
     Models of pictures and sound build others in ways that nobody needs here, and some have loaded code so. A type that
     transformers does not know is left to it.
     """
-    kind = read_json(Path(folder), "config.json").get("model_type")
+    kind = config.get("model_type")
     if isinstance(kind, str) and kind in _known_types() - _text_types():
         raise ModelError(
             f"config.json: '{kind}' is no model of text alone, so it does not read sub-tokens but pictures or sound",
@@ -56,7 +56,7 @@ def _text_types() -> frozenset[str]:
     return frozenset(of_tasks | parts | {"dpr", "t5gemma2_encoder"})
 
 
-def check_embeddings(folder: Path | str, model: Any) -> None:
+def check_embeddings(folder: Path, model: Any) -> None:
     """Raises a ModelError if a model has no table with a vector for each entry of a vocabulary."""
     try:
         suits = hasattr(model.get_input_embeddings(), "num_embeddings")
@@ -68,6 +68,17 @@ def check_embeddings(folder: Path | str, model: Any) -> None:
             "pictures, sound, or characters (CANINE)",
             where=folder,
             fix="choose an encoder of text with a vocabulary, such as BERT, RoBERTa or DeBERTa.",
+        )
+
+
+def check_rows(folder: Path, tokenizer: Tokenizer, model: Any) -> None:
+    """Raises a ModelError if a tokenizer has ids for which the embedding table of an encoder has no row."""
+    rows = model.get_input_embeddings().num_embeddings
+    if tokenizer.size > rows:
+        entries = len(tokenizer.inner)
+        has = f"{entries} entries" if entries > rows else f"an entry with id {tokenizer.size - 1}"
+        raise ModelError(
+            f"the tokenizer has {has}, but the encoder has only {rows} embeddings; they do not match.", where=folder
         )
 
 
@@ -87,7 +98,7 @@ def check_segments(model: Any, features: Features) -> None:
             )
 
 
-def check_length(folder: Path | str, model: Any) -> None:
+def check_length(folder: Path, model: Any) -> None:
     """Raises a ModelError if an encoder gives fewer or more vectors than it gets sub-tokens.
 
     :param model: on torch's `meta` device
@@ -115,7 +126,7 @@ def _places(model: Any) -> int | None:
     return None
 
 
-def check_text(folder: Path | str, tokenizer: Tokenizer) -> None:
+def check_text(folder: Path, tokenizer: Tokenizer) -> None:
     """Raises a ModelError if the vocabulary has neither common words nor most letters, so that all is unknown."""
     index = tokenizer.inner.unk_token_id
     unknown = [index in one.ids for one in tokenizer.subtokens([*COMMON, *ascii_lowercase])]
@@ -127,3 +138,24 @@ def check_text(folder: Path | str, tokenizer: Tokenizer) -> None:
             where=folder,
             fix="choose an encoder of English text.",
         )
+
+
+def is_causal(outline: Any, load: Callable[[], Any]) -> bool:
+    """Whether the first position of an encoder attends only to itself, as in a decoder.
+
+    The attention modules say so; otherwise a test: does the first vector stay the same when all other tokens change?
+    Tokens are changed and not merely reordered: an encoder that attends to all alike and has no positions gives the
+    same vector for any order.
+
+    :param load: gives the encoder with its weights, for the test
+    """
+    import torch
+
+    stated = {module.is_causal for module in outline.modules() if isinstance(getattr(module, "is_causal", None), bool)}
+    if len(stated) == 1:
+        return bool(stated.pop())
+    encoder = load().eval()
+    ids = torch.tensor([range(1, 9), [1, *range(9, 16)]]) % encoder.get_input_embeddings().num_embeddings
+    with torch.no_grad():
+        one, other = encoder(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[:, 0]
+    return bool((one - other).abs().max() <= 1e-5 * one.abs().max())

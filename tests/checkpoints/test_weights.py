@@ -18,17 +18,17 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from blurb.checkpoints import Checkpoint
+from blurb.checkpoints.weights import ORDER, check_header
 from blurb.errors import ModelError
 from blurb.learners.building import resolve
-from blurb.models.loading import load_encoder
-from blurb.models.weights import ORDER, check_header, check_headers, hash_weights, weight_files
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 INDEX = "model.safetensors.index.json"
 
 
 @pytest.fixture
-def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
+def copy(checkpoint: Builder, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
 
 
@@ -47,7 +47,7 @@ def _index(folder: Path, weight_map: Any, **others: Any) -> None:
 
 
 def _sum(folder: Path) -> float:
-    return sum(float(parameter.detach().sum()) for parameter in load_encoder(str(folder))[0].parameters())
+    return sum(float(parameter.detach().sum()) for parameter in Checkpoint(folder).load_encoder()[0].parameters())
 
 
 def test_a_folder_without_an_index_keeps_the_hash_it_always_had(copy: Path) -> None:
@@ -59,14 +59,14 @@ def test_a_folder_without_an_index_keeps_the_hash_it_always_had(copy: Path) -> N
     digest.update(json.dumps(config, sort_keys=True).encode())
     for name in ("model.safetensors", "other.safetensors"):
         digest.update(hashlib.sha256((copy / name).read_bytes()).digest())
-    assert hash_weights(copy) == digest.hexdigest()
+    assert Checkpoint(copy).weights_hash == digest.hexdigest()
 
 
 def test_an_index_beside_a_whole_file_is_not_read(copy: Path) -> None:
-    before = hash_weights(copy)
+    before = Checkpoint(copy).weights_hash
     _index(copy, {"x": "nowhere.safetensors"})
-    assert hash_weights(copy) == before
-    load_encoder(str(copy))  # transformers sees it the same way
+    assert Checkpoint(copy).weights_hash == before
+    Checkpoint(copy).load_encoder()  # transformers sees it the same way
 
 
 def test_an_index_that_chooses_other_weights_gives_another_hash(copy: Path) -> None:
@@ -75,11 +75,11 @@ def test_an_index_that_chooses_other_weights_gives_another_hash(copy: Path) -> N
     save_file({key: value * 2 for key, value in load_file(copy / "part.safetensors").items()}, copy / "two.safetensors",
               metadata={"format": "pt"})  # fmt: skip
     _index(copy, one)
-    first, total = hash_weights(copy), _sum(copy)
-    assert [path.name for path in weight_files(copy)] == ["part.safetensors"]
+    first, total = Checkpoint(copy).weights_hash, _sum(copy)
+    assert [path.name for path in Checkpoint(copy).weights.files] == ["part.safetensors"]
     _index(copy, dict.fromkeys(one, "two.safetensors"))
     assert _sum(copy) != pytest.approx(total)
-    assert hash_weights(copy) != first
+    assert Checkpoint(copy).weights_hash != first
 
 
 def test_weights_of_a_subfolder_that_change_change_the_hash(copy: Path) -> None:
@@ -97,20 +97,20 @@ def test_weights_that_the_configuration_names(copy: Path) -> None:
     (copy / "deep").mkdir()
     _shard(copy, "deep/x.safetensors")
     (copy / "config.json").write_text(json.dumps({**config, "transformers_weights": "deep/x.safetensors"}), "utf-8")
-    before, total = hash_weights(copy), _sum(copy)
+    before, total = Checkpoint(copy).weights_hash, _sum(copy)
     weights = {key: value + 1 for key, value in load_file(copy / "deep/x.safetensors").items()}
     save_file(weights, copy / "deep/x.safetensors", metadata={"format": "pt"})
     assert _sum(copy) != pytest.approx(total)
-    assert hash_weights(copy) != before
+    assert Checkpoint(copy).weights_hash != before
 
 
 def test_pickled_weights_beside_safetensors_that_nobody_reads(copy: Path) -> None:
     weights = load_file(copy / "model.safetensors")
     (copy / "model.safetensors").rename(copy / "adapter.safetensors")
     torch.save(weights, copy / "pytorch_model.bin")
-    before = hash_weights(copy)
+    before = Checkpoint(copy).weights_hash
     torch.save({key: value + 1 for key, value in weights.items()}, copy / "pytorch_model.bin")
-    assert hash_weights(copy) != before
+    assert Checkpoint(copy).weights_hash != before
 
 
 def test_pickled_shards(copy: Path) -> None:
@@ -119,8 +119,8 @@ def test_pickled_shards(copy: Path) -> None:
     torch.save(weights, copy / "pytorch_model-1.bin")
     index = {"metadata": {}, "weight_map": dict.fromkeys(weights, "pytorch_model-1.bin")}
     (copy / ORDER[3]).write_text(json.dumps(index), encoding="utf-8")
-    load_encoder(str(copy))
-    assert [path.name for path in weight_files(copy)] == ["pytorch_model-1.bin"]
+    Checkpoint(copy).load_encoder()
+    assert [path.name for path in Checkpoint(copy).weights.files] == ["pytorch_model-1.bin"]
 
 
 @pytest.mark.parametrize("name", ["../out.safetensors", "/out.safetensors", "deep/../../out.safetensors"])
@@ -144,7 +144,7 @@ def test_an_index_that_names_a_link_to_the_outside_is_refused(copy: Path) -> Non
 def test_the_links_of_the_hub_s_cache_are_followed(copy: Path, tmp_path: Path, shared: bool) -> None:
     """`snapshots/REVISION/FILE -> ../../blobs/HASH`, which may be a link to a store of all repositories."""
     _index(copy, _shard(copy))
-    plain = hash_weights(copy)
+    plain = Checkpoint(copy).weights_hash
     repository = tmp_path / "hub" / "models--org--name"
     snapshot = repository / "snapshots" / "0123"
     snapshot.mkdir(parents=True)
@@ -213,14 +213,14 @@ def test_compressed_weights_are_refused(copy: Path) -> None:
     weights = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     torch.save(weights, folder / "pytorch_model.bin")
-    check_headers(folder)
+    Checkpoint(folder).weights.check_headers()
     with zipfile.ZipFile(folder / "pytorch_model.bin") as archive:
         content = {name: archive.read(name) for name in archive.namelist()}
     with zipfile.ZipFile(folder / "pytorch_model.bin", "w", zipfile.ZIP_DEFLATED) as packed:
         for name, part in content.items():
             packed.writestr(name, part)
     with pytest.raises(ModelError, match=r"mine: pytorch_model.bin is compressed \(.*\), as torch.save never does"):
-        check_headers(folder)
+        Checkpoint(folder).weights.check_headers()
 
 
 def test_compressed_weights_are_refused_whatever_they_look_like(copy: Path) -> None:

@@ -12,22 +12,23 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from blurb.checkpoints import Checkpoint
+from blurb.checkpoints.encoder_size import capacity, enlarge
 from blurb.errors import ModelError
-from blurb.models.loading import capacity, describe, enlarge, load_encoder, load_tokenizer
 from tests import checkpoints
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 
 
 @pytest.fixture
-def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
+def copy(checkpoint: Builder, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
 
 
 @pytest.mark.parametrize("kind", [*checkpoints.KINDS, *checkpoints.FAMILIES])
-def test_every_kind_gives_vectors_in_float32(checkpoint: Checkpoint, kind: str) -> None:
-    encoder, _ = load_encoder(str(checkpoint(kind)))
-    tokenizer = load_tokenizer(str(checkpoint(kind)))
+def test_every_kind_gives_vectors_in_float32(checkpoint: Builder, kind: str) -> None:
+    encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
+    tokenizer = Checkpoint(checkpoint(kind)).tokenizer
     assert {parameter.dtype for parameter in encoder.parameters()} == {torch.float32}
     ids = torch.tensor([tokenizer.special_tokens.single(tokenizer.subtokens(["kalo mi"])[0].ids)])
     hidden = encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
@@ -41,7 +42,7 @@ def test_weights_stored_in_bfloat16_become_float32(copy: Path) -> None:
     config = json.loads((copy / "config.json").read_text(encoding="utf-8"))
     config["dtype"] = "bfloat16"
     (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    encoder, _ = load_encoder(str(copy))
+    encoder, _ = Checkpoint(copy).load_encoder()
     assert {parameter.dtype for parameter in encoder.parameters()} == {torch.float32}
     stored = weights["bert.embeddings.word_embeddings.weight"].float()
     assert torch.equal(encoder.embeddings.word_embeddings.weight, stored)
@@ -51,13 +52,13 @@ def test_weights_stored_in_bfloat16_become_float32(copy: Path) -> None:
     ("kind", "trained"), [("bert_uncased", True), ("bert_cased", False), ("roberta", False), ("t5", False)]
 )
 def test_a_pooler_counts_only_if_its_weights_are_in_the_checkpoint(
-    checkpoint: Checkpoint, kind: str, trained: bool
+    checkpoint: Builder, kind: str, trained: bool
 ) -> None:
-    assert load_encoder(str(checkpoint(kind)))[1] is trained
+    assert Checkpoint(checkpoint(kind)).load_encoder()[1] is trained
 
 
-def test_only_the_encoder_of_an_encoder_decoder_is_loaded(checkpoint: Checkpoint) -> None:
-    encoder, _ = load_encoder(str(checkpoint("t5")))
+def test_only_the_encoder_of_an_encoder_decoder_is_loaded(checkpoint: Builder) -> None:
+    encoder, _ = Checkpoint(checkpoint("t5")).load_encoder()
     assert not [name for name, _ in encoder.named_parameters() if "decoder" in name or "lm_head" in name]
     assert torch.equal(encoder.shared.weight, load_file(checkpoint("t5") / "model.safetensors")["shared.weight"])
 
@@ -66,17 +67,17 @@ def test_only_the_encoder_of_an_encoder_decoder_is_loaded(checkpoint: Checkpoint
     ("kind", "most"),
     [("bert_uncased", 512), ("roberta", 512), ("bertweet", 128), ("modernbert", 8_192), ("deberta", 512), ("t5", None)],
 )
-def test_capacity(checkpoint: Checkpoint, kind: str, most: int | None) -> None:
-    encoder, _ = load_encoder(str(checkpoint(kind)))
+def test_capacity(checkpoint: Builder, kind: str, most: int | None) -> None:
+    encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
     assert capacity(encoder) == most
     if most is not None and most <= 512:
         ids = torch.full((1, most), 5)
         assert encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state.shape[1] == most
 
 
-def test_one_sub_token_more_than_roberta_holds_fails(checkpoint: Checkpoint) -> None:
+def test_one_sub_token_more_than_roberta_holds_fails(checkpoint: Builder) -> None:
     """So that 512 is not merely what fits but the most that does."""
-    encoder, _ = load_encoder(str(checkpoint("roberta")))
+    encoder, _ = Checkpoint(checkpoint("roberta")).load_encoder()
     ids = torch.full((1, 513), 5)
     with pytest.raises((IndexError, RuntimeError)):
         encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids))
@@ -99,7 +100,7 @@ def test_weights_that_do_not_belong_to_the_configuration(copy: Path, values: dic
     with pytest.raises(
         ModelError, match=rf"weights of the encoder are missing in the checkpoint.*{weight}.*do not match"
     ):
-        load_encoder(str(copy))
+        Checkpoint(copy).load_encoder()
 
 
 def test_weights_under_names_that_nobody_knows(copy: Path) -> None:
@@ -108,7 +109,7 @@ def test_weights_under_names_that_nobody_knows(copy: Path) -> None:
         {f"x{name}": value for name, value in weights.items()}, copy / "model.safetensors", metadata={"format": "pt"}
     )
     with pytest.raises(ModelError, match="do not match"):
-        load_encoder(str(copy))
+        Checkpoint(copy).load_encoder()
 
 
 @pytest.mark.parametrize("size", [0, 100, 10_000])
@@ -116,7 +117,7 @@ def test_a_weight_file_that_was_cut(copy: Path, size: int) -> None:
     path = copy / "model.safetensors"
     path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(ModelError, match="cannot load the weights"):
-        load_encoder(str(copy))
+        Checkpoint(copy).load_encoder()
 
 
 def _pickled(folder: Path, content: Any) -> None:
@@ -125,9 +126,9 @@ def _pickled(folder: Path, content: Any) -> None:
 
 
 def test_pickled_weights_are_read_as_the_same_weights(copy: Path) -> None:
-    expected = load_encoder(str(copy))[0].state_dict()
+    expected = Checkpoint(copy).load_encoder()[0].state_dict()
     _pickled(copy, load_file(copy / "model.safetensors"))
-    found = load_encoder(str(copy))[0].state_dict()
+    found = Checkpoint(copy).load_encoder()[0].state_dict()
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
@@ -139,7 +140,7 @@ def test_weights_that_are_no_numbers_are_named(copy: Path, value: float) -> None
     with pytest.raises(
         ModelError, match=r"mine: 2 of the 2,048 values of encoder.layer.1.output.dense.weight are NaN or infinite"
     ):
-        load_encoder(str(copy))
+        Checkpoint(copy).load_encoder()
 
 
 class Strange:
@@ -154,7 +155,7 @@ def test_code_in_a_pickle_does_not_run(copy: Path, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Strange, "__reduce__", lambda self: (Path.touch, (marker,)))
     _pickled(copy, {"embeddings.word_embeddings.weight": Strange()})
     with pytest.raises(ModelError, match="cannot load the weights"):
-        load_encoder(str(copy))
+        Checkpoint(copy).load_encoder()
     assert not marker.exists()
 
 
@@ -165,9 +166,9 @@ def test_a_t5_that_was_saved_without_its_decoder(checkpoint: Callable[[str], Pat
     folder = checkpoint("t5")
     T5EncoderModel.from_pretrained(folder).save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path)
-    whole, alone = (load_encoder(str(place))[0].state_dict() for place in (folder, tmp_path))
+    whole, alone = (Checkpoint(place).load_encoder()[0].state_dict() for place in (folder, tmp_path))
     assert all((alone[name] == value).all() for name, value in whole.items())
-    assert describe(tmp_path, remote_code=False)[1] == describe(folder, remote_code=False)[1]
+    assert Checkpoint(tmp_path).parameters == Checkpoint(folder).parameters
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -183,7 +184,7 @@ def test_a_longt5_that_was_saved_with_and_without_its_decoder(
     saved = (LongT5Model if whole else LongT5EncoderModel)(config)
     saved.save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(checkpoint("t5")).save_pretrained(tmp_path)
-    encoder, _ = load_encoder(str(tmp_path))
+    encoder, _ = Checkpoint(tmp_path).load_encoder()
     there = dict((saved.encoder).named_parameters())
     loaded = dict(encoder.named_parameters())
     assert there.keys() == loaded.keys()
@@ -194,15 +195,15 @@ def test_a_longt5_that_was_saved_with_and_without_its_decoder(
         {name: each for name, each in weights.items() if name != gone}, tmp_path / "model.safetensors", {"format": "pt"}
     )
     with pytest.raises(ModelError, match="1 weights of the encoder are missing"):
-        load_encoder(str(tmp_path))
+        Checkpoint(tmp_path).load_encoder()
 
 
 def test_room_for_new_tokens_is_made_without_the_warning_of_transformers(
-    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from transformers.utils import logging as transformers_logging
 
-    encoder, _ = load_encoder(str(checkpoint("bert_uncased")))
+    encoder, _ = Checkpoint(checkpoint("bert_uncased")).load_encoder()
     size, before = encoder.get_input_embeddings().num_embeddings, transformers_logging.get_verbosity()
     resize, heard = type(encoder).resize_token_embeddings, []
 

@@ -6,32 +6,12 @@ change might not show in their times.
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
+from blurb.checkpoints.checkpoint import ADAPTER, Checkpoint
+from blurb.checkpoints.source import Source
 from blurb.errors import ModelError
-from blurb.models.weights import hash_weights, weight_files
-
-if TYPE_CHECKING:
-    from blurb.models.source import Source
 
 YOUNG = 5.0
 """Seconds after a change in which another one may leave the same times: clocks of file systems are coarse."""
-ADAPTER = "adapter_config.json"
-Stamp = tuple[tuple[str, int, int, int, int], ...]
-"""Name, size, times of change and place of every file that counts."""
-
-
-class _Hashed(NamedTuple):
-    stamp: Stamp
-    at: float
-    """Time before it was hashed."""
-    weights: str
-
-
-_known: dict[tuple[str, bool], _Hashed] = {}
-"""By folder, and whether its code counts."""
 
 
 def check_trial(source: Source, weights: str, tokenizer: str) -> None:
@@ -47,15 +27,12 @@ def check_trial(source: Source, weights: str, tokenizer: str) -> None:
             fix="Run the command that planned it again.",
         )
     check(source)
-    if source.is_checkpoint:
-        from blurb.models.loading import tokenizer_of
-
-        if tokenizer_of(source).hash != tokenizer:
-            raise ModelError(
-                f"the tokenizer of {source.name} has changed since its trials were planned. These trials do not run.",
-                where=source.location,
-                fix="Run the command again for the new one, or put the old one back.",
-            )
+    if source.is_checkpoint and source.checkpoint.tokenizer.hash != tokenizer:
+        raise ModelError(
+            f"the tokenizer of {source.name} has changed since its trials were planned. These trials do not run.",
+            where=source.location,
+            fix="Run the command again for the new one, or put the old one back.",
+        )
 
 
 def check(source: Source) -> None:
@@ -65,7 +42,7 @@ def check(source: Source) -> None:
     """
     if not source.is_checkpoint:
         return
-    folder, now = Path(source.location), ""
+    folder = source.checkpoint.folder
     if (folder / ADAPTER).exists():  # transformers would load it, and the base model that it names
         raise ModelError(
             f"{ADAPTER} has come here since the trials of {source.name} were planned. These trials do not "
@@ -74,7 +51,7 @@ def check(source: Source) -> None:
             fix="Remove it, or move it elsewhere.",
         )
     try:
-        now = _hash(folder, source.remote_code)
+        now = hash_now(source.checkpoint)
     except OSError as error:
         raise ModelError(f"cannot read the weights of {source.name}: {error.strerror}.", where=folder) from error
     if now != source.weights:
@@ -87,23 +64,21 @@ def check(source: Source) -> None:
         )
 
 
-def _hash(folder: Path, remote_code: bool) -> str:
-    key, stamp, at = (str(folder), remote_code), _stamp(folder, remote_code), time.time()
-    known = _known.get(key)
-    if known is None or known.stamp != stamp or known.at - _newest(stamp) < YOUNG:
-        known = _known[key] = _Hashed(stamp, at, hash_weights(folder, remote_code))
-    return known.weights
+def hash_now(checkpoint: Checkpoint) -> str:
+    """The hash of the weights as they are now; files that look as they did when they were hashed are not read."""
+    place = str(checkpoint.folder), checkpoint.remote_code
+    for read in (checkpoint, _read_again.get(place)):
+        if read is not None and _is_unchanged(read):
+            return read.weights_hash
+    _read_again[place] = Checkpoint(checkpoint.folder, checkpoint.remote_code)
+    return _read_again[place].weights_hash
 
 
-def _stamp(folder: Path, remote_code: bool) -> Stamp:
-    code = folder.glob("*.py") if remote_code else ()
-    files = [folder / "config.json", *weight_files(folder), *folder.glob("*.index.json"), *code]
-    stats = {str(path): path.stat() for path in files}
-    return tuple(
-        (name, one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino) for name, one in sorted(stats.items())
-    )
+_read_again: dict[tuple[str, bool], Checkpoint] = {}
+"""By folder, and whether its code counts: what was read after a change."""
 
 
-def _newest(stamp: Stamp) -> float:
-    """Time of the last change, in seconds."""
-    return max(max(modified, changed) for _, _, modified, changed, _ in stamp) / 1e9
+def _is_unchanged(read: Checkpoint) -> bool:
+    stamp = read.weights.stamp(read.remote_code)
+    newest = max(max(modified, changed) for _, _, modified, changed, _ in stamp) / 1e9
+    return read.read_at - newest >= YOUNG and stamp == read.stamp

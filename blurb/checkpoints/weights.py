@@ -6,11 +6,14 @@ import hashlib
 import json
 import os
 import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from blurb.checkpoints.reading import blamed, read_json
 from blurb.errors import ModelError
-from blurb.files import file_hash, ordinary
-from blurb.models.checkpoint import blamed, read_json
+from blurb.files import NO_FILE, file_hash, ordinary
 
 INDEX = ".index.json"
 ORDER = ("model.safetensors", f"model.safetensors{INDEX}", "pytorch_model.bin", f"pytorch_model.bin{INDEX}")
@@ -21,30 +24,86 @@ VOLATILE = ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "ar
 ZIP = b"PK\x03\x04"
 """The first bytes of an archive."""
 
+Stamp = tuple[tuple[str, int, int, int, int], ...]
+"""Name, size, times of change and place on the disk of every file."""
 
-def weight_files(folder: Path) -> list[Path]:
-    """The files with the weights; none if transformers would find nothing to load.
 
-    An index names them. Without one these are all files of the type that transformers would load, even those it would
-    not read: earlier versions hashed them all, and hashes must not change.
+@dataclass(frozen=True)
+class Weights:
+    """The files with the weights of a checkpoint.
 
+    :param files: none if transformers would find nothing to load
+    :param index: the file of every weight, if an index says so
+    """
+
+    folder: Path
+    files: Sequence[Path]
+    index: Mapping[str, str] | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(path.stat().st_size for path in self.files)
+
+    def stamp(self, with_code: bool) -> Stamp:
+        """Of the files now, and of all that would change which files count.
+
+        :param with_code: whether Python files count
+        :raises OSError: if one is gone
+        """
+        patterns = ("config.json", *PATTERNS, f"*{INDEX}", *(["*.py"] if with_code else []))
+        paths = {*self.files, *(path for pattern in patterns for path in self.folder.glob(pattern))}
+        stats = {str(path): path.stat() for path in paths}
+        return tuple(
+            (name, one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino) for name, one in sorted(stats.items())
+        )
+
+    def check_headers(self) -> None:
+        """Raises a ModelError if a file is truncated, invalid or compressed; reads the headers only."""
+        for path in self.files:
+            check_header(self.folder, path)
+
+    def hash(self, config: Mapping[str, Any], code: Sequence[Path] = ()) -> str:
+        """SHA-256 of the files and the configuration, without the fields that record who saved it.
+
+        :param code: Python files of the checkpoint that may run
+        """
+        digest = hashlib.sha256()
+        lasting = {key: value for key, value in config.items() if key not in VOLATILE}
+        digest.update(json.dumps(lasting, sort_keys=True).encode())
+        if self.index is not None:
+            digest.update(json.dumps(self.index, sort_keys=True).encode())
+        for path in [*self.files, *code]:
+            digest.update(bytes.fromhex(file_hash(path)))
+        return digest.hexdigest()
+
+
+def find_weights(folder: Path, config: Mapping[str, Any]) -> Weights:
+    """The weights in a folder.
+
+    An index names the files. Without one these are all files of the type that transformers would load, even those it
+    would not read: earlier versions hashed them all, and hashes must not change.
+
+    :param config: content of config.json
     :raises ModelError: if one of them is not a file, or an index is invalid or names files outside of the folder
     """
-    entry = _entry(folder)
+    entry = _entry(folder, config)
     if entry is None:
-        return []
+        return Weights(folder, ())
+    index = None
     if entry.name.endswith(INDEX):
-        found = [_inside(folder, name, entry.name) for name in sorted(set(weight_map(folder, entry.name).values()))]
+        index = _weight_map(folder, entry.name)
+        files = [_inside(folder, name, entry.name) for name in sorted(set(index.values()))]
     else:
-        files = next((files for files in (sorted(folder.glob(pattern)) for pattern in PATTERNS) if files), [])
-        found = files if entry in files else [*files, entry]
-    for path in found:
+        of_type = next((files for files in (sorted(folder.glob(pattern)) for pattern in PATTERNS) if files), [])
+        files = of_type if entry in of_type else [*of_type, entry]
+    for path in files:
         if not path.is_file():
             raise ModelError(f"{path.name} is not a file (it is a folder or a broken link).", where=folder)
-    return found
+    return Weights(folder, tuple(files), index)
 
 
-def weight_map(folder: Path, index: str) -> dict[str, str]:
+def _weight_map(folder: Path, index: str) -> dict[str, str]:
     """The file of every weight, according to an index."""
     content = read_json(folder, index)
     files = content.get("weight_map")
@@ -59,29 +118,24 @@ def weight_map(folder: Path, index: str) -> dict[str, str]:
     return files
 
 
-def check_headers(folder: Path) -> None:
-    """Raises a ModelError if a file of weights is truncated, invalid or compressed; reads the headers only."""
-    for path in weight_files(folder):
-        check_header(folder, path)
-
-
 def check_header(folder: Path, path: Path) -> None:
-    """The same of one file.
+    """Raises a ModelError if a file of weights is truncated, invalid or compressed; reads its header only.
 
     torch never compresses, but unpacks what is: 200 KB may become 200 MB, or more than there is memory.
     """
     from safetensors import safe_open
 
     with blamed(folder, f"cannot load the weights: {path.name}"):
-        with open(path, "rb", opener=ordinary) as file:
-            start = file.read(len(ZIP))
         if path.suffix == ".safetensors":
+            if not path.is_file():
+                raise OSError(NO_FILE)
             with safe_open(path, "np"):
                 return
-        if start != ZIP:  # as torch tells it
-            return
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
+        with open(path, "rb", opener=ordinary) as file:
+            if file.read(len(ZIP)) != ZIP:  # as torch tells it
+                return
+            with zipfile.ZipFile(file) as archive:
+                members = archive.infolist()
     packed = [one.filename for one in members if one.file_size > one.compress_size]
     if packed or sum(one.file_size for one in members) > path.stat().st_size:  # or one part is named many times
         raise ModelError(
@@ -92,27 +146,9 @@ def check_header(folder: Path, path: Path) -> None:
         )
 
 
-def hash_weights(folder: Path, remote_code: bool = False) -> str:
-    """SHA-256 of the weight files and the configuration, without the fields that record who saved it.
-
-    Code of the checkpoint counts if it may run.
-    """
-    digest = hashlib.sha256()
-    config = {key: value for key, value in read_json(folder, "config.json").items() if key not in VOLATILE}
-    digest.update(json.dumps(config, sort_keys=True).encode())
-    files = weight_files(folder)
-    entry = _entry(folder)
-    if entry is not None and entry.name.endswith(INDEX):
-        digest.update(json.dumps(weight_map(folder, entry.name), sort_keys=True).encode())
-    code = sorted(folder.glob("*.py")) if remote_code else []
-    for path in [*files, *code]:
-        digest.update(bytes.fromhex(file_hash(path)))
-    return digest.hexdigest()
-
-
-def _entry(folder: Path) -> Path | None:
+def _entry(folder: Path, config: Mapping[str, Any]) -> Path | None:
     """The file that transformers opens first, weights or an index; the configuration may name it."""
-    named = read_json(folder, "config.json").get("transformers_weights")
+    named = config.get("transformers_weights")
     if named is not None:
         if not isinstance(named, str) or not named.endswith((".safetensors", f".safetensors{INDEX}")):
             raise ModelError(

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from blurb.checkpoints.reading import check_size, read_json, shortened
 from blurb.errors import ModelError
-from blurb.models.checkpoint import check_size, read_json, shortened
 
 MOST_ID = 10_000_000
 """Tokenizers allocate memory up to the highest id."""
@@ -20,19 +20,31 @@ UNICODE = 18
 """The letters that a form of Unicode makes of one, once; and again of what a step in between has made."""
 BYTES = 4
 """The bytes of a letter, each of which `ByteLevel` makes a letter of."""
+TOKENIZER_CONFIG = "tokenizer_config.json"
 JSON_FILES = (
     "tokenizer.json",
-    "tokenizer_config.json",
+    TOKENIZER_CONFIG,
     "special_tokens_map.json",
     "added_tokens.json",
     "vocab.json",
 )
 FILES = (*JSON_FILES, "vocab.txt", "bpe.codes", "merges.txt", "spiece.model", "sentencepiece.bpe.model", "spm.model",
          "tokenizer.model")  # fmt: skip
+TOKENIZERS = (
+    "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model",
+    "tokenizer.model",
+)  # fmt: skip
+"""One of these makes a tokenizer."""
 
 
-def check_tokenizer(folder: Path) -> None:
-    """Raises a ModelError if a file of the tokenizer is huge, no JSON object, has invalid ids, or lets texts grow."""
+def read_tokenizer_config(folder: Path) -> dict[str, Any]:
+    """The content of tokenizer_config.json, {} without it, once all files of the tokenizer have been checked.
+
+    That of the others is not kept: a vocabulary may take 100 MB.
+
+    :raises ModelError: if a file of the tokenizer is huge, no JSON object, has invalid ids, or lets texts grow
+    """
+    config: dict[str, Any] = {}
     for name in FILES:
         if (folder / name).is_file():
             with _of_tokenizer(folder):
@@ -43,6 +55,9 @@ def check_tokenizer(folder: Path) -> None:
                 _check_ids(folder, name, content)
                 if name == "tokenizer.json":
                     _check_growth(folder, content)
+                if name == TOKENIZER_CONFIG:
+                    config = content
+    return config
 
 
 @contextlib.contextmanager
@@ -76,7 +91,7 @@ def _ids(name: str, content: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
         for token in added if isinstance(added, list) else []:
             if isinstance(token, dict):
                 yield token.get("content"), token.get("id")
-    decoder = content.get("added_tokens_decoder") if name == "tokenizer_config.json" else None
+    decoder = content.get("added_tokens_decoder") if name == TOKENIZER_CONFIG else None
     for index, token in decoder.items() if isinstance(decoder, dict) else []:
         yield token, int(index) if index.isdecimal() and len(index) < 20 else index
 

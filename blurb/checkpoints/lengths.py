@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from blurb import formulations
+from blurb.checkpoints.source import Source
 from blurb.data.schema import Example
 from blurb.errors import SettingsError
 from blurb.inputs.tokenized_split import Read, TokenizedSplit
-from blurb.models.source import Source
 from blurb.tasks import Task
 
 NO_LIMIT = 10**7
@@ -23,10 +23,7 @@ def reader(source: Source) -> Read:
     """
     if not source.is_checkpoint:
         raise SettingsError(f"--model {source.name}: a baseline has no tokenizer", fix="name a checkpoint.")
-    from blurb.models.loading import capacity, load_encoder, tokenizer_of
-
-    tokenizer = tokenizer_of(source)
-    most = capacity(load_encoder(source.location, source.remote_code)[0])
+    tokenizer, most = source.checkpoint.tokenizer, source.checkpoint.size.most
 
     def read(task: Task, rows: Sequence[Example]) -> TokenizedSplit:
         formulation = formulations.bind(task)

@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from blurb.api.model_check import TRIES, check_model
-from blurb.models.loading import capacity, load_encoder, load_tokenizer
+from blurb.checkpoints import Checkpoint
+from blurb.checkpoints.encoder_size import capacity
 from tests import checkpoints
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 EAGER, SEGMENTS, NO_CLS = "attention is 'eager'", "leaves these out", "no classification token"
 SURPRISES: dict[str, tuple[str, ...]] = {
     "xlm_roberta": (),
@@ -41,7 +42,7 @@ def test_no_family_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("kind", checkpoints.FAMILIES)
-def test_every_kind_of_task_runs_and_what_surprises_is_told(checkpoint: Checkpoint, kind: str) -> None:
+def test_every_kind_of_task_runs_and_what_surprises_is_told(checkpoint: Builder, kind: str) -> None:
     found = check_model(str(checkpoint(kind)))
     assert [one.error for one in found.tries] == [""] * len(TRIES)
     assert found.facts["longest_input"] == LIMITS[kind]
@@ -53,9 +54,9 @@ def test_every_kind_of_task_runs_and_what_surprises_is_told(checkpoint: Checkpoi
 
 
 @pytest.mark.parametrize("kind", [kind for kind, most in LIMITS.items() if most == 512])
-def test_the_longest_input_fits_and_one_more_does_not(checkpoint: Checkpoint, kind: str) -> None:
+def test_the_longest_input_fits_and_one_more_does_not(checkpoint: Builder, kind: str) -> None:
     """XLM-R and MPNet have 514 positions of which padding takes two, DeBERTa has no end in its weights."""
-    encoder = load_encoder(str(checkpoint(kind)))[0].eval()
+    encoder = Checkpoint(checkpoint(kind)).load_encoder()[0].eval()
     assert capacity(encoder) == 512
     ids = torch.full((1, 513), 5)
     with torch.no_grad():
@@ -66,10 +67,10 @@ def test_the_longest_input_fits_and_one_more_does_not(checkpoint: Checkpoint, ki
 
 
 @pytest.mark.parametrize("kind", checkpoints.FAMILIES)
-def test_padding_changes_no_vector_but_in_funnel(checkpoint: Checkpoint, kind: str) -> None:
-    encoder = load_encoder(str(checkpoint(kind)))[0].eval()
+def test_padding_changes_no_vector_but_in_funnel(checkpoint: Builder, kind: str) -> None:
+    encoder = Checkpoint(checkpoint(kind)).load_encoder()[0].eval()
     ids = torch.arange(10, 21)[None]
-    padding = torch.full((1, 9), load_tokenizer(str(checkpoint(kind))).pad_id)
+    padding = torch.full((1, 9), Checkpoint(checkpoint(kind)).tokenizer.pad_id)
     mask = torch.cat([torch.ones_like(ids), torch.zeros_like(padding)], dim=1)
     with torch.no_grad():
         alone = encoder(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
@@ -80,7 +81,7 @@ def test_padding_changes_no_vector_but_in_funnel(checkpoint: Checkpoint, kind: s
 
 @pytest.mark.parametrize("kind", ["albert", "funnel", "xlnet"])
 def test_segments_that_are_left_out_come_back_as_the_message_says(
-    checkpoint: Checkpoint, kind: str, tmp_path: Path
+    checkpoint: Builder, kind: str, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(checkpoint(kind), tmp_path / "mine"))
     path = folder / "tokenizer_config.json"
@@ -89,16 +90,16 @@ def test_segments_that_are_left_out_come_back_as_the_message_says(
         json.dumps({**content, "model_input_names": ["input_ids", "token_type_ids", "attention_mask"]}),
         encoding="utf-8",
     )
-    assert load_tokenizer(str(folder)).special_tokens.types is not None
+    assert Checkpoint(folder).tokenizer.special_tokens.types is not None
     found = check_model(str(folder))
     assert not any(SEGMENTS in said for said in found.surprises)
     assert [one.error for one in found.tries] == [""] * len(TRIES)
 
 
-def test_segments_that_an_encoder_knows_nothing_of_do_no_harm(checkpoint: Checkpoint) -> None:
+def test_segments_that_an_encoder_knows_nothing_of_do_no_harm(checkpoint: Builder) -> None:
     """DistilBERT has BERT's tokenizer, which numbers the texts of a pair."""
-    encoder = load_encoder(str(checkpoint("distilbert")))[0].eval()
-    special_tokens = load_tokenizer(str(checkpoint("distilbert"))).special_tokens
+    encoder = Checkpoint(checkpoint("distilbert")).load_encoder()[0].eval()
+    special_tokens = Checkpoint(checkpoint("distilbert")).tokenizer.special_tokens
     ids, types = torch.tensor([special_tokens.pair([7, 8], [9])]), torch.tensor([special_tokens.pair_types(2, 1)])
     assert types.max() == 1
     with torch.no_grad():

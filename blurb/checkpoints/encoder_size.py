@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Any
 
-from blurb.models.loading import capacity, outline
-from blurb.models.source import Source
+from blurb.checkpoints.transformers_log import errors_alone
 
 
 @dataclass(frozen=True)
-class Shape:
+class EncoderSize:
     """Sizes of an encoder of any architecture.
 
     :param body: parameters that multiply every sub-token: all but the embedding tables and the pooler
@@ -37,12 +36,10 @@ class Shape:
         return inputs * length * (2 * self.body + 4 * self.layers * self.hidden * length)
 
 
-@lru_cache(maxsize=16)
-def shape_of(location: str, remote_code: bool = False) -> Shape:
-    """The shape of a checkpoint, without loading its weights."""
+def size_of(model: Any) -> EncoderSize:
+    """The size of an encoder, whose weights need not be loaded."""
     from torch import nn
 
-    model = outline(location, remote_code)
     tables = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
     body = sum(
         parameter.numel()
@@ -52,7 +49,7 @@ def shape_of(location: str, remote_code: bool = False) -> Shape:
     table = model.get_input_embeddings()
     config = model.config
     layers, hidden = (getattr(config, name, None) for name in ("num_hidden_layers", "hidden_size"))
-    return Shape(
+    return EncoderSize(
         body=body,
         table=int(table.weight.numel()),
         vocabulary=int(table.num_embeddings),
@@ -62,6 +59,18 @@ def shape_of(location: str, remote_code: bool = False) -> Shape:
     )
 
 
-def of_source(source: Source) -> Shape:
-    """The shape of a resolved model."""
-    return shape_of(source.location, source.remote_code)
+def capacity(encoder: Any) -> int | None:
+    """The maximum number of sub-tokens of an encoder; None if relative positions set no limit."""
+    table = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
+    if table is not None and hasattr(table, "num_embeddings"):
+        padding = table.padding_idx  # RoBERTa counts positions from padding_idx + 1
+        return int(table.num_embeddings) - (0 if padding is None else padding + 1)
+    limit = getattr(encoder.config, "max_position_embeddings", None)
+    return int(limit) if isinstance(limit, int) and limit > 0 else None
+
+
+def enlarge(encoder: Any, size: int) -> None:
+    """Makes room in the embedding table for the tokens that a formulation adds."""
+    if size > encoder.get_input_embeddings().num_embeddings:
+        with errors_alone():
+            encoder.resize_token_embeddings(size)

@@ -13,15 +13,15 @@ import pytest
 import torch
 
 from blurb import tasks
+from blurb.checkpoints import Checkpoint
 from blurb.errors import SettingsError
 from blurb.formulations import bind
 from blurb.learners.building import resolve
 from blurb.learners.finetuning.encoder import check
-from blurb.models.loading import is_causal, load_encoder, tokenizer_of
 from blurb.protocols.protocol import complete
 from tests import checkpoints
 
-Checkpoint = Callable[[str], Path]
+Builder = Callable[[str], Path]
 DECODERS = ("gpt2", "llama", "bert", "bloom", "mamba")
 
 
@@ -38,7 +38,7 @@ def _config(kind: str, size: int) -> Any:
 
 
 @pytest.fixture(scope="module")
-def decoder(checkpoint: Checkpoint, tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+def decoder(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Builder:
     """A decoder whose tokenizer puts [CLS] first, as that of an encoder does."""
 
     def build(kind: str) -> Path:
@@ -52,7 +52,7 @@ def decoder(checkpoint: Checkpoint, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def _sees_nothing(folder: Path) -> bool:
-    encoder = load_encoder(str(folder))[0].eval()
+    encoder = Checkpoint(folder).load_encoder()[0].eval()
     vectors = encoder.get_input_embeddings()(torch.arange(5, 13)[None]).detach().requires_grad_()
     encoder(inputs_embeds=vectors, attention_mask=torch.ones(1, 8)).last_hidden_state[0, 0].square().sum().backward()
     assert vectors.grad is not None
@@ -60,21 +60,21 @@ def _sees_nothing(folder: Path) -> bool:
 
 
 @pytest.mark.parametrize("kind", DECODERS)
-def test_a_decoder_is_causal(decoder: Checkpoint, kind: str) -> None:
+def test_a_decoder_is_causal(decoder: Builder, kind: str) -> None:
     folder = decoder(kind)
     assert _sees_nothing(folder)
-    assert is_causal(str(folder))
+    assert Checkpoint(folder).is_causal
 
 
 @pytest.mark.parametrize("kind", [*checkpoints.KINDS, *checkpoints.FAMILIES])
-def test_an_encoder_is_not(checkpoint: Checkpoint, kind: str) -> None:
+def test_an_encoder_is_not(checkpoint: Builder, kind: str) -> None:
     assert not _sees_nothing(checkpoint(kind))
-    assert not is_causal(str(checkpoint(kind)))
+    assert not Checkpoint(checkpoint(kind)).is_causal
 
 
 @pytest.mark.parametrize("pooling", ["cls", "cls-pooler"])
 @pytest.mark.parametrize("kind", ["gpt2", "bert", "bloom"])
-def test_cls_is_refused_with_what_would_work(decoder: Checkpoint, kind: str, pooling: str) -> None:
+def test_cls_is_refused_with_what_would_work(decoder: Builder, kind: str, pooling: str) -> None:
     source = resolve(str(decoder(kind)))
     settings = complete({"max_length": 48, "pooling": pooling})
     with pytest.raises(
@@ -86,7 +86,7 @@ def test_cls_is_refused_with_what_would_work(decoder: Checkpoint, kind: str, poo
         check(source, bind(tasks.get("hoc"), dataclasses.replace(settings, pooling=other)))
 
 
-def test_a_classification_token_at_the_end_has_seen_everything(decoder: Checkpoint, tmp_path: Path) -> None:
+def test_a_classification_token_at_the_end_has_seen_everything(decoder: Builder, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(decoder("gpt2"), tmp_path / "last"))
     content = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
     cls, text, sep = content["post_processor"]["single"]
@@ -98,5 +98,5 @@ def test_a_classification_token_at_the_end_has_seen_everything(decoder: Checkpoi
     config["tokenizer_class"] = "PreTrainedTokenizerFast"  # takes the special tokens from the file
     (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
     source = resolve(str(folder))
-    assert tokenizer_of(source).special_tokens.cls == -1
+    assert source.checkpoint.tokenizer.special_tokens.cls == -1
     check(source, bind(tasks.get("hoc"), complete({"max_length": 48})))

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blurb.models import scratch
+from blurb.checkpoints import scratch
 from tests import checkpoints
 
 WEIGHTS = "559d3a0a6299ad6e7ced0b838c8a74e7b8f37aa09aaf266b2acb54d67cd0bed8"
@@ -19,7 +19,7 @@ TOKENIZER = "f35f784fbe299e039f3bf7c861970551bc74512d115b240c950befe3ffd35371"
 BUILD = """
 from blurb.corpora import demo
 from blurb.learners.building import resolve
-from blurb.models import scratch
+from blurb.checkpoints import resolve, scratch
 source = resolve(str(scratch.build("scratch:tiny", demo.prepare())))
 print(source.weights, source.tokenizer)
 """

@@ -1,0 +1,8 @@
+"""Model references that have been read: configuration, tokenizer and weights of an encoder, each file once."""
+
+from __future__ import annotations
+
+from blurb.checkpoints.checkpoint import Checkpoint
+from blurb.checkpoints.source import Source, of_folder, resolve
+
+__all__ = ["Checkpoint", "Source", "of_folder", "resolve"]

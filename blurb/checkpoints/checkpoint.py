@@ -1,0 +1,186 @@
+"""A checkpoint that has been read: what needs a model is given this, not a path."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from blurb.checkpoints import architecture_checks, loading
+from blurb.checkpoints.config_checks import check_code, check_config
+from blurb.checkpoints.encoder_size import EncoderSize, size_of
+from blurb.checkpoints.reading import read_json
+from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
+from blurb.checkpoints.weights import Stamp, Weights, find_weights
+from blurb.errors import ModelError
+from blurb.inputs.tokenizer import Tokenizer
+from blurb.names import by_number
+
+CONFIG, ADAPTER = "config.json", "adapter_config.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """The folder of a checkpoint. Each of its files is read once, when it is first asked for, and checked before use.
+
+    A folder that may have changed is read again by making another `Checkpoint` of it. Every property raises a
+    ModelError that names the file if it is missing or invalid.
+
+    :param remote_code: whether a person allowed the code of the checkpoint
+    :param casing: "cased" or "uncased" to override the tokenizer's files, see `blurb.checkpoints.casing`
+    """
+
+    folder: Path
+    remote_code: bool = False
+    casing: str = ""
+    read_at: float = field(default_factory=time.time, init=False)
+    """Seconds since 1970, before any of its files was read."""
+
+    @cached_property
+    def config_json(self) -> Mapping[str, Any]:
+        """The content of `config.json`, unchecked."""
+        return read_json(self.folder, CONFIG)
+
+    @cached_property
+    def tokenizer_config(self) -> Mapping[str, Any]:
+        """The content of `tokenizer_config.json`, once all files of the tokenizer have been checked; {} without it."""
+        return read_tokenizer_config(self.folder)
+
+    @cached_property
+    def weights(self) -> Weights:
+        """The files of the weights; the largest are opened by `Weights.check_headers`, `Weights.hash` and loading."""
+        return find_weights(self.folder, self.config_json)
+
+    @cached_property
+    def weights_hash(self) -> str:
+        """SHA-256 of weights and configuration, and of the checkpoint's own code if that may run."""
+        _ = self.stamp  # before: what changes while it is hashed shows
+        code = sorted(self.folder.glob("*.py")) if self.remote_code else []
+        return self.weights.hash(self.config_json, code)
+
+    @cached_property
+    def stamp(self) -> Stamp:
+        """What tells, without reading them, whether the files are those that were hashed."""
+        return self.weights.stamp(self.remote_code)
+
+    @cached_property
+    def config(self) -> Any:
+        """The configuration as an object of transformers; nobody may change it."""
+        self.check_config()
+        return loading.load_config(self.folder, self.config_json, self.remote_code)
+
+    @cached_property
+    def outline(self) -> Any:
+        """The encoder without weights: a module on torch's `meta` device. Nobody may change it."""
+        return loading.build_outline(self.folder, self.config, self.remote_code)
+
+    @cached_property
+    def parameters(self) -> int:
+        """Number of parameters of the encoder."""
+        return int(sum(parameter.numel() for parameter in self.outline.parameters()))
+
+    @cached_property
+    def size(self) -> EncoderSize:
+        """What decides the time and memory of a pass."""
+        return size_of(self.outline)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer; a folder may hold one alone."""
+        config = self.config if (self.folder / CONFIG).is_file() else None
+        self.check_code()
+        _ = self.tokenizer_config  # checked before a library reads them
+        return loading.load_tokenizer(self.folder, config, self.remote_code, self.casing)
+
+    @cached_property
+    def is_causal(self) -> bool:
+        """Whether each position attends only to itself and those before it, as in a decoder."""
+        return architecture_checks.is_causal(self.outline, lambda: self.load_encoder()[0])
+
+    def load_encoder(self) -> tuple[Any, bool]:
+        """A new encoder in float32, and whether it has a pooler with trained weights."""
+        return loading.load_encoder(self.folder, self.config, self.remote_code)
+
+    def check(self) -> None:
+        """Raises a ModelError for whatever keeps this from being fine-tuned, but for weights that are not finite."""
+        self.check_files()
+        self.check_fit()
+
+    def check_files(self, with_tokenizer: bool = True) -> None:
+        """Raises a ModelError if configuration, weights or tokenizer are missing or invalid, each by itself.
+
+        :param with_tokenizer: whether it needs one
+        """
+        self.check_structure()
+        if not self.weights.files:
+            raise ModelError("no weights; expected model.safetensors or pytorch_model.bin.", where=self.folder)
+        self.check_config()
+        if with_tokenizer and not self.has_tokenizer():
+            _ = self.outline  # a model of pictures lacks no tokenizer
+            raise ModelError(
+                f"no tokenizer (expected one of {', '.join(TOKENIZERS)})",
+                where=self.folder,
+                fix="save it to this folder with tokenizer.save_pretrained, or name another with --tokenizer.",
+            )
+        if with_tokenizer:
+            _ = self.tokenizer_config
+        self.weights.check_headers()
+
+    def check_structure(self) -> None:
+        """Raises a ModelError for what is no checkpoint at all: an adapter, a folder of checkpoints."""
+        if (self.folder / ADAPTER).is_file():
+            base = read_json(self.folder, ADAPTER).get("base_model_name_or_path")
+            raise ModelError(
+                "this is a PEFT adapter (adapter_config.json), not a full model. Merge it with "
+                "PeftModel.from_pretrained(base, adapter).merge_and_unload(), where base is "
+                f"{base or 'its base model'}, and save model and tokenizer with save_pretrained to a new folder.",
+                where=self.folder,
+            )
+        if (self.folder / CONFIG).is_file():
+            return
+        inner = sorted((path.parent.name for path in self.folder.glob(f"*/{CONFIG}")), key=by_number)
+        if inner:
+            names = f"{', '.join(inner[:10])}{', ...' if len(inner) > 10 else ''}"
+            raise ModelError(
+                f"no config.json here, but checkpoints in subfolders: {names}.",
+                where=self.folder,
+                fix="Choose one of them.",
+            )
+        raise ModelError("no config.json; a checkpoint must be a folder written by save_pretrained.", where=self.folder)
+
+    def check_config(self) -> None:
+        """Raises a ModelError for a configuration of an impossible encoder, or of code that nobody allowed."""
+        self.check_code()
+        check_config(self.folder, self.config_json, self.remote_code)
+
+    def check_code(self) -> None:
+        """Raises a ModelError for code that may run, but is no part of the hash of the checkpoint."""
+        if self.remote_code:
+            config = {CONFIG: self.config_json} if (self.folder / CONFIG).is_file() else {}
+            check_code(self.folder, {**config, TOKENIZER_CONFIG: self.tokenizer_config})
+
+    def has_tokenizer(self) -> bool:
+        return any((self.folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes"))
+
+    def check_fit(self) -> None:
+        """Raises a ModelError if configuration, tokenizer and weights do not belong together, or suit no text."""
+        _ = self.config  # its errors first
+        architecture_checks.check_rows(self.folder, self.tokenizer, self.outline)
+        self.check_filled()
+        architecture_checks.check_text(self.folder, self.tokenizer)
+        # Last: it goes through all layers, of which config.json alone may have hundreds.
+        architecture_checks.check_length(self.folder, self.outline)
+
+    def check_filled(self) -> None:
+        """Raises a ModelError if the weights do not fill the encoder of `config.json`, before that is built."""
+        if self.parameters > self.weights.size:  # a parameter takes a byte at least
+            raise ModelError(
+                f"config.json describes an encoder of {self.parameters:,} parameters, but the weights are "
+                f"{self.weights.size:,} bytes; config.json and the weights do not match.",
+                where=self.folder,
+            )
+        if all(path.suffix == ".safetensors" for path in self.weights.files):  # others would be read whole
+            loading.check_filled(self.folder, self.config, self.remote_code)

@@ -1,0 +1,162 @@
+"""Loads configuration, tokenizer and encoder with transformers: build, load, check what must hold, return.
+
+Nothing here looks for files or decides what may be loaded: `Checkpoint` passes what it has read and checked. Decisions
+rest on behaviour, not on the model type.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from blurb.checkpoints.architecture_checks import check_embeddings, check_type
+from blurb.checkpoints.casing import settle
+from blurb.checkpoints.reading import blamed
+from blurb.checkpoints.transformers_log import errors_alone, hide_progress
+from blurb.errors import ModelError
+from blurb.inputs.tokenizer import Tokenizer
+
+NO_ENCODER = "its config.json does not describe a text encoder"
+STRANGE = "ꙮ"
+"""A letter that is missing in most vocabularies."""
+
+
+def load_config(folder: Path, content: Mapping[str, Any], remote_code: bool) -> Any:
+    """The configuration object of transformers.
+
+    :param content: of config.json
+    """
+    from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig
+
+    check_type(folder, content)
+    kind = content.get("model_type")
+    with blamed(folder, NO_ENCODER):
+        # What names code of its own, a type that is not known, or one that becomes another is left to transformers,
+        # which reads the file by itself.
+        if "auto_map" in content or kind not in CONFIG_MAPPING or (kind == "mistral" and "layer_types" in content):
+            return AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
+        fields = PreTrainedConfig._decode_special_floats(copy.deepcopy(content))
+        return CONFIG_MAPPING[kind].from_dict(fields, name_or_path=str(folder))
+
+
+def load_tokenizer(folder: Path, config: Any, remote_code: bool, casing: str) -> Tokenizer:
+    """The tokenizer; transformers reads its files anew, as it offers no way to pass their content.
+
+    :param config: of the encoder, which may decide the class; None for a tokenizer alone
+    :param casing: "cased" or "uncased" to override its files, see `blurb.checkpoints.casing`
+    """
+    from transformers import AutoTokenizer
+
+    load = partial(AutoTokenizer.from_pretrained, str(folder), config=config, trust_remote_code=remote_code)
+    with blamed(folder, "cannot load the tokenizer"):
+        inner = load()
+        if len(inner) <= len(set(inner.all_special_ids)):
+            raise ModelError("the vocabulary of the tokenizer is empty", where=folder, fix="add its vocabulary file.")
+        tokenizer = settle(Tokenizer(inner), casing, folder, load)
+        tokenizer.subtokens([STRANGE])  # fails now, and not in a trial, if there is no unknown token
+        tokenizer.hash  # noqa: B018 - and so does all that it is asked later
+    return tokenizer
+
+
+def build_outline(folder: Path, config: Any, remote_code: bool) -> Any:
+    """The encoder without weights, on torch's `meta` device."""
+    import torch
+
+    hide_progress()
+    with blamed(folder, NO_ENCODER):
+        with torch.device("meta"):  # building writes the dtype into the configuration, so it gets a copy
+            model = _loader(config).from_config(copy.deepcopy(config), trust_remote_code=remote_code)
+        if config.is_encoder_decoder and hasattr(model, "get_encoder"):
+            model = model.get_encoder()
+    check_embeddings(folder, model)
+    return model
+
+
+def check_filled(folder: Path, config: Any, remote_code: bool) -> None:
+    """Raises a ModelError if safetensors lack weights of the encoder; reads their headers only."""
+    model, missing = _from_files(folder, config, remote_code, "meta")
+    _check_complete(folder, _of_its_encoder(model, config, missing))
+
+
+def load_encoder(folder: Path, config: Any, remote_code: bool) -> tuple[Any, bool]:
+    """The encoder in float32, and whether it has a pooler with trained weights.
+
+    Only the encoder of an encoder-decoder is loaded. Weights of heads in the checkpoint are ignored.
+    """
+    from transformers import AutoModel
+
+    hide_progress()
+    model, missing = _from_files(folder, config, remote_code)
+    missing = _of_its_encoder(model, config, missing)
+    pooler = getattr(model, "pooler", None)
+    trained_pooler = pooler is not None and not any(key.startswith("pooler.") for key in missing)
+    _check_complete(folder, missing)
+    if config.is_encoder_decoder and _loader(config) is AutoModel:
+        model = model.get_encoder()
+    _check_finite(folder, model)
+    return model, trained_pooler
+
+
+def _loader(config: Any) -> Any:
+    """The class that loads an encoder, also of an encoder-decoder that was saved whole or without its decoder."""
+    from transformers import AutoModel, AutoModelForTextEncoding
+
+    encoders = AutoModelForTextEncoding._model_mapping
+    return AutoModelForTextEncoding if type(config) in encoders else AutoModel
+
+
+def _from_files(folder: Path, config: Any, remote_code: bool, device: str | None = None) -> tuple[Any, set[str]]:
+    """The model of the weight files, and the names of its weights that they lack or have in another size.
+
+    :param device: "meta" reads the headers of the files alone
+    """
+    with errors_alone(), blamed(folder, "cannot load the weights"):  # other heads are rightly unused, which is told
+        model, info = _loader(config).from_pretrained(
+            str(folder),
+            config=config,
+            dtype="float32",
+            trust_remote_code=remote_code,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # named below; transformers' own error does not
+            **({"device_map": device} if device else {}),
+        )
+    return model, set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
+
+
+def _of_its_encoder(model: Any, config: Any, missing: set[str]) -> set[str]:
+    """The missing weights that the encoder has: an encoder-decoder may be saved without its decoder (LongT5)."""
+    if not (config.is_encoder_decoder and hasattr(model, "get_encoder")):
+        return missing
+    own = {id(parameter) for parameter in model.get_encoder().parameters()}
+    named = dict(model.named_parameters(remove_duplicate=False))
+    return {name for name in missing if name not in named or id(named[name]) in own}
+
+
+def _check_complete(folder: Path, missing: set[str]) -> None:
+    """Raises a ModelError if an encoder lacks weights; a pooler may be a new one."""
+    lost = sorted(key for key in missing if not key.startswith("pooler."))
+    if lost:
+        raise ModelError(
+            f"{len(lost)} weights of the encoder are missing in the checkpoint or have another size "
+            f"({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}); "
+            "config.json and the weights do not match.",
+            where=folder,
+        )
+
+
+def _check_finite(folder: Path, model: Any) -> None:
+    """Raises a ModelError if a weight is not finite: training would fail with a message about the learning rate."""
+    import torch
+
+    for name, parameter in model.named_parameters():
+        bad = int((~torch.isfinite(parameter)).sum())
+        if bad:
+            raise ModelError(
+                f"{bad:,} of the {parameter.numel():,} values of {name} are NaN or infinite; the checkpoint "
+                "is damaged or its pretraining diverged",
+                where=folder,
+                fix="use an earlier one.",
+            )

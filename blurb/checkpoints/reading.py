@@ -1,0 +1,76 @@
+"""Reads the (untrusted) files of a checkpoint.
+
+Problems are reported while trials are planned, as a ModelError that names the file. Errors of the libraries that no
+check foresees become a ModelError in `blamed`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from blurb.errors import BlurbError, ModelError
+from blurb.files import read_bytes
+
+MOST_BYTES = 256 * 2**20
+"""Of a file but weights; those with the largest vocabularies have 40 MB."""
+
+
+@contextlib.contextmanager
+def blamed(folder: Path | str, what: str) -> Iterator[None]:
+    """Turns any error of a library into a ModelError that says which folder failed, where and why."""
+    try:
+        yield
+    except BlurbError:
+        raise
+    except BaseException as error:
+        # transformers, tokenizers and torch raise anything; what a panic in Rust becomes is not even an Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        hint = "download the checkpoint again, or save it again with save_pretrained"
+        raise ModelError(f"{what}: {reason(error)}", where=folder, fix=f"{hint}.") from error
+
+
+def reason(error: BaseException) -> str:
+    """The message of an error in one line, with its type if the message alone is unclear ("'vocab'")."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    said = (" ".join(lines[:2]) if lines[0].endswith(":") else lines[0]).rstrip(".")
+    bare = isinstance(error, LookupError | AttributeError | ArithmeticError | TypeError | AssertionError | MemoryError)
+    return f"{type(error).__name__}: {said}" if bare else said
+
+
+def check_size(folder: Path, name: str) -> None:
+    """Raises a ModelError if a file is far larger than any real one."""
+    with contextlib.suppress(OSError):  # whoever reads it tells
+        if (size := (folder / name).stat().st_size) > MOST_BYTES:
+            raise ModelError(f"{name} has {size:,} bytes; at most {MOST_BYTES:,} are read.", where=folder)
+
+
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """The JSON object in a file of a checkpoint.
+
+    :raises ModelError: if the file is not valid JSON, not an object, or far larger than any real one
+    """
+    check_size(folder, name)
+    try:
+        content = json.loads(read_bytes(folder / name).decode("utf-8"))
+    except OSError as error:
+        raise ModelError(f"cannot read {name}: {error.strerror}.", where=folder) from None
+    except json.JSONDecodeError as error:
+        raise ModelError(f"{name} is not a valid JSON file: line {error.lineno}: {error.msg}.", where=folder) from None
+    except (ValueError, RecursionError) as error:  # no UTF-8, a number of 5,000 digits, 100,000 brackets
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else reason(error)
+        raise ModelError(f"{name} is not a valid JSON file: {why}.", where=folder) from None
+    if not isinstance(content, dict):
+        raise ModelError(f"{name} must contain a JSON object (got {type(content).__name__}).", where=folder)
+    return content
+
+
+def shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."
