@@ -11,6 +11,7 @@ from blurb.errors import SettingsError
 from blurb.inputs.relations import DUMMIES
 from blurb.names import checkpoints_by_number
 from blurb.protocols.protocol import MOST_SEEDS
+from blurb.runs.engines import DEFAULT
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -122,7 +123,7 @@ class RunOptions(TrainOptions):
     relation_input: str | None = None
     dummy_tokens: bool = False
     leaderboard: Path | str | None = "leaderboard.csv"
-    engine: str = "local"
+    engine: str = DEFAULT
     print_script: bool = False
     track: str | None = None
     check: Row | None = None
@@ -140,14 +141,9 @@ class RunOptions(TrainOptions):
     @property
     def contradictions(self) -> list[SettingsError]:
         """What cannot be, whatever there is on the machine."""
-        slurm = self.engine.startswith("slurm")
         found = []
         if self.keep_model not in KEEP:
             found.append(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
-        if self.print_script and not slurm:
-            found.append("--print shows the script of Slurm: add --engine slurm.")
-        if self.check is not None and slurm:
-            found.append("--check needs the results, which Slurm's jobs bring later: then run blurb check.")
         if self.dummy_tokens and self.relation_input not in (None, *DUMMIES):
             found.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
         return [SettingsError(text) for text in found]

@@ -10,6 +10,7 @@ import click
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
 from blurb.cli._options import ACROSS, WithSettings, data_options, machine_options
+from blurb.runs.engines import DEFAULT
 
 if TYPE_CHECKING:
     from blurb.api import Results
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
     help="Leave the trials to blurb worker also if the command is ended before any of them is finished.",
 )  # fmt: skip
 @click.option(
-    "--engine", shell_complete=_complete.engines, default="local", show_default=True, metavar="NAME[,KEY=VALUE...]",
+    "--engine", shell_complete=_complete.engines, default=DEFAULT, show_default=True, metavar="NAME[,KEY=VALUE...]",
     help="Where to run the trials: local, ray or slurm, with options such as slurm,partition=gpu (docs/cluster.md).",
 )  # fmt: skip
 @click.option(
@@ -108,14 +109,12 @@ def command(**given: Any) -> None:
     goes_on(unfinished=options.resume_trials)
     if options.check:
         gate()
-    from blurb.wording import option, plural
 
     results = running.execute(options)
     if options.dry_run:
         return
     if results.submitted:
-        store = option("--output", options.output, "runs")
-        click.echo(f"{plural(results.submitted, 'trial')} to come: blurb status{store}", err=True)
+        _show_submitted(options, results)
     if results.rows and not options.print_script:
         _show_rows(options, results)
     if results.failed:
@@ -127,6 +126,17 @@ def command(**given: Any) -> None:
             report(decision)
         found = {decision.exit_code for decision in results.decisions}
         raise SystemExit(PARTLY if PARTLY in found else max(found, default=UNKNOWN))
+
+
+def _show_submitted(options: RunOptions, results: Results) -> None:
+    from blurb.wording import option, plural
+
+    handed_over = results.submitted[0]
+    if options.print_script:
+        click.echo(handed_over.script, nl=False)
+    click.echo(handed_over.message, err=options.print_script)
+    store = option("--output", options.output, "runs")
+    click.echo(f"{plural(len(results.submitted), 'trial')} to come: blurb status{store}", err=True)
 
 
 def _show_rows(options: RunOptions, results: Results) -> None:

@@ -15,7 +15,7 @@ from blurb.protocols import protocol
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
 from blurb.protocols.settings import BIGRAM_FIELDS, FROM_NOTHING
-from blurb.runs import plugins, rows, sweeps
+from blurb.runs import plugins, rows
 from blurb.runs.data_sources import DataSource, data_hash
 from blurb.runs.engine import Engine
 from blurb.runs.hashed_settings import BASELINE_SETTINGS, relevant
@@ -258,37 +258,13 @@ def run(
             for source in plan.request.sources:
                 store.claim(source.name)
     searched = [one for plan in planned for one in plan.searched]
-    outcomes = _joined(searched, engine, on_finished, on_progress, keep_sweep) if searched else []
+    outcomes = engine.run(searched, on_finished, on_progress, keep_sweep) if searched else []
     jobs: list[Job] = []
     for plan in planned:
         final = _after_search(plan) if plan.searched else plan.final
         _note_rows(plan.request, final)
         jobs += final
-    return outcomes + _joined(jobs, engine, on_finished, on_progress, keep_sweep)
-
-
-def _joined(
-    jobs: Sequence[Job], engine: Engine, on_finished: OnFinished, on_progress: OnProgress, keep_sweep: bool
-) -> list[TrialOutcome]:
-    """Runs jobs as a sweep of their stores, which workers on other machines can join until all of it is done.
-
-    A command that is ended before any trial is finished may have been a mistake: its sweep is withdrawn, so that no
-    worker goes on with it.
-    """
-    stores = dict.fromkeys(one.store for one in jobs)
-    if engine.joined:
-        folders = [sweeps.write(store, [one for one in jobs if one.store == store]) for store in stores]
-    try:
-        outcomes = engine.run(jobs, on_finished, on_progress)
-    except BaseException:
-        if engine.joined and not keep_sweep and not any(map(sweeps.is_begun, jobs)):
-            for folder in folders:
-                sweeps.end(folder)
-        raise
-    if engine.joined and all(outcome.status in ("done", "already done") for outcome in outcomes):
-        for folder in folders:
-            sweeps.end(folder)
-    return outcomes
+    return outcomes + engine.run(jobs, on_finished, on_progress, keep_sweep)
 
 
 def _after_search(plan: Planned) -> list[Job]:

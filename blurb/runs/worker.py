@@ -88,13 +88,14 @@ class Job:
 class TrialOutcome:
     """The result of a job; `message` is the reason if it failed, and who has the trial if it is `held`.
 
-    "submitted": another machine will run it.
+    "submitted": another machine will run it, `message` says where; `script` is what its scheduler was or can be given.
     """
 
     job: Job
     status: Literal["done", "already done", "failed", "held", "submitted"]
     seconds: float = 0.0
     message: str = ""
+    script: str = ""
 
 
 def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> TrialOutcome:

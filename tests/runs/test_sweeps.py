@@ -14,9 +14,10 @@ from blurb.errors import StoreError
 from blurb.models import Source
 from blurb.runs import plan, sweeps
 from blurb.runs.data_sources import DataSource
-from blurb.runs.engine import Engine, OnFinished, OnProgress
+from blurb.runs.engine import Engine, Sweep
 from blurb.runs.store import Store
-from blurb.runs.worker import Job, TrialOutcome
+from blurb.runs.turns import Turns
+from blurb.runs.worker import Job
 from tests.runs.test_plan import CONSTANT, DATA, FIRST, MAJORITY, SECOND, Played, request
 
 
@@ -141,14 +142,15 @@ def test_a_command_leaves_its_sweep_only_if_trials_are_left(tmp_path: Path) -> N
     seen: list[int] = []
 
     class Watched(Engine):
-        """Counts the sweeps that others could join, and fails one trial."""
+        """Counts the jobs that others could join, and fails one trial."""
 
         def __init__(self, failing: bool) -> None:
             self.engine = Played(lambda job: None if failing and job.trial.task == "gad" else 0.5)
 
-        def run(self, jobs: list[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:  # type: ignore[override]
-            seen.append(len(sweeps.folders(tmp_path)))
-            return self.engine.run(jobs, on_finished, on_progress)
+        def work(self, sweep: Sweep, turns: Turns) -> None:
+            assert sweeps.folders(tmp_path) == [sweep.folder]
+            seen.append(len(sweep.jobs))
+            self.engine.work(sweep, turns)
 
     asked = plan.prepare(request(tmp_path, CONSTANT, models.resolve("baseline:majority")))
     plan.run([asked], Watched(failing=True), lambda outcome: None, lambda job, news: None)
@@ -156,4 +158,4 @@ def test_a_command_leaves_its_sweep_only_if_trials_are_left(tmp_path: Path) -> N
     assert len(sweeps.read(left)) == 4
     plan.run([asked], Watched(failing=False), lambda outcome: None, lambda job, news: None)
     assert sweeps.folders(tmp_path) == []
-    assert seen == [1, 1]
+    assert seen == [4, 4]
