@@ -45,7 +45,7 @@ def request(runs: Path, trials: int) -> Request:
         replace(tiny, name=f"org/encoder-{number:05d}", weights=f"{number:064x}")
         for number in range(-(-trials // (len(names) * SEEDS)))
     ]
-    return Request(sources, names, protocol.load("quick"), data, runs, "fp32", "cpu", seeds=SEEDS)
+    return Request(sources, names, protocol.load("quick"), data, runs, "fp32", device="cpu", seeds=SEEDS)
 
 
 def idle(job: Job, tell: Callable[[News], None] = lambda news: None) -> TrialOutcome:

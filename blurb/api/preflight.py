@@ -64,10 +64,8 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
 
         found.tried(tracking.check, options.track)
     request = _request(options, chosen, protocol, data, settings, found, engine.elsewhere)
-    saved = options.resume_trials or engine.hands_over  # to jobs that end with their time
-    request = dataclasses.replace(
-        request, track=options.track or "", keep_model=options.keep_model, resume_trials=saved
-    )
+    if engine.hands_over:  # to jobs that end with their time
+        request = dataclasses.replace(request, resume_trials=True)
     found.tried(_check_together, request, options, engine)
     if found.errors:  # else planning is what comes next, and tells it itself; so does `check_engine_is_there`
         found.tried(_try_to_plan, request, options)
@@ -216,9 +214,8 @@ def _request(
     sources = [each for model in models if (each := _source(options, model, folder, found)) is not None]
     found.tried(plan.check_names, sources)
     return plan.Request(
-        sources=sources, tasks=chosen, protocol=protocol, data=folder, store=Path(options.output),
-        device=options.device, overrides=settings, options=options.shorthands, seeds=options.seeds,
-        suite=options.suite, raw=raw, precision=precision or "fp32",
+        sources=sources, tasks=chosen, protocol=protocol, data=folder, store=Path(options.output), overrides=settings,
+        options=options.shorthands, raw=raw, precision=precision or "fp32", **options.of_trials,
     )  # fmt: skip
 
 

@@ -19,28 +19,24 @@ from blurb.runs import plugins, rows
 from blurb.runs.data_sources import DataSource, data_hash
 from blurb.runs.engine import Engine
 from blurb.runs.hashed_settings import BASELINE_SETTINGS, relevant
+from blurb.runs.options import TrialOptions
 from blurb.runs.refused import told_once
 from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import BIGRAMS, PROBE, RECIPES, Configuration, Trial, recipe_key
 from blurb.runs.store import Store
 from blurb.runs.turns import OnFinished, OnProgress
-from blurb.runs.worker import Job, Keep, TrialOutcome
+from blurb.runs.worker import Job, TrialOutcome
 from blurb.tasks import Task
 
 
 @dataclass(frozen=True)
-class Request:
-    """The resolved arguments of `blurb run`.
+class Request(TrialOptions):
+    """The resolved arguments of `blurb run`, beside the options that trials have as they are.
 
     :param overrides: settings from the command line
     :param options: setting -> option that overrides it, if that is not `--set`
-    :param seeds: number of seeds, None for the protocol's
     :param precision: resolved
     :param raw: folder of the original releases, for inputs that need them
-    :param track: experiment tracker of the trials, if any; not part of their identity
-    :param suite: "blurb" or "demo", whose rows never mix
-    :param keep_model: which trained models to keep (`blurb.runs.worker.Keep`); not part of their identity
-    :param resume_trials: whether unfinished trials go on from checkpoints; not part of their identity
     """
 
     sources: Sequence[Source]
@@ -49,15 +45,9 @@ class Request:
     data: Path
     store: Path
     precision: str
-    device: str = "auto"
     overrides: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
-    seeds: int | None = None
-    suite: str = "blurb"
     raw: Path | None = None
-    track: str = ""
-    keep_model: Keep = "none"
-    resume_trials: bool = False
 
     def configuration(self, source: Source) -> Configuration:
         """The configuration of a model's row."""
@@ -154,7 +144,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     )
     asked = request.configuration(source)
     return Job(
-        trial, source, asked, origin, request.store, request.device, request.track, plugins.typed(),
+        trial, source, asked, origin, request.store, request.device, request.track or "", plugins.typed(),
         keep=request.keep_model if learner == "encoder" else "none", resume=request.resume_trials,
     )  # fmt: skip
 

@@ -25,40 +25,38 @@ from blurb.runs.turns import Turns
 PACKAGE = Path(blurb.__file__).parent
 DEMO = ["run", "baseline:majority", "baseline:constant", "--suite", "demo", "--tasks", "gad,biosses", "--precision",
         "fp32", "--device", "cpu"]  # fmt: skip
-THREADS = """
-from concurrent.futures import ThreadPoolExecutor
+BACKWARDS = """
 from pathlib import Path
 
 from blurb.runs.engine import Engine
 from blurb.runs.worker import execute
 
 
-class Threads(Engine):
-    summary = "in threads of this process"
+class Backwards(Engine):
+    summary = "one at a time, the last first"
 
     def __init__(self, launch, count: int = 1, note: str = ""):
         super().__init__(launch)
         self.count, self.note = count, note
 
+    def order(self, jobs):
+        return range(len(jobs))[::-1]
+
     def work(self, sweep, turns):
-        def lane(number):
-            while (index := turns.next()) is not None:
-                turns.end(index, execute(sweep.jobs[index], turns.told(index)))
-                with Path(self.note).open("a") as file:
-                    file.write(f"{number} {(sweep.folder / 'jobs.json').exists()}\\n")
-
-        with ThreadPoolExecutor(self.count) as pool:
-            list(pool.map(lane, range(self.count)))
+        while (index := turns.next()) is not None:
+            turns.end(index, execute(sweep.jobs[index], turns.told(index)))
+            with Path(self.note).open("a") as file:
+                file.write(f"{index + self.count} {(sweep.folder / 'jobs.json').exists()}\\n")
 
 
-ENGINE = Threads
+ENGINE = Backwards
 """
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with an engine in a file."""
-    (tmp_path / "threads.py").write_text(THREADS)
+    (tmp_path / "backwards.py").write_text(BACKWARDS)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -69,36 +67,35 @@ def run(*more: str) -> str:
     return done.output
 
 
-@pytest.mark.parametrize("how", ["./threads.py:Threads", "threads"])
+@pytest.mark.parametrize("how", ["./backwards.py:Backwards", "backwards"])
 def test_an_engine_in_one_file_makes_the_tables_of_any_other(
     how: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("--output", "local/runs", "--leaderboard", "local/leaderboard.csv")
-    if how == "threads":  # as an installed package brings it
-        point = EntryPoint("threads", "threads:ENGINE", "blurb.engines")
+    if how == "backwards":  # as an installed package brings it
+        point = EntryPoint("backwards", "backwards:ENGINE", "blurb.engines")
         monkeypatch.setattr("blurb.registry.entry_points", lambda group: [point] if group == "blurb.engines" else [])
         monkeypatch.syspath_prepend(str(here))
         for cached in ("entries", "_sorted_out"):
             monkeypatch.delitem(engines.engines.__dict__, cached, raising=False)
-    run("--engine", f"{how},count=2,note=lanes.txt")
-    assert [line.split()[1] for line in Path("lanes.txt").read_text().splitlines()] == ["True"] * 4
+    run("--engine", f"{how},count=2,note=order.txt")
+    assert Path("order.txt").read_text() == "5 True\n4 True\n3 True\n2 True\n"
     for name in ("leaderboard.csv", "results.csv"):
         assert Path(name).read_bytes() == Path("local", name).read_bytes()
     run("--engine", f"{how},note=again.txt")
-    assert Path("again.txt").read_text() == "0 True\n" * 4  # all were done
+    assert len(Path("again.txt").read_text().splitlines()) == 4  # all were done
     assert not list(Path("runs/.sweeps").glob("*/jobs.json"))
     for cached in ("entries", "_sorted_out"):
         engines.engines.__dict__.pop(cached, None)
     engines.engines.typed.clear()
-    sys.modules.pop("threads", None)
+    sys.modules.pop("backwards", None)
 
 
 def test_the_engine_of_the_guide(here: Path) -> None:
     guide = (PACKAGE.parent / "docs" / "cluster.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n# threads.py\n(.*?)```", guide, re.DOTALL)
+    (code,) = re.findall(r"```python\n# pool.py\n(.*?)```", guide, re.DOTALL)
     Path("guide.py").write_text(code)
-    assert "4 trials" in run("--engine", "./guide.py:Threads,count=3", "--dry-run")
-    run("--engine", "./guide.py:Threads,count=3")
+    run("--engine", "./guide.py:Pool,count=3")
     assert len(list(Path("runs").glob("*/*/[!.]*/DONE.json"))) == 4
     engines.engines.typed.clear()
 
@@ -162,13 +159,17 @@ SIGNATURE = "api/keywords.py"
 
 
 def _documentation(tree: ast.Module) -> set[int]:
-    """Ids of the strings that stand alone, and of the `help` of options."""
+    """Ids of the strings that stand alone, and of the words of options (`help=`, and the third of `option(...)`)."""
     alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     helps = {
         id(each) for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "help"
         for each in ast.walk(node.value)
     }  # fmt: skip
-    return alone | helps
+    words = {
+        id(node.args[2]) for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "option" and len(node.args) > 2
+    }  # fmt: skip
+    return alone | helps | words
 
 
 def _names_an_engine(path: Path, names: Sequence[str]) -> list[str]:
