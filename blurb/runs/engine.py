@@ -104,7 +104,7 @@ class Engine:
         """
         if not jobs:
             return []
-        folder, code = sweeps.written(jobs[0].store, jobs)
+        folder, code = sweeps.write(jobs[0].store, jobs)
         sweep = Sweep(folder, jobs, code)
         try:
             outcomes = self.run_sweep(sweep, on_finished, on_progress)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from blurb.runs.worker import Job
 
+SAVING = 10.0
+"""Seconds, beside those of a step, that a process is given to save its trial before it is ended."""
 SAFE = "PYTHONSAFEPATH"
 """Python's variable for -P: no module is imported from the working folder because it lies there."""
 

@@ -51,18 +51,13 @@ TYPES: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
 """Types of what jobs share."""
 
 
-def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None) -> Path:
-    """As `written`; returns the folder alone."""
-    return written(store, jobs, about)[0]
-
-
-def written(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None) -> tuple[Path, str]:
-    """Writes the sweep of some jobs of a store, and returns its folder; one that is there stays as it is.
+def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None) -> tuple[Path, str]:
+    """Writes the sweep of some jobs of a store; one that is there stays as it is.
 
     The same trials in the same order at the same places are the same sweep: workers count on its numbers.
 
     :param about: more that tells sweeps apart
-    :returns: also the hash by which it is allowed; of what was planned, and not of what is in the file by now
+    :returns: its folder, and the hash by which it is allowed, of what was planned and not of what is in the file by now
     """
     lines, about_all = _lines(jobs)
     digest = hashlib.sha256()

@@ -19,7 +19,7 @@ from blurb.errors import BlurbError
 from blurb.runs import data_sources
 from blurb.runs.engine import Engine, Sweep
 from blurb.runs.events import News
-from blurb.runs.processes import gpus_for, on_gpu, safe_path, threads_of
+from blurb.runs.processes import SAVING, gpus_for, on_gpu, safe_path, threads_of
 from blurb.runs.store import Store
 from blurb.runs.turns import Turns, longest_first
 from blurb.runs.worker import Job, TrialOutcome, execute, note_death
@@ -111,8 +111,6 @@ LISTEN = 0.1
 """Seconds between two checks for news of a worker."""
 GRACE = 5.0
 """Seconds that a worker has to clean up its files before it is killed."""
-SAVING = 10.0
-"""More seconds, beside those of a step, for a worker that saves its trial first."""
 
 
 def _pipe() -> tuple[Connection, Connection]:

@@ -20,12 +20,10 @@ from blurb import garbage, stopping
 from blurb.errors import SettingsError, StoreError, said
 from blurb.runs import sweeps
 from blurb.runs.engine import Engine, Launch, Sweep
-from blurb.runs.processes import at_root, safe_path
+from blurb.runs.processes import SAVING, at_root, safe_path
 from blurb.runs.turns import Turns
 from blurb.runs.worker import Job, TrialOutcome, execute, note_death
 
-SAVING = 10.0
-"""More seconds, beside those of a step, for a trial that is saved first."""
 LOOK = 1.0
 """Seconds between two looks at what ended."""
 AT_ONCE = 50

@@ -122,7 +122,7 @@ class SlurmEngine(Engine):
         packed = self._packed([job.predicted for job in jobs])
         # A job ends when its time is over, whatever its trial is doing, and the next one goes on. Parts are of the
         # name: another packing of the same trials is another sweep, and jobs that are queued keep theirs.
-        folder, code = sweeps.written(store, [replace(job, resume=True) for job in jobs], {"parts": packed})
+        folder, code = sweeps.write(store, [replace(job, resume=True) for job in jobs], {"parts": packed})
         parts.write(folder, packed)
         asked = dict(self.sbatch)
         longest = max(sum(jobs[index].predicted for index in part) for part in packed)
