@@ -24,25 +24,6 @@ UNFIT = {"Cc", "Cs", "Zl", "Zp"}
 ESCAPES = {code: repr(chr(code))[1:-1] for code in range(32)}
 
 
-def with_options(text: str, what: str) -> tuple[str, dict[str, str]]:
-    """The name and the options of `name,key=value,...`, as heads, poolings and engines are given.
-
-    :param what: as the beginning of an error
-    :raises SettingsError: if an option has no value, or is given twice
-
-    >>> with_options("slurm,partition=gpu,gres=gpu:1", "--engine")
-    ('slurm', {'partition': 'gpu', 'gres': 'gpu:1'})
-    """
-    name, *pairs = text.split(",")
-    options: dict[str, str] = {}
-    for pair in pairs:
-        key, separator, value = (part.strip() for part in pair.partition("="))
-        if not separator or not value or key in options:
-            raise SettingsError(f"each option must be given once, as key=value (got '{pair}').", where=what)
-        options[key] = value
-    return name.strip(), options
-
-
 def check(name: str, what: str, option: str = "--name") -> None:
     """Raises a SettingsError if a name cannot be stored in a table or used for a folder.
 

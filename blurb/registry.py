@@ -282,7 +282,7 @@ def _how(kind: str, name: str) -> str:
     if ":" not in name:
         return ""
     example = shlex.quote(f"./{name.rpartition('/')[2]}" if _is_file(name) else name)
-    typed = f"Give its code with --{kind} {example}, or install" if kind in ("head", "pooling") else "Install"
+    typed = f"Give its code with --{kind} {example}, or install" if kind in ("head", "pooling", "engine") else "Install"
     return f" Code that a file names is not run. {typed} it as a plug-in."
 
 

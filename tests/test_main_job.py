@@ -17,7 +17,7 @@ from blurb.protocols import protocol
 from blurb.results import tables
 from blurb.results.row_scores import RowScores
 from blurb.runs import plan
-from blurb.runs.engine import LocalEngine
+from blurb.runs.engines import here
 from blurb.runs.store import Store
 
 ALL = [task.name for task in tasks.all() if task.paper_order]
@@ -51,7 +51,7 @@ def _run(source: Source, chosen: Sequence[tasks.Task], folder: Path) -> RowScore
         sources=[source], tasks=chosen, protocol=protocol.load("demo"), data=demo.prepare(),
         store=folder / "runs", precision="fp32", device="cpu", suite="demo",
     )  # fmt: skip
-    outcomes = plan.run([plan.prepare(request)], LocalEngine(), lambda outcome: None, lambda job, news: None)
+    outcomes = plan.run([plan.prepare(request)], here(), lambda outcome: None, lambda job, news: None)
     assert [outcome.message for outcome in outcomes if outcome.status != "done"] == []
     (result,) = tables.rebuild(Store(folder / "runs"), folder / "leaderboard.csv")
     return result

@@ -7,7 +7,6 @@ as large in planning as any, since a task is read and hashed once.
 from __future__ import annotations
 
 import contextlib
-import io
 import resource
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,11 +21,9 @@ from blurb.corpora import demo
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.protocols import protocol
-from blurb.runs import engine, plan
-from blurb.runs.engine import LocalEngine
-from blurb.runs.engines import ray_tasks
-from blurb.runs.engines.ray_tasks import RayEngine
-from blurb.runs.engines.slurm import Slurm, SlurmEngine
+from blurb.runs import plan
+from blurb.runs.engine import Engine, Launch
+from blurb.runs.engines import here, local, ray, slurm
 from blurb.runs.events import News
 from blurb.runs.plan import Planned, Request
 from blurb.runs.worker import Job, TrialOutcome
@@ -50,7 +47,7 @@ def request(runs: Path, trials: int) -> Request:
         replace(tiny, name=f"org/encoder-{number:05d}", weights=f"{number:064x}")
         for number in range(-(-trials // (len(names) * SEEDS)))
     ]
-    return Request(sources, names, protocol.load("quick"), data, runs, "fp32", "cpu", seeds=SEEDS)
+    return Request(sources, names, protocol.load("quick"), data, runs, "fp32", device="cpu", seeds=SEEDS)
 
 
 def idle(job: Job, tell: Callable[[News], None] = lambda news: None) -> TrialOutcome:
@@ -69,7 +66,7 @@ def replaced(place: Any, name: str, value: object) -> Iterator[None]:
         setattr(place, name, before)
 
 
-def run(planned: Planned, runner: engine.Engine) -> list[TrialOutcome]:
+def run(planned: Planned, runner: Engine) -> list[TrialOutcome]:
     """As `blurb run` does it, without display and tables."""
     return plan.run([planned], runner, lambda outcome: None, lambda job, news: None)
 
@@ -96,36 +93,34 @@ def plan_and_run(folder: Path, trials: int) -> Figures:
     asked, before = request(folder / "runs", trials), memory()
     planned, planning = timed(lambda: plan.prepare(asked))
     count = len(planned.final)
-    with replaced(engine, "execute", idle):
-        _, running = timed(lambda: run(planned, LocalEngine()))
+    with replaced(local, "execute", idle):
+        _, running = timed(lambda: run(planned, here()))
     return {
         "trials": count, "planning_ms": 1000 * planning / count, "scheduling_ms": 1000 * running / count,
         "driver_mb": memory(), "driver_libraries_mb": before,
     }  # fmt: skip
 
 
-def slurm(folder: Path, trials: int) -> Figures:
+def through_slurm(folder: Path, trials: int) -> Figures:
     """Parts, sweep and script of Slurm's jobs."""
     planned = plan.prepare(request(folder / "slurm", trials))
     jobs = [replace(job, predicted=SECONDS) for job in planned.final]
-    with contextlib.redirect_stdout(io.StringIO()):
-        _, seconds = timed(
-            lambda: SlurmEngine(Slurm.of({}, shown=True)).run(jobs, lambda one: None, lambda *news: None)
-        )
+    engine = slurm.SlurmEngine(Launch(shown=True))
+    _, seconds = timed(lambda: engine.run(jobs, lambda one: None, lambda *news: None))
     return {"slurm_ms": 1000 * seconds / len(jobs), "slurm_mb": memory()}
 
 
 def through_ray(folder: Path, trials: int) -> Figures:
     """A task of Ray for each trial, of no length: seconds that pass, as most of them are those of Ray's processes."""
     planned = plan.prepare(request(folder / "ray", trials))
-    with replaced(ray_tasks, "run_one", nothing):
+    with replaced(ray, "run_one", nothing):
         start = time.perf_counter()
-        outcomes = run(planned, RayEngine(gpus=0))
+        outcomes = run(planned, ray.RayEngine(Launch(), gpus=0))
     assert {outcome.status for outcome in outcomes} == {"done"}
     return {"ray_passed_ms": 1000 * (time.perf_counter() - start) / len(outcomes), "ray_mb": memory()}
 
 
-def nothing(folder: str, index: int, cpus: float) -> tuple[str, float, str]:
+def nothing(folder: str, index: int, cpus: float, code: str) -> tuple[str, float, str]:
     """What a task of Ray answers that has nothing to do."""
     return "done", 0.0, ""
 
@@ -139,7 +134,7 @@ def filled(folder: Path, trials: int) -> Figures:
 def passed_over(folder: Path, trials: int) -> Figures:
     """The same command when all is done: every trial is looked at, and passed over."""
     planned = plan.prepare(request(folder / "runs", trials))
-    outcomes, seconds = timed(lambda: run(planned, LocalEngine()))
+    outcomes, seconds = timed(lambda: run(planned, here()))
     assert {outcome.status for outcome in outcomes} == {"already done"}
     return {"passing_over_ms": 1000 * seconds / len(outcomes), "passing_over_mb": memory()}
 
@@ -148,10 +143,10 @@ def worked(folder: Path, trials: int) -> Figures:
     """Trials of a learner of no cost through the worker into a store: seconds that pass, as it waits for the disk."""
     planned = plan.prepare(request(folder / "worked", min(trials, WORKED)))
     with replaced(building, "learner", Idle):
-        run(replace(planned, final=planned.final[:WARM]), LocalEngine())
+        run(replace(planned, final=planned.final[:WARM]), here())
         rest = planned.final[WARM:]
         start = time.perf_counter()
-        outcomes, seconds = timed(lambda: run(replace(planned, final=rest), LocalEngine()))
+        outcomes, seconds = timed(lambda: run(replace(planned, final=rest), here()))
         passed = time.perf_counter() - start
     assert {outcome.status for outcome in outcomes} == {"done"}, outcomes[0].message
     files = [path for job in rest for path in job.path.iterdir()]
@@ -163,7 +158,7 @@ def worked(folder: Path, trials: int) -> Figures:
 
 
 PHASES = {
-    "driver": plan_and_run, "slurm": slurm, "ray": through_ray, "fill": filled, "passing over": passed_over,
+    "driver": plan_and_run, "slurm": through_slurm, "ray": through_ray, "fill": filled, "passing over": passed_over,
     "worker": worked,
 }  # fmt: skip
 """What `benchmarks.scale` measures, each in a process of its own."""

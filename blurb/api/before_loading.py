@@ -12,24 +12,25 @@ if TYPE_CHECKING:
     from blurb.api.options import Model, RunOptions
     from blurb.formulations import Formulation
     from blurb.protocols.protocol import Protocol
+    from blurb.runs.engine import Engine
     from blurb.tasks import Task
 
 
 def look(
-    options: RunOptions, chosen: list[Task], protocol: Protocol | None, settings: Mapping[str, Any], found: Gathered
-) -> None:
+    options: RunOptions, engine: Engine | None, chosen: list[Task], protocol: Protocol | None,
+    settings: Mapping[str, Any], found: Gathered,
+) -> None:  # fmt: skip
     """Adds the errors of device, tracker, engine, models' names, and settings that do not go with a task.
 
+    :param engine: None if what was typed is none
     :param settings: typed, without those that have faults
     """
     from blurb.api.request import check_reference
     from blurb.learners import is_named
     from blurb.protocols.protocol import complete
-    from blurb.runs import engines
     from blurb.training import devices, tracking
 
-    engine = found.tried(engines.parse, options.engine)
-    if engine is not None and engines.elsewhere(options.engine):
+    if engine is not None and engine.elsewhere:
         found.tried(devices.check_name, options.device)
     else:
         found.tried(devices.check_here, options.device, options.precision)
@@ -37,10 +38,9 @@ def look(
         found.add(
             SettingsError(f"--track {options.track} needs the package {options.track}: pip install {options.track}")
         )
-    if (
-        engine is not None and not options.dry_run and not Path(options.output).exists()
-    ):  # else all may be done, and need no engine
-        found.tried(engines.check_there, options.engine, options.print_script)
+    # In a store that is there, all may be done, which needs no engine.
+    if engine is not None and not options.dry_run and not Path(options.output).exists():
+        found.tried(engine.check_there)
     for model in options.models:
         if isinstance(model, str | Path):
             found.tried(check_reference, str(model))

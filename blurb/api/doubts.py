@@ -13,19 +13,20 @@ HIGHEST_RATE = 0.01
 """Learning rate above which no fine-tuning of a pretrained encoder is known to succeed."""
 
 if TYPE_CHECKING:
-    from blurb.api.options import TrainOptions
     from blurb.runs.cost.model import Estimate
+    from blurb.runs.engine import Engine
     from blurb.runs.plan import Planned
 
 
-def doubts(planned: Sequence[Planned], expected: Estimate | None, options: TrainOptions) -> list[str]:
+def doubts(planned: Sequence[Planned], expected: Estimate | None, output: Path, engine: Engine) -> list[str]:
     """Sentences, each with what to do.
 
     :param expected: None if nothing could be predicted
+    :param output: the store
     """
     if expected is not None and not expected.waiting:
         return []
-    return [*_rates(planned), *_data(planned), *(_room(expected, options) if expected is not None else ())]
+    return [*_rates(planned), *_data(planned), *(_room(expected, output, engine) if expected is not None else ())]
 
 
 def _rates(planned: Sequence[Planned]) -> Iterator[str]:
@@ -55,20 +56,11 @@ def _data(planned: Sequence[Planned]) -> Iterator[str]:
         )
 
 
-def _room(expected: Estimate, options: TrainOptions) -> Iterator[str]:
-    """Memory, disk and, on Slurm, time that are less than what is predicted."""
-    from blurb.runs import engines
+def _room(expected: Estimate, output: Path, engine: Engine) -> Iterator[str]:
+    """Memory, disk and time that are less than what is predicted."""
     from blurb.runs.cost import room
 
-    engine = getattr(options, "engine", "local")
-    name, given = engines.parse(engine)
-    at_once = expected
-    if name == "slurm":
-        from blurb.runs.engines import slurm, slurm_limits
-
-        asked = slurm.Slurm.of(given)
-        yield from slurm_limits.shortfalls(expected, asked)
-        at_once = replace(expected, jobs=asked.own["at_once"] or len(slurm_limits.parts_of(expected, asked)))
-    if not engines.elsewhere(engine):
+    yield from engine.shortfalls(expected)
+    if not engine.elsewhere:
         yield from room.memory(expected)
-    yield from room.disk(at_once, Path(options.output))
+    yield from room.disk(replace(expected, jobs=engine.at_once(expected)), output)

@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 from blurb.api.options import KEEP
 from blurb.errors import BlurbError, SettingsError
 from blurb.files import of_system
+from blurb.runs.engines import engines
 from blurb.tasks import SCORED
 
 P = ParamSpec("P")
@@ -148,10 +149,10 @@ COMMAND = re.compile(r"\bblurb [a-z]+[^\n;]*")
 """A command to type in a shell, whose options stay."""
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])(?: ([\w./=:,-]*[\w]))?")
 WORDS = frozenset((
-    "demo", "blurb", "best", "replace", "quick", "standard", "probe", "sketch", "smoke", "paper", "linkbert", "slurm",
-    "ray", "local", "cased", "uncased", "auto", "cpu", "cuda", "mps", "dummify", "markers", "original",
+    "demo", "blurb", "best", "replace", "quick", "standard", "probe", "sketch", "smoke", "paper", "linkbert", "cased",
+    "uncased", "auto", "cpu", "cuda", "mps", "dummify", "markers", "original",
 ))  # fmt: skip
-"""Values of options that look like words of a sentence; other values have a digit or a sign."""
+"""Values of options that look like words of a sentence, as names of engines do; others have a digit or a sign."""
 
 
 def in_python(text: str) -> str:
@@ -174,6 +175,6 @@ def _keyword(option: re.Match[str]) -> str:
     if name == "set":
         return value if value and "=" in value else f"a keyword {value}" if value else "a keyword"
     name = {"print": "print_script"}.get(name, name)
-    if value and (value in WORDS or not value.isalpha()):
+    if value and (value in WORDS or value in engines.names() or not value.isalpha()):
         return f'{name}="{value}"'
     return f"{name}=" + (f" {value}" if value else "")

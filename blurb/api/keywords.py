@@ -1,11 +1,13 @@
-"""`blurb.run`: every option of the command `blurb run` as a keyword of the same name."""
+"""`blurb.run`: every option of the command `blurb run` (`blurb.api.options`) as a keyword of the same name."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from blurb.api.options import RunOptions
 from blurb.errors import UnknownName
@@ -15,46 +17,67 @@ if TYPE_CHECKING:
     from blurb.api.results import Results
     from blurb.regression import Rules
 
+P = ParamSpec("P")
 
+
+def given_as_options(call: Callable[P, Results]) -> Callable[P, Results]:
+    """What is given to a call, by the names of its signature, as `RunOptions`: these have the defaults, too.
+
+    A test holds names, order, types and defaults of the signature to the list; people, editors and mypy read it.
+    """
+    signature = inspect.signature(call)
+
+    @functools.wraps(call)
+    def run_with(*arguments: P.args, **keywords: P.kwargs) -> Results:
+        from blurb.api.running import execute
+
+        given = signature.bind(*arguments, **keywords).arguments
+        _refuse_unknown(given.get("settings", {}))
+        return execute(RunOptions(**given))
+
+    return run_with
+
+
+@given_as_options
 def run(
     model: Model | Sequence[Model],
-    tasks: str | Sequence[str] = "all",
+    tasks: str | Sequence[str] | None = "all",
     *,
-    data: Path | str | None = None,
     suite: str = "blurb",
+    data: Path | str | None = None,
     raw: Path | str | None = None,
     protocol: str | Path | None = None,
-    budget: str | None = None,
-    seeds: int | None = None,
     lr: float | None = None,
     batch_size: int | None = None,
     epochs: int | None = None,
     limit: int | None = None,
+    budget: str | None = None,
     head: str | None = None,
     pooling: str | None = None,
     tagging: str | None = None,
     relation_input: str | None = None,
     dummy_tokens: bool = False,
-    output: Path | str = "runs",
-    leaderboard: Path | str | None = "leaderboard.csv",
     name: str | None = None,
     tokenizer: Tokenizer | None = None,
     revision: str | None = None,
     trust_remote_code: bool = False,
     casing: str | None = None,
+    seeds: int | None = None,
+    track: str | None = None,
+    keep_model: Keep = "none",
+    resume_trials: bool = False,
+    dry_run: bool = False,
+    keep_sweep: bool = False,
     device: str = "auto",
     precision: str = "auto",
     jobs: int = 1,
     engine: str = "local",
     print_script: bool = False,
-    track: str | None = None,
+    output: Path | str = "runs",
+    leaderboard: Path | str | None = "leaderboard.csv",
     check: Row | None = None,
-    rules: Rules | Path | str | None = None,
+    rules: Path | str | Rules | None = None,
     across: Sequence[str] = (),
-    keep_model: Keep = "none",
-    resume_trials: bool = False,
-    keep_sweep: bool = False,
-    dry_run: bool = False,
     progress: bool = True,
     **settings: Any,
 ) -> Results:
@@ -93,11 +116,7 @@ def run(
     :param settings: of the protocol, over its own, such as `warmup=0` (the help of `blurb run` lists them)
     :raises BlurbError: before anything is trained, if options, data or models are invalid
     """
-    options = RunOptions(**locals())  # nothing else is there yet
-    _refuse_unknown(settings)
-    from blurb.api.running import execute
-
-    return execute(options)
+    raise NotImplementedError("what is given becomes `RunOptions`, by name")
 
 
 def _refuse_unknown(settings: Mapping[str, Any]) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blurb.errors import SettingsError
 from blurb.inputs.relations import DUMMIES
 from blurb.names import checkpoints_by_number
-from blurb.protocols.protocol import MOST_SEEDS
+from blurb.runs.engines import DEFAULT
+from blurb.runs.options import KEEP, TrialOptions, option
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
     from blurb.api.results import Results
     from blurb.regression import Rules
     from blurb.results.row_scores import RowScores
+    from blurb.runs.options import Keep
 
     Model: TypeAlias = str | Path | PreTrainedModel
     Row: TypeAlias = str | Path | RowScores | Results
     Tokenizer: TypeAlias = str | Path | PreTrainedTokenizerBase
 
-Keep: TypeAlias = Literal["none", "best", "replace"]
-KEEP: tuple[Keep, ...] = ("none", "best", "replace")
+__all__ = ["KEEP", "AblateOptions", "Keep", "Model", "Row", "RunOptions", "Tokenizer", "TrainOptions"]
 SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
 MOST_JOBS = 4_096
@@ -34,44 +35,68 @@ LIMITED = ("max_train", "max_eval")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainOptions:
-    """Options of both; `blurb run --help` explains them.
+class TrainOptions(TrialOptions):
+    """Options of both, in the words of `--help`; of fields without words, for Python:
 
     :param model: one model or several: references, or loaded models (with `tokenizer`)
-    :param tasks: names, types or task files, as a list or separated by commas
-    :param settings: setting -> value, over the protocol's
-    :param limit: for `max_train` and `max_eval`
     :param progress: whether estimates, progress and failures are printed to stderr
     """
 
     model: Model | Sequence[Model]
-    tasks: str | Sequence[str] | None = "all"
-    data: Path | str | None = None
-    suite: str = "blurb"
-    raw: Path | str | None = None
-    protocol: str | Path | None = None
-    seeds: int | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    lr: float | None = None
-    batch_size: int | None = None
-    epochs: int | None = None
-    limit: int | None = None
-    output: Path | str = "runs"
-    name: str | None = None
-    tokenizer: Tokenizer | None = None
-    revision: str | None = None
-    trust_remote_code: bool = False
-    casing: str | None = None
-    device: str = "auto"
-    precision: str = "auto"
-    jobs: int = 1
-    dry_run: bool = False
+    tasks: str | Sequence[str] | None = option(
+        "all", "Tasks and data", "Task names, types or files, comma-separated; blurb-12: all but BioASQ.",
+        complete="tasks",
+    )  # fmt: skip
+    data: Path | str | None = option(
+        None, "Tasks and data", "Data folder in BLURB's layout (not with --suite demo).", page="data.md"
+    )
+    raw: Path | str | None = option(
+        None, "Tasks and data", "Folder of the original releases; needed for ChemProt and DDI without entity dummies "
+        "(not with --suite demo).", page="data.md#relations-without-dummies",
+    )  # fmt: skip
+    protocol: str | Path | None = option(
+        None, "Protocol", "Protocol name or TOML file.  [default: standard; with --suite demo: demo]",
+        complete="protocols", page="protocols.md",
+    )  # fmt: skip
+    settings: Mapping[str, Any] = option(
+        {}, "Protocol", "Override a setting of the protocol, such as warmup=0 (keys are listed below); repeatable.",
+        flag="--set", metavar="KEY=VALUE", complete="keys",
+    )  # fmt: skip
+    lr: float | None = option(None, "Protocol", "Peak learning rate; short for --set lr=...")
+    batch_size: int | None = option(None, "Protocol", "Inputs per step; short for --set batch_size=...")
+    epochs: int | None = option(None, "Protocol", "Epochs; short for --set epochs=...")
+    limit: int | None = option(
+        None, "Protocol", "Use at most this many examples of train, dev and test each, for a try: such a row has no "
+        "rank. Short for --set max_train=N --set max_eval=N.", low=1,
+    )  # fmt: skip
+    name: str | None = option(
+        None, "Model", "Name of the row, if there is one MODEL.  [default: last part of MODEL]"
+    )  # fmt: skip
+    tokenizer: Tokenizer | None = option(
+        None, "Model", "Folder or Hub id of the tokenizer, if it is not that of the checkpoint.", metavar="REF",
+        page="python.md",
+    )  # fmt: skip
+    revision: str | None = option(None, "Model", "Revision of the model on the Hub.")
+    trust_remote_code: bool = option(False, "Model", "Allow the checkpoint to run its own code.")
+    casing: str | None = option(
+        None, "Model", "Overrides whether the tokenizer keeps upper case, if the checkpoint's files are wrong.",
+        choices=("cased", "uncased"), page="encoders-that-surprise.md",
+    )  # fmt: skip
+    output: Path | str = option("runs", "Results", "Store: the folder of the trials.")
+    precision: str = option(
+        "auto", "Machine", "Precision of the encoder; auto is bf16 where the hardware supports it.",
+        choices=("auto", "fp32", "bf16", "fp16"),
+    )  # fmt: skip
+    jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1)
+    dry_run: bool = option(False, "Trials", "List the trials with their estimated cost, and stop.", page="cost.md")
     progress: bool = True
 
     def __post_init__(self) -> None:
         for name in ("data", "raw", "output", "leaderboard", "out", "plot"):
             if isinstance(getattr(self, name, None), str):
                 object.__setattr__(self, name, Path(getattr(self, name)))
+        from blurb.protocols.protocol import MOST_SEEDS
+
         if not 1 <= self.jobs <= MOST_JOBS:
             raise SettingsError(f"jobs must be a whole number from 1 to {MOST_JOBS:,} (got {self.jobs}).")
         if self.seeds is not None and not 1 <= self.seeds <= MOST_SEEDS:
@@ -103,34 +128,55 @@ class TrainOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(TrainOptions):
-    """The options of `blurb run`.
+    """The options of `blurb run`."""
 
-    :param leaderboard: None to write no tables
-    :param check: the baseline of a regression check
-    :param across: what may differ between a row and that baseline
-    :param keep_model: "best" to keep the trained models (docs/models.md)
-    :param engine: `local`, or another with its options: `ray,gpus=0.5`, `slurm,partition=gpu` (docs/cluster.md)
-    :param print_script: whether Slurm's script is printed and not submitted
-    :param resume_trials: unfinished trials go on from checkpoints (docs/long-runs.md)
-    :param keep_sweep: workers may join also after the command was ended before any trial finished (docs/cluster.md)
-    """
-
-    budget: str | None = None
-    head: str | None = None
-    pooling: str | None = None
-    tagging: str | None = None
-    relation_input: str | None = None
-    dummy_tokens: bool = False
-    leaderboard: Path | str | None = "leaderboard.csv"
-    engine: str = "local"
-    print_script: bool = False
-    track: str | None = None
-    check: Row | None = None
-    rules: Rules | Path | str | None = None
-    across: Sequence[str] = ()
-    keep_model: Keep = "none"
-    resume_trials: bool = False
-    keep_sweep: bool = False
+    budget: str | None = option(
+        None, "Protocol", "Time limit such as 10m or 2h: run the largest protocol predicted to fit, instead of "
+        "--protocol.", metavar="TIME", page="cost.md",
+    )  # fmt: skip
+    head: str | None = option(
+        None, "Protocol", "Head, such as crf or bilstm,hidden=128 (see blurb heads); short for --set head=...",
+        complete="heads",
+    )  # fmt: skip
+    pooling: str | None = option(
+        None, "Protocol", "Pooling of sequence tasks (see blurb heads); short for --set pooling=...",
+        complete="poolings",
+    )  # fmt: skip
+    tagging: str | None = option(
+        None, "Protocol", "Tagging scheme of NER and PICO; short for --set tagging=NAME.", complete="taggings"
+    )
+    relation_input: str | None = option(
+        None, "Protocol", "How relation inputs show the entities: dummify, dummy-tokens, original, markers or "
+        "typed-markers.", metavar="NAME", complete="relation_inputs", page="data.md#relations-without-dummies",
+    )  # fmt: skip
+    dummy_tokens: bool = option(False, "Protocol", "Short for --relation-input dummy-tokens.")
+    leaderboard: Path | str | None = option(
+        "leaderboard.csv", "Results", "Table to write; its runs go into results.csv in the same folder, or "
+        "NAME-results.csv for NAME.csv.", page="csv.md",
+    )  # fmt: skip
+    check: Row | None = option(
+        None, "Results", "Then compare the row with this baseline, as blurb check does.", metavar="ROW",
+        complete="rows_anywhere", page="ci.md",
+    )  # fmt: skip
+    rules: Path | str | Rules | None = option(
+        None, "Results", "Rules for --check.  [default: blurb-check.toml]", page="ci.md"
+    )
+    across: Sequence[str] = option(
+        (), "Results", "Judge rows that differ in this, or do not say (unknown); repeatable.",
+        choices=("protocol", "recipe", "overrides", "unknown"), page="ci.md",
+    )  # fmt: skip
+    engine: str = option(
+        DEFAULT, "Machine", "Where to run the trials: local, ray or slurm, with options such as slurm,partition=gpu "
+        "(docs/cluster.md).", metavar="NAME[,KEY=VALUE...]", complete="engines", page="cluster.md",
+    )  # fmt: skip
+    print_script: bool = option(
+        False, "Machine", "With --engine slurm: print the script instead of submitting it.", flag="--print",
+        page="cluster.md#slurm",
+    )  # fmt: skip
+    keep_sweep: bool = option(
+        False, "Trials", "Leave the trials to blurb worker also if the command is ended before any of them is "
+        "finished.", page="cluster.md#join-a-sweep",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,14 +186,9 @@ class RunOptions(TrainOptions):
     @property
     def contradictions(self) -> list[SettingsError]:
         """What cannot be, whatever there is on the machine."""
-        slurm = self.engine.startswith("slurm")
         found = []
         if self.keep_model not in KEEP:
             found.append(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
-        if self.print_script and not slurm:
-            found.append("--print shows the script of Slurm: add --engine slurm.")
-        if self.check is not None and slurm:
-            found.append("--check needs the results, which Slurm's jobs bring later: then run blurb check.")
         if self.dummy_tokens and self.relation_input not in (None, *DUMMIES):
             found.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
         return [SettingsError(text) for text in found]
@@ -160,12 +201,20 @@ class RunOptions(TrainOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class AblateOptions(TrainOptions):
-    """The options of `blurb ablate`.
+    """The options of `blurb ablate`."""
 
-    :param tasks: None for those of the paper's table
-    """
-
-    axis: str
-    tasks: str | Sequence[str] | None = None
-    out: Path | str = "ablations"
-    plot: Path | str | None = None
+    axis: str = option(
+        MISSING, "Tasks and data", "Setting to vary: head (Table 12), tagging (13), relation (14: input x pooling), "
+        "pooling (cells of Table 14 with entity markers).", choices=("head", "tagging", "relation", "pooling"),
+    )  # fmt: skip
+    tasks: str | Sequence[str] | None = option(
+        None, "Tasks and data", "Task names or types, comma-separated.  [default: those of the table]",
+        complete="tasks",
+    )  # fmt: skip
+    name: str | None = option(None, "Model", "Model name in the tables.  [default: last part of MODEL]")
+    out: Path | str = option("ablations", "Results", "Folder for the tables.", path="dir")
+    plot: Path | str | None = option(
+        None, "Results", "Also plot the cells to a .png, .svg or .pdf (needs the extra 'plots').", metavar="FILE",
+        path="file",
+    )  # fmt: skip
+    dry_run: bool = option(False, "Trials", "List the trials of all cells and stop.")

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from blurb.protocols.protocol import Protocol
     from blurb.regression import Rules
     from blurb.runs.cost.budget import Rung
+    from blurb.runs.engine import Engine
     from blurb.runs.plan import Planned, Request
     from blurb.tasks import Task
 
 LATER = "What has to be loaded for it (tokenizers, device, what goes together) is looked at once these are mended."
 
 
-def checked(options: RunOptions) -> tuple[Request, Rules | None]:
-    """What `blurb run` is to plan, and the rules of its check.
+def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
+    """What `blurb run` is to plan, where its trials run, and the rules of its check.
 
     :raises BlurbError: the only thing that is wrong; `Several` if there are more
     """
     from blurb import names
     from blurb.api import before_loading
     from blurb.api.request import load_protocol
-    from blurb.runs import engines
 
     found = Gathered()
     for error in options.contradictions:
@@ -44,17 +44,17 @@ def checked(options: RunOptions) -> tuple[Request, Rules | None]:
     found.tried(_check_budget, options)
     protocol = found.tried(load_protocol, options.protocol, options.suite)
     settings = _settings(options, found)
-    found.tried(_check_engine, options)
+    engine = _engine(options, found)
     if options.name and len(options.models) > 1:
         found.add(SettingsError("--name needs exactly one MODEL."))
     if options.name is not None:
         found.tried(names.check, options.name, "The model name")
     _check_places(options, found)
     chosen = _tasks(options.tasks or "all", found)
-    before_loading.look(options, chosen, protocol, settings, found)
+    before_loading.look(options, engine, chosen, protocol, settings, found)
     rules = found.tried(_rules, options, chosen)
     data = found.tried(_data, options, chosen) if chosen or options.data else None
-    if found.errors or protocol is None or data is None:
+    if found.errors or protocol is None or data is None or engine is None:
         for model in options.models:
             found.tried(before_loading.look_at, model, options)
         found.tell(LATER)
@@ -63,27 +63,27 @@ def checked(options: RunOptions) -> tuple[Request, Rules | None]:
         from blurb.training import tracking
 
         found.tried(tracking.check, options.track)
-    request = _request(options, chosen, protocol, data, settings, found)
-    saved = options.resume_trials or engines.parse(options.engine)[0] == "slurm"  # whose jobs end with their time
-    request = dataclasses.replace(
-        request, track=options.track or "", keep_model=options.keep_model, resume_trials=saved
-    )
-    found.tried(_check_together, request, options)
+    request = _request(options, chosen, protocol, data, settings, found, engine.elsewhere)
+    if engine.hands_over:  # to jobs that end with their time
+        request = dataclasses.replace(request, resume_trials=True)
+    found.tried(_check_together, request, options, engine)
     if found.errors:  # else planning is what comes next, and tells it itself; so does `check_engine_is_there`
         found.tried(_try_to_plan, request, options)
-        found.tried(engines.check_there, options.engine, options.print_script or options.dry_run)
+        if not options.dry_run:
+            found.tried(engine.check_there)
     found.tell()
-    return request, rules
+    return request, engine, rules
 
 
-def check_engine_is_there(planned: Sequence[Planned], options: RunOptions) -> None:
+def check_engine_is_there(planned: Sequence[Planned], engine: Engine) -> None:
     """Raises a BlurbError if there are trials to run, and nothing on this machine to run them with."""
-    from blurb.runs import engines, sweeps
+    from blurb.runs import sweeps
 
-    if engines.parse(options.engine)[0] != "local" and not all(
-        sweeps.is_done(job) for one in planned for job in one.jobs
-    ):
-        engines.check_there(options.engine, options.print_script)
+    try:
+        engine.check_there()
+    except BlurbError:
+        if not all(sweeps.is_done(job) for one in planned for job in one.jobs):
+            raise
 
 
 def resolved(
@@ -119,14 +119,25 @@ def _check_budget(options: RunOptions) -> None:
     seconds_of(options.budget)
 
 
-def _check_engine(options: RunOptions) -> None:
+def _engine(options: RunOptions, found: Gathered) -> Engine | None:
+    """The engine, and what cannot be asked of it."""
     from blurb.runs import engines
+    from blurb.runs.engine import Launch
 
-    engines.of(options.engine, shown=options.print_script)
-    if options.precision == "auto" and engines.elsewhere(options.engine):
-        raise SettingsError(
+    table = None if options.leaderboard is None else Path(options.leaderboard)
+    engine = found.tried(engines.parse, options.engine, Launch(options.jobs, table, options.print_script))
+    if engine is None:
+        return None
+    if options.print_script and not engine.hands_over:
+        others = " or ".join(name for name, kind in engines.engines.usable().items() if kind.hands_over)
+        found.add(SettingsError(f"--print shows the script of an engine that submits one: add --engine {others}."))
+    if options.check is not None and engine.hands_over:
+        found.add(SettingsError("--check needs the results, which submitted jobs bring later: then run blurb check."))
+    if options.precision == "auto" and engine.elsewhere:
+        found.add(SettingsError(
             "The trials run on other machines, whose hardware is not known here: say --precision bf16, fp32 or fp16."
-        )
+        ))  # fmt: skip
+    return engine
 
 
 def _settings(options: RunOptions, found: Gathered) -> dict[str, Any]:
@@ -190,22 +201,21 @@ def _data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | None]
 
 def _request(
     options: TrainOptions, chosen: list[Task], protocol: Protocol, data: tuple[Path, Path | None],
-    settings: Mapping[str, Any], found: Gathered,
+    settings: Mapping[str, Any], found: Gathered, elsewhere: bool = False,
 ) -> Request:  # fmt: skip
     """The request of the models that can be loaded."""
     from blurb.api.request import precision_of
     from blurb.runs import plan
 
     folder, raw = data
-    precision = found.tried(precision_of, options)
+    precision = found.tried(precision_of, options, elsewhere)
     # Whoever mistyped a device does not wait for downloads.
     models = [model for model in options.models if precision is not None or not _is_remote(model)]
     sources = [each for model in models if (each := _source(options, model, folder, found)) is not None]
     found.tried(plan.check_names, sources)
     return plan.Request(
-        sources=sources, tasks=chosen, protocol=protocol, data=folder, store=Path(options.output),
-        device=options.device, overrides=settings, options=options.shorthands, seeds=options.seeds,
-        suite=options.suite, raw=raw, precision=precision or "fp32",
+        sources=sources, tasks=chosen, protocol=protocol, data=folder, store=Path(options.output), overrides=settings,
+        options=options.shorthands, raw=raw, precision=precision or "fp32", **options.of_trials,
     )  # fmt: skip
 
 
@@ -238,10 +248,9 @@ def _source(options: TrainOptions, model: Model, folder: Path, found: Gathered) 
     return None
 
 
-def _check_together(request: Request, options: RunOptions) -> None:
+def _check_together(request: Request, options: RunOptions, engine: Engine) -> None:
     """Raises a SettingsError for options that do not go with the models or the protocol."""
     from blurb.learners import of_protocol
-    from blurb.runs import engines
 
     kinds = [request.learner(source) for source in request.sources]
     asked = of_protocol.kind_of(request.protocol)
@@ -253,10 +262,10 @@ def _check_together(request: Request, options: RunOptions) -> None:
     if options.keep_model != "none" and not any(kind.save for kind in kinds) and len(kinds) == len(options.models):
         raise SettingsError("--keep-model keeps fine-tuned encoders, and there are only baselines", fix="remove it.")
     searched = any(kind.searches for kind in kinds) and bool(request.protocol.grid(request.overrides))
-    if searched and not options.dry_run and engines.parse(options.engine)[0] == "slurm":
+    if searched and not options.dry_run and engine.hands_over:
         raise SettingsError(
             f"The protocol {request.protocol.name} has a search, and its final trials are planned when the search is "
-            "over: run it with --engine local, and let blurb worker on the cluster join it."
+            "over: run it on this machine, without --engine, and let blurb worker on the cluster join it."
         )
 
 

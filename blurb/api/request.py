@@ -151,12 +151,14 @@ def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | Non
     return found
 
 
-def precision_of(options: TrainOptions) -> str:
-    """The resolved precision, which is part of a trial; SettingsError if the device does not have it."""
-    from blurb.runs import engines
+def precision_of(options: TrainOptions, elsewhere: bool) -> str:
+    """The resolved precision, which is part of a trial; SettingsError if the device does not have it.
+
+    :param elsewhere: whether the trials run on other machines
+    """
     from blurb.training import devices, hardware
 
-    if engines.elsewhere(getattr(options, "engine", "local")):
+    if elsewhere:
         devices.check_name(options.device)
         return options.precision
     return hardware.choose_precision(options.precision, hardware.choose_device(options.device))

@@ -30,7 +30,7 @@ class Results:
     :param failed: of `blurb.run`: the trials that failed, with the reason in `message`
     :param decisions: of `blurb.run(check=...)`: a decision a row, if no trial failed
     :param others: of `blurb.run`: the other rows of the store
-    :param submitted: of `blurb.run`: number of trials that other machines will run
+    :param submitted: of `blurb.run`: the trials that other machines will run, with the place in `message`
     """
 
     rows: tuple[RowScores, ...]
@@ -38,7 +38,7 @@ class Results:
     failed: tuple[TrialOutcome, ...] = ()
     decisions: tuple[Decision, ...] = field(default=())
     others: tuple[RowScores, ...] = ()
-    submitted: int = 0
+    submitted: tuple[TrialOutcome, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -40,11 +40,10 @@ def _executed(options: RunOptions) -> Results:
     from blurb.api.comparing import check
     from blurb.api.results import Results
     from blurb.results import from_store, tables
-    from blurb.runs import engines
     from blurb.runs.store import Store
 
-    request, rules = preflight.checked(options)
-    planned, expected = _plan(options, request)
+    request, engine, rules = preflight.checked(options)
+    planned, expected = _plan(options, request, engine)
     if options.dry_run:
         return Results((), Path(options.output))
     store, leaderboard = Store(Path(options.output)), options.leaderboard
@@ -54,16 +53,13 @@ def _executed(options: RunOptions) -> Results:
             return from_store.read(store, tell, create=True)
         return tables.rebuild(store, Path(leaderboard), tell)
 
-    engine = engines.of(
-        options.engine, options.jobs, None if leaderboard is None else Path(leaderboard), options.print_script
-    )
-    preflight.check_engine_is_there(planned, options)
+    preflight.check_engine_is_there(planned, engine)
     outcomes = run_trials(planned, options, expected, lambda: rebuild(_unheard), engine=engine)
     wanted = [planned[0].request.row_key(source) for source in request.sources]
     everything = rebuild()
     rows, others = (tuple(row for row in everything if (row.key in wanted) is mine) for mine in (True, False))
     failed = tuple(outcome for outcome in outcomes if outcome.status == "failed")
-    submitted = sum(outcome.status == "submitted" for outcome in outcomes)
+    submitted = tuple(outcome for outcome in outcomes if outcome.status == "submitted")
     if options.check is None or failed:
         return Results(rows, store.root, failed, others=others, submitted=submitted)
     decisions = tuple(check(row, options.check, rules, output=store.root, across=options.across) for row in rows)
@@ -80,8 +76,7 @@ def run_trials(
     :param name: distinguishes a trial from others of its model, task and seed
     :param engine: runs them; None is this machine
     """
-    from blurb.runs import plan
-    from blurb.runs.engine import LocalEngine
+    from blurb.runs import engines, plan
     from blurb.terminal.progress import Display
 
     jobs = [one for each in planned for one in each.jobs]
@@ -99,7 +94,7 @@ def run_trials(
 
         on_progress = display.on_progress if display is not None else lambda job, news: None
         keep_sweep = getattr(options, "keep_sweep", False)
-        outcomes = plan.run(planned, engine or LocalEngine(options.jobs), finished, on_progress, keep_sweep)
+        outcomes = plan.run(planned, engine or engines.here(options.jobs), finished, on_progress, keep_sweep)
     for outcome in outcomes if options.progress else ():
         if outcome.status == "failed":
             which = f"{name(outcome.job) or outcome.job.source.name} on {outcome.job.trial.task}"
@@ -109,8 +104,9 @@ def run_trials(
 
 
 def announced(
-    planned: Sequence[Planned], options: TrainOptions, expected: Estimate | None = None, cells: Sequence[str] = ()
-) -> tuple[list[Planned], Estimate | None]:
+    planned: Sequence[Planned], options: TrainOptions, expected: Estimate | None = None, cells: Sequence[str] = (),
+    engine: Engine | None = None,
+) -> tuple[list[Planned], Estimate | None]:  # fmt: skip
     """Prints what the trials will take, and returns the plans with predicted times.
 
     A failed estimate never stops the training: either the trial fails for the same reason and says so, or the estimate
@@ -118,6 +114,7 @@ def announced(
 
     :param expected: the estimate, if there is one already
     :param cells: names of the plans, if they are the cells of an ablation
+    :param engine: will run them; None is this machine
     """
     from blurb.runs.cost import model
     from blurb.terminal import estimate
@@ -130,22 +127,26 @@ def announced(
     except Exception as error:  # noqa: BLE001
         if options.progress:
             click.secho(f"No estimate available: {said(error)}", fg="yellow", err=True)
-        _warn(planned, None, options)
+        _warn(planned, None, options, engine)
         return list(planned), None
     if options.dry_run or (expected.waiting and options.progress):  # else the trials say at once that all are done
         estimate.show(expected, Path(options.output), err=not options.dry_run)
-        _warn(planned, expected, options)
+        _warn(planned, expected, options, engine)
     return model.predicted(planned, expected), expected
 
 
-def _warn(planned: Sequence[Planned], expected: Estimate | None, options: TrainOptions) -> None:
+def _warn(
+    planned: Sequence[Planned], expected: Estimate | None, options: TrainOptions, engine: Engine | None
+) -> None:  # fmt: skip
     from blurb.api.doubts import doubts
+    from blurb.runs import engines
 
-    for text in doubts(planned, expected, options) if options.dry_run or options.progress else ():
+    told = doubts(planned, expected, Path(options.output), engine or engines.here(options.jobs))
+    for text in told if options.dry_run or options.progress else ():
         click.secho(text, fg="yellow", err=True)
 
 
-def _plan(options: RunOptions, request: Request) -> tuple[Sequence[Planned], Estimate | None]:
+def _plan(options: RunOptions, request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate | None]:
     """The trials, announced with their cost; with `budget` of the protocol that fits."""
     from blurb.api import preflight
     from blurb.runs import plan
@@ -155,13 +156,13 @@ def _plan(options: RunOptions, request: Request) -> tuple[Sequence[Planned], Est
     if options.budget is None:
         planned = [plan.prepare(request)]
         if not options.dry_run:  # a calibration takes seconds, and would be for nothing
-            preflight.check_engine_is_there(planned, options)
-        return announced(planned, options)
+            preflight.check_engine_is_there(planned, engine)
+        return announced(planned, options, engine=engine)
     rung = partial(preflight.rung_of, request, options)
     chosen = afford(options.budget, list(request.tasks), options.jobs, rung)
     if options.progress:
         show_budget(options.budget, chosen, err=not options.dry_run)
-    return announced([chosen.planned], options, chosen.estimate)
+    return announced([chosen.planned], options, chosen.estimate, engine=engine)
 
 
 def _unheard(damage: BlurbError) -> None:

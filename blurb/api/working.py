@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from blurb.errors import BlurbError, SettingsError, StoreError, tell_damage
 
 if TYPE_CHECKING:
+    from blurb.runs.engine import Sweep
     from blurb.runs.worker import Job, TrialOutcome
 
 
@@ -27,7 +28,7 @@ def work(
 
     :param output: the store
     :param sweep: folder of one sweep; None for all of the store, also those that begin meanwhile
-    :param part: number of a part of that sweep, as Slurm's jobs have
+    :param part: number of a part of that sweep, as the jobs of a scheduler have
     :param jobs: number of trials at a time
     :param device: over that of the sweep
     :param data: data folder of this machine, over that of the sweep
@@ -40,6 +41,7 @@ def work(
     """
     from blurb.results import tables
     from blurb.runs import sweeps
+    from blurb.runs.engine import Sweep
     from blurb.runs.inventory import failure_of
     from blurb.runs.store import Store
 
@@ -57,7 +59,7 @@ def work(
         here = [_on_this_machine(job, device, data) for job in found if not failure_of(job.path).exists()]
         passed += len(found) - len(here)
         _check_places(here)
-        outcomes += _run(here, jobs, max_failures, progress)
+        outcomes += _run(Sweep(sweep or output / sweeps.FOLDER, here), jobs, max_failures, progress)
         if sweep is not None:
             break
     store = output if sweep is None else sweep.absolute().parent.parent
@@ -82,6 +84,7 @@ def retry(
     """
     from blurb import tasks
     from blurb.runs import sweeps
+    from blurb.runs.engine import Sweep
     from blurb.runs.inventory import failure_of
 
     chosen = None if selection == "all" else {task.name for task in tasks.load_selection(selection)}
@@ -102,18 +105,18 @@ def retry(
         failure_of(job.path).unlink(missing_ok=True)
     if later:
         return len(failed), []
-    outcomes = _run(here, jobs, 0, progress)
+    outcomes = _run(Sweep(output / sweeps.FOLDER, here), jobs, 0, progress)
     for folder in sweeps.folders(output):
         sweeps.end_if_done(folder)
     return len(failed), outcomes
 
 
-def _run(jobs: Sequence[Job], workers: int, max_failures: int, progress: bool) -> list[TrialOutcome]:
-    from blurb.runs.engine import LocalEngine
+def _run(sweep: Sweep, workers: int, max_failures: int, progress: bool) -> list[TrialOutcome]:
+    from blurb.runs import engines
     from blurb.terminal.progress import Display
 
     failures: list[str] = []
-    shown = Display(jobs) if progress else nullcontext()
+    shown = Display(sweep.jobs) if progress else nullcontext()
     with shown as display:
 
         def finished(outcome: TrialOutcome) -> None:
@@ -127,13 +130,12 @@ def _run(jobs: Sequence[Job], workers: int, max_failures: int, progress: bool) -
                 )
 
         on_progress = display.on_progress if display is not None else lambda job, news: None
-        return LocalEngine(workers).run(jobs, finished, on_progress)
+        return engines.here(workers).run_sweep(sweep, finished, on_progress)
 
 
 def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[str] | None) -> Sequence[Job]:
     """The jobs to run, or with None for `allow` to look at; of what may not run here, a message if others may."""
-    from blurb.runs import sweeps
-    from blurb.runs.engines import slurm
+    from blurb.runs import parts, sweeps
 
     if sweep is None:
         told: list[BlurbError] = []
@@ -145,7 +147,7 @@ def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[
     # A sweep ends with its last trial, which someone else may have finished while this job was queued.
     if sweep.is_dir() and not (sweep / sweeps.JOBS).exists():
         return []
-    return sweeps.read(sweep, allow) if part is None else slurm.part(sweep, part, allow or ())
+    return sweeps.read(sweep, allow) if part is None else parts.jobs_of(sweep, [part], allow or ())
 
 
 def _check_places(jobs: Sequence[Job]) -> None:

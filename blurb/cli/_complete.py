@@ -113,9 +113,9 @@ def _devices(context: click.Context) -> list[str]:
 
 
 def _engines(context: click.Context) -> list[str]:
-    from blurb.runs.engines import NAMES
+    from blurb.runs.engines import engines
 
-    return list(NAMES)
+    return engines.names()
 
 
 def _exports(context: click.Context) -> list[str]:

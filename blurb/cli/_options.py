@@ -1,15 +1,18 @@
-"""Options shared by commands; those of the commands that train are fields of `blurb.api.options` by their names."""
+"""Options shared by commands. Those of the commands that train are made of the fields of `blurb.api.options`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from blurb.api.options import RunOptions, TrainOptions
 from blurb.cli import _complete
+from blurb.runs.options import Option, options_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,11 +30,11 @@ def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     return found
 
 
-class Seeds(click.IntRange):
-    """The number of seeds."""
+class Count(click.IntRange):
+    """A number of things, of seeds for one, which people list."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        if isinstance(value, str) and "," in value:
+        if isinstance(value, str) and "," in value and parameter is not None and parameter.name == "seeds":
             count = len(value.split(","))
             self.fail(f"give a number: --seeds {count} runs seeds 1 to {count} (got '{value}').", parameter, context)
         return super().convert(value, parameter, context)
@@ -48,18 +51,51 @@ class Points(click.FloatRange):
         return points
 
 
+class Grouped(click.Option):
+    """An option that help shows below the title of its group."""
+
+    def __init__(self, *words: Any, group: str, **more: Any) -> None:
+        super().__init__(*words, **more)
+        self.group = group
+
+
+def shared(kind: type, name: str) -> Callable[[F], F]:
+    """An option that is a field of `blurb.api.options`; other commands have the same in the same words."""
+    field, about = options_of(kind)[name]
+    flag = about.flag or f"--{name.replace('_', '-')}"
+    word = str(field.type).split("|")[0].strip().partition("[")[0]
+    if word == "bool":
+        return click.option(flag, name, cls=Grouped, group=about.group, help=about.help, is_flag=True)
+    default = None if field.default is MISSING else field.default
+    return click.option(
+        flag, name, cls=Grouped, group=about.group, help=about.help, metavar=about.metavar, type=_type(word, about),
+        default=default, show_default=isinstance(default, str | int), required=field.default is field.default_factory,
+        multiple=word in ("Sequence", "Mapping"), callback=pairs if word == "Mapping" else None,
+        shell_complete=getattr(_complete, about.complete) if about.complete else None,
+    )  # fmt: skip
+
+
+def _type(word: str, about: Option) -> Any:
+    """The type of a command line's values.
+
+    :param word: first type of the annotation; what is no word of `TYPES` is text
+    """
+    if about.choices:
+        return click.Choice(about.choices)
+    if about.low is not None:
+        return Count(min=about.low)
+    if word == "Path":
+        return click.Path(path_type=Path, file_okay=about.path != "dir", dir_okay=about.path != "file")
+    return TYPES.get(word, click.STRING)
+
+
+TYPES = {"int": click.INT, "float": click.FLOAT}
 POINTS = Points(min=0)
-ACROSS = click.option(
-    "--across", type=click.Choice(["protocol", "recipe", "overrides", "unknown"]), multiple=True,
-    help="Judge rows that differ in this, or do not say (unknown); repeatable.",
-)  # fmt: skip
-STORE = click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    default="runs",
-    show_default=True,
-    help="Store: the folder of the trials.",
-)
+ACROSS = shared(RunOptions, "across")
+STORE = shared(TrainOptions, "output")
+JOBS = shared(TrainOptions, "jobs")
+TRUST = shared(TrainOptions, "trust_remote_code")
+CASING = shared(TrainOptions, "casing")
 ALLOW = click.option(
     "--allow-code",
     multiple=True,
@@ -73,49 +109,6 @@ RESULTS = click.option(
     metavar="FILE",
     help="Also show the rows of this results.csv (repeatable).",
 )
-DATA = (
-    click.option(
-        "--data", type=click.Path(path_type=Path), help="Data folder in BLURB's layout (not with --suite demo)."
-    ),
-    click.option(
-        "--suite",
-        type=click.Choice(["blurb", "demo"]),
-        default="blurb",
-        show_default=True,
-        help="The real datasets, or synthetic ones that are generated as needed.",
-    ),
-    click.option(
-        "--raw",
-        type=click.Path(path_type=Path),
-        help="Folder of the original releases; needed for ChemProt and DDI without entity dummies (not with --suite "
-        "demo).",
-    ),
-    click.option(
-        "--protocol",
-        shell_complete=_complete.protocols,
-        help="Protocol name or TOML file.  [default: standard; with --suite demo: demo]",
-    ),
-    click.option("--seeds", type=Seeds(min=1), help="Run seeds 1 to N instead of the protocol's."),
-    click.option(
-        "--set",
-        "settings",
-        shell_complete=_complete.keys,
-        multiple=True,
-        metavar="KEY=VALUE",
-        callback=pairs,
-        help="Override a setting of the protocol, such as warmup=0 (keys are listed below); repeatable.",
-    ),
-    click.option("--lr", type=float, help="Peak learning rate; short for --set lr=..."),
-    click.option("--batch-size", type=int, help="Inputs per step; short for --set batch_size=..."),
-    click.option("--epochs", type=int, help="Epochs; short for --set epochs=..."),
-    click.option(
-        "--limit",
-        type=click.IntRange(min=1),
-        help="Use at most this many examples of train, dev and test each, for a try: such a row has no rank. Short for "
-        "--set max_train=N --set max_eval=N.",
-    ),
-    STORE,
-)
 HEAD = click.option(
     "--head",
     shell_complete=_complete.heads,
@@ -128,60 +121,41 @@ POOLING = click.option(
     metavar="FILE.py:NAME",
     help="The pooling, if it is a file of your own.",
 )
-TRUST = click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
-CASING = click.option(
-    "--casing",
-    type=click.Choice(["cased", "uncased"]),
-    help="Overrides whether the tokenizer keeps upper case, if the checkpoint's files are wrong.",
-)
-TOKENIZER = click.option(
-    "--tokenizer", metavar="REF", help="Folder or Hub id of the tokenizer, if it is not that of the checkpoint."
-)
-MACHINE = (
-    click.option("--revision", help="Revision of the model on the Hub."),
-    TOKENIZER,
-    TRUST,
-    CASING,
-    click.option(
-        "--device",
-        shell_complete=_complete.devices,
-        default="auto",
-        show_default=True,
-        help="Device: auto, cpu, cuda, cuda:N or mps.",
-    ),
-    click.option(
-        "--precision",
-        type=click.Choice(["auto", "fp32", "bf16", "fp16"]),
-        default="auto",
-        show_default=True,
-        help="Precision of the encoder; auto is bf16 where the hardware supports it.",
-    ),
-    click.option(
-        "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of trials to run in parallel."
-    ),
-)
+
+
+def all_of(kind: type, but: Collection[str] = ()) -> Callable[[F], F]:
+    """All options of a class of `blurb.api.options`, in their order.
+
+    :param but: those that the command does not have
+    """
+
+    def add(command: F) -> F:
+        for name in reversed([name for name in options_of(kind) if name not in but]):
+            command = shared(kind, name)(command)
+        return command
+
+    return add
 
 
 class WithSettings(click.Command):
-    """A command whose help lists the keys of `--set`."""
+    """A command whose help lists options by group, the keys of `--set`, and engines."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         from blurb.protocols.settings import groups
+        from blurb.runs.engines import engines
 
-        super().format_options(context, formatter)
-        with formatter.section("Keys of --set (their values: blurb protocols show)"):
-            formatter.write_dl([(subject, ", ".join(keys)) for subject, keys in groups().items()])
-
-
-def data_options(command: F) -> F:
-    """Adds the options about data and protocol."""
-    for option in reversed(DATA):
-        command = option(command)
-    return command
-
-
-def machine_options(command: F) -> F:
-    """Adds the options about loading and running a model."""
-    for option in reversed(MACHINE):
-        command = option(command)
-    return command
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(context):
+            record = parameter.get_help_record(context)
+            if isinstance(parameter, click.Option) and record is not None:
+                sections.setdefault(getattr(parameter, "group", "Other"), []).append(record)
+        sections["Keys of --set (their values: blurb protocols show)"] = [
+            (subject, ", ".join(keys)) for subject, keys in groups().items()
+        ]
+        if any(parameter.name == "engine" for parameter in self.params):
+            sections["Engines (docs/cluster.md)"] = [
+                (name, engines.declared(name, "summary") or "a plug-in") for name in engines.names()
+            ]
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)

@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
+from blurb.api.options import AblateOptions
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
-from blurb.cli._options import WithSettings, data_options, machine_options
+from blurb.cli._options import WithSettings, all_of
 
 
 @click.command(name="ablate", cls=WithSettings)
 @click.argument("model", shell_complete=_complete.models)
-@click.option(
-    "--axis",
-    type=click.Choice(["head", "tagging", "relation", "pooling"]),
-    required=True,
-    help="Setting to vary: head (Table 12), tagging (13), relation (14: input x pooling), "
-    "pooling (cells of Table 14 with entity markers).",
-)
-@data_options
-@click.option(
-    "--tasks",
-    shell_complete=_complete.tasks,
-    help="Task names or types, comma-separated.  [default: those of the table]",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default="ablations",
-    show_default=True,
-    help="Folder for the tables.",
-)
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also plot the cells to a .png, .svg or .pdf (needs the extra 'plots').",
-)
-@click.option("--name", help="Model name in the tables.  [default: last part of MODEL]")
-@machine_options
-@click.option("--dry-run", is_flag=True, help="List the trials of all cells and stop.")
+@all_of(AblateOptions, but=("track", "keep_model", "resume_trials"))
 def command(**given: Any) -> None:
     """Run Table 12, 13 or 14 of the paper with your encoder.
 
@@ -54,7 +26,6 @@ def command(**given: Any) -> None:
     """
     from blurb.analysis import ablation_tables
     from blurb.api.ablation import ablate
-    from blurb.api.options import AblateOptions
     from blurb.terminal.output import show
 
     goes_on()

@@ -8,7 +8,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
-from blurb.cli._options import ALLOW, STORE
+from blurb.cli._options import ALLOW, JOBS, STORE
 
 
 @click.command(name="retry")
@@ -18,9 +18,7 @@ from blurb.cli._options import ALLOW, STORE
 @click.option("--later", is_flag=True, help="Run nothing here: leave them to the workers.")
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder, if it is another one on this machine.")
 @click.option("--device", shell_complete=_complete.devices, help="Device, if not that of the sweep.")
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of trials to run in parallel."
-)
+@JOBS
 @ALLOW
 def command(
     output: Path, tasks: str, later: bool, data: Path | None, device: str | None, jobs: int, allow_code: tuple[str, ...]

@@ -8,7 +8,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
-from blurb.cli._options import ALLOW, STORE
+from blurb.cli._options import ALLOW, JOBS, STORE
 
 
 @click.command(name="worker")
@@ -18,9 +18,7 @@ from blurb.cli._options import ALLOW, STORE
 @click.option("--part", type=click.IntRange(min=0), help="Part of the sweep, as the jobs of Slurm have.")
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder, if it is another one on this machine.")
 @click.option("--device", shell_complete=_complete.devices, help="Device, if not that of the sweep.")
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of trials to run in parallel."
-)
+@JOBS
 @click.option("--leaderboard", type=click.Path(path_type=Path), help="Table to write at the end.")
 @click.option("--max-failures", type=click.IntRange(min=0), default=0, metavar="N",
               help="Give up after N failed trials; 0: never.")  # fmt: skip

@@ -1,6 +1,7 @@
-"""Plug-ins with options in a single setting: `bilstm,hidden=256,layers=2`.
+"""Plug-ins with options in a single text: `bilstm,hidden=256,layers=2`, `slurm,partition=gpu`.
 
-The options of a head or pooling are the parameters with defaults that its constructor adds.
+The options of a head, pooling or engine are the parameters with defaults that its constructor adds. A class with a true
+`other_options` is given all others as well, as texts.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import inspect
 from typing import Any, Protocol
 
 from blurb.errors import SettingsError, UnknownName
-from blurb.names import with_options
 
 WORDS = {"true": True, "false": False}
 
@@ -32,7 +32,7 @@ class Plugins(Protocol):
 def options(plugin: type) -> dict[str, Any]:
     """Name and default of every option of a class; SettingsError if it is none, or a default is something else."""
     if not inspect.isclass(plugin):
-        raise SettingsError(f"A head or pooling must be a class (got an object of type {type(plugin).__name__}).")
+        raise SettingsError(f"A plug-in must be a class (got an object of type {type(plugin).__name__}).")
     found = {}
     for parameter in inspect.signature(plugin).parameters.values():
         if parameter.default is not parameter.empty:
@@ -51,17 +51,37 @@ def parse(registry: Plugins, text: str) -> tuple[Any, dict[str, Any]]:
     :raises SettingsError: if a value does not have the type of the default, or an option is repeated or has no value
     """
     where = f"{registry.kind} '{text}'"
-    name, pairs = with_options(text, where)
+    name, pairs = _split(text, where)
     plugin = registry.get(name)
     if not inspect.isclass(plugin):
         raise SettingsError(f"The {registry.kind} '{name}' is not a class.")
     defaults = options(plugin) if pairs else {}
     chosen: dict[str, Any] = {}
     for key, value in pairs.items():
-        if key not in defaults:
-            raise UnknownName(f"option of the {registry.kind} '{name}'", key, defaults)
-        chosen[key] = _typed(value, defaults[key], f"{where}: {key}")
-    return plugin, {key: value for key, value in chosen.items() if value != defaults[key]}
+        if key in defaults:
+            chosen[key] = _typed(value, defaults[key], f"{where}: {key}")
+        elif getattr(plugin, "other_options", False):
+            chosen[key] = value
+        else:
+            how = getattr(plugin, "options_hint", "")
+            raise UnknownName(f"option of the {registry.kind} '{name}'", key, defaults, how=how and f" {how}")
+    return plugin, {key: value for key, value in chosen.items() if value != defaults.get(key)}
+
+
+def _split(text: str, where: str) -> tuple[str, dict[str, str]]:
+    """The name and the options of `name,key=value,...`.
+
+    >>> _split("slurm,partition=gpu,gres=gpu:1", "engine")
+    ('slurm', {'partition': 'gpu', 'gres': 'gpu:1'})
+    """
+    name, *pairs = text.split(",")
+    options: dict[str, str] = {}
+    for pair in pairs:
+        key, separator, value = (part.strip() for part in pair.partition("="))
+        if not separator or not value or key in options:
+            raise SettingsError(f"each option must be given once, as key=value (got '{pair}').", where=where)
+        options[key] = value
+    return name.strip(), options
 
 
 def canonical(registry: Plugins, text: str) -> str:

@@ -1,247 +1,133 @@
-"""Engines run many trials. The store records what is done, so an engine may be killed and started again."""
+"""Engines say where the trials of a sweep run; one may be killed and started again, as the store has what is done."""
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import os
-import signal
-import threading
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
-from functools import partial
-from multiprocessing.connection import Connection
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from blurb import garbage, leases, stopping
-from blurb.errors import BlurbError
-from blurb.runs import data_sources
-from blurb.runs.events import News
-from blurb.runs.processes import safe_path
-from blurb.runs.store import Store
-from blurb.runs.turns import OnFinished, OnProgress, Turns
-from blurb.runs.worker import Job, TrialOutcome, execute, note_death
+from blurb.runs import sweeps
+from blurb.runs.turns import OnFinished, OnProgress, Turns, longest_first
+from blurb.runs.worker import Job, TrialOutcome
+
+if TYPE_CHECKING:
+    from blurb.runs.cost.model import Estimate
 
 
-class Engine(ABC):
-    """Runs jobs in any order and place; a failing job does not stop the others."""
+@dataclass(frozen=True)
+class Launch:
+    """What a command says to its engine, whichever that is.
 
-    joined = True
-    """Whether others may join while it runs; else it says itself what they may run."""
+    :param workers: trials at a time on this machine (`--jobs`)
+    :param leaderboard: table for jobs that run without the command; None for no table
+    :param shown: whether the script of such jobs is shown and not submitted (`--print`)
+    """
 
-    @abstractmethod
-    def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
-        """Runs the jobs and returns one outcome per job, in the order of the jobs.
+    workers: int = 1
+    leaderboard: Path | None = None
+    shown: bool = False
 
-        A job that another living process holds (`held`) is passed over, and waited for at the end, until it is done
-        or can be taken over.
+
+@dataclass(frozen=True)
+class Sweep:
+    """Jobs of a store, and the folder where workers elsewhere find them by number.
+
+    :param folder: of the sweep (`blurb.runs.sweeps`); of jobs of several sweeps, their common folder
+    :param code: hash by which workers allow what the sweep runs
+    """
+
+    folder: Path
+    jobs: Sequence[Job]
+    code: str = ""
+
+
+class Engine:
+    """Runs jobs in any order and place; a failing job does not stop the others.
+
+    An engine is a module of `blurb.runs.engines` with the class as its `ENGINE`, or an entry point in `blurb.engines`.
+    It has `work`; one that hands its trials over to a scheduler has `run` instead. Its options are the parameters with
+    defaults that its constructor adds, numbers, bools or strings, as those of a head (`ray,gpus=0.5`).
+    """
+
+    summary = ""
+    """One line for people who choose."""
+    hands_over = False
+    """Whether `run` returns before the trials are done, as jobs of a scheduler run them, a part of the sweep each. Such
+    trials are saved, since a job ends with its time, and the script of the jobs can be shown instead."""
+    other_options = False
+    """Whether the constructor takes options that it does not name, as texts."""
+    options_hint = ""
+    """A sentence for people who gave an option that there is not."""
+
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the trials run on other machines, whose hardware is not known here."""
+        return self.hands_over
+
+    def check_there(self) -> None:
+        """Raises a BlurbError if what the engine needs is not on this machine; nothing is loaded for it."""
+
+    def shortfalls(self, expected: Estimate) -> Iterator[str]:
+        """Sentences on what is asked of the other machines and is less than what is predicted."""
+        yield from ()
+
+    def at_once(self, expected: Estimate) -> int:
+        """Maximum number of trials that run at a time."""
+        return expected.jobs
+
+    @classmethod
+    def is_queued(cls, folder: Path) -> bool:
+        """Whether jobs of a sweep that was handed over are still queued or running."""
+        return False
+
+    @classmethod
+    def started_this(cls) -> bool:
+        """Whether this process was started by the engine; then its trials note that."""
+        return False
+
+    def run(
+        self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress, keep_sweep: bool = False
+    ) -> list[TrialOutcome]:
+        """Runs jobs of one store as a sweep, which workers on other machines can join until all of it is done.
+
+        A command that is ended before any trial is finished may have been a mistake: its sweep is withdrawn, so that no
+        worker goes on with it.
 
         :param on_finished: called in this process when a job ends
         :param on_progress: called in this process with the progress of a running job; both may be called from threads
+        :param keep_sweep: whether workers may still join if this is ended before any trial is finished
+        :returns: one outcome per job, in the order of the jobs
         """
+        if not jobs:
+            return []
+        folder, code = sweeps.write(jobs[0].store, jobs)
+        sweep = Sweep(folder, jobs, code)
+        try:
+            outcomes = self.run_sweep(sweep, on_finished, on_progress)
+        except BaseException:
+            if not keep_sweep and not any(map(sweeps.is_begun, jobs)):
+                sweeps.end(sweep.folder)
+            raise
+        if all(outcome.status in ("done", "already done") for outcome in outcomes):
+            sweeps.end(sweep.folder)
+        return outcomes
 
-
-class LocalEngine(Engine):
-    """Runs one job at a time in this process, or several in worker processes that share the cores and GPUs.
-
-    A single worker keeps the given order, so that the seeds of a task follow one another. Several workers start with
-    the longest jobs, so that no long job remains for one worker at the end. On GPUs every trial runs in a worker
-    process, as an error of CUDA spoils all that the process does afterwards; the workers take the GPUs in turn.
-
-    :param workers: number of processes; 1 means this process where no GPU is used
-    """
-
-    def __init__(self, workers: int = 1) -> None:
-        self.workers = workers
-
-    def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
-        gpus = gpus_for(jobs)
-        if self.workers == 1 and not gpus:
-            return self._run_here(jobs, on_finished, on_progress)
-        with data_sources.handed_over(job.data for job in jobs) as folder, safe_path():
-            return self._run_parallel(jobs, on_finished, on_progress, folder, gpus)
-
-    def _run_here(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
-        turns = Turns(jobs, range(len(jobs)), on_finished, on_progress)
-        while (index := turns.next()) is not None:
-            turns.end(index, execute(jobs[index], partial(on_progress, jobs[index])))
+    def run_sweep(self, sweep: Sweep, on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
+        """Runs jobs of a sweep that is there. A job that another living process holds (`held`) is passed over, and
+        waited for at the end, until it is done or can be taken over.
+        """
+        turns = Turns(sweep.jobs, self.order(sweep.jobs), on_finished, on_progress)
+        self.work(sweep, turns)
         return turns.outcomes
 
-    def _run_parallel(
-        self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress, folder: Path | None,
-        gpus: Sequence[str] = (),
-    ) -> list[TrialOutcome]:  # fmt: skip
-        """Runs the jobs in lanes: threads with one worker process each, which is replaced if it dies or is spoilt."""
-        turns = Turns(jobs, longest_first(jobs), on_finished, on_progress)
-        at_hand: set[int] = set()
-        stop = threading.Event()
+    def order(self, jobs: Sequence[Job]) -> Sequence[int]:
+        """Indices of the jobs in the order of their turns: the longest first, so that none remains alone at the end."""
+        return longest_first(jobs)
 
-        def worker_thread(lane: int) -> None:
-            heard, told = _pipe()
-            pool = self._pool(folder, told)
-            try:
-                while not stop.is_set() and (index := turns.next(stop.wait)) is not None:
-                    at_hand.add(index)
-                    try:
-                        running = pool.submit(_work, execute, on_gpu(jobs[index], gpus, lane))
-                        while wait([running], LISTEN).not_done:
-                            _listen(heard, partial(on_progress, jobs[index]))
-                        _listen(heard, partial(on_progress, jobs[index]))
-                        outcome = running.result()
-                        died = outcome.status == "failed" and CUDA_ERROR in outcome.message
-                    except (BrokenProcessPool, SystemExit):  # killed, or told to end
-                        if stop.wait(1):  # with the whole command: it may be told a moment later than its workers
-                            return
-                        message = "The worker process died (killed, or out of memory); try fewer --jobs."
-                        outcome, died = TrialOutcome(jobs[index], "failed", message=message), True
-                        note_death(jobs[index], message)
-                    if died:
-                        pool.shutdown(wait=False)
-                        heard, told = _pipe()
-                        pool = self._pool(folder, told)
-                    at_hand.discard(index)
-                    turns.end(index, outcome)
-            finally:
-                pool.shutdown()
-
-        with ThreadPoolExecutor(self.workers) as threads:
-            worker_threads = [threads.submit(worker_thread, lane) for lane in range(min(self.workers, len(jobs)))]
-            try:
-                for future in worker_threads:
-                    future.result()
-            except BaseException:  # an interrupt, or an error in `on_finished`: nobody waits for the trials at hand
-                stop.set()
-                _end_workers([jobs[index] for index in list(at_hand)])
-                while wait(worker_threads, 0.5).not_done:  # a lane may have been about to start its worker
-                    _end_workers([jobs[index] for index in list(at_hand)])
-                raise
-        return turns.outcomes
-
-    def _pool(self, folder: Path | None = None, told: Connection | None = None) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(
-            1,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_start_worker,
-            initargs=(threads_of(self.workers), os.getpid(), folder, told),
-        )
-
-
-CUDA_ERROR = "CUDA error"
-"""In the message of an error after which a process cannot use its GPU any more; too little memory is none."""
-LISTEN = 0.1
-"""Seconds between two checks for news of a worker."""
-GRACE = 5.0
-"""Seconds that a worker has to clean up its files before it is killed."""
-SAVING = 10.0
-"""More seconds, beside those of a step, for a worker that saves its trial first."""
-
-
-def threads_of(workers: int) -> int:
-    """Threads of each worker process; the workers share the cores."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // workers)
-
-
-def gpus_for(jobs: Sequence[Job]) -> list[str]:
-    """The GPUs of this machine that jobs without a device of their own may use; empty if they run on the CPU."""
-    import torch
-
-    if all(job.device not in ("auto", "cuda") or job.place == "cpu" for job in jobs) or not torch.cuda.is_available():
-        return []
-    return [f"cuda:{number}" for number in range(torch.cuda.device_count())]
-
-
-def on_gpu(job: Job, gpus: Sequence[str], lane: int) -> Job:
-    """The job with the GPU of a lane, unless it names its own; the device is no part of a trial."""
-    return replace(job, device=gpus[lane % len(gpus)]) if gpus and job.device in ("auto", "cuda") else job
-
-
-def longest_first(jobs: Sequence[Job]) -> list[int]:
-    """Indices of the jobs, the longest predicted time first; equal times keep their order."""
-    return sorted(range(len(jobs)), key=lambda index: -jobs[index].predicted)
-
-
-def _pipe() -> tuple[Connection, Connection]:
-    """The receiving and the sending end; a killed worker breaks only its own pipe."""
-    return multiprocessing.get_context("spawn").Pipe(duplex=False)
-
-
-def _listen(heard: Connection, tell: Callable[[News], None]) -> None:
-    """Passes on the news of a worker since the last call; none if it died."""
-    with contextlib.suppress(EOFError, OSError):
-        while heard.poll():
-            tell(heard.recv())
-
-
-def _work(run: Callable[[Job, Callable[[News], None]], TrialOutcome], job: Job) -> TrialOutcome:
-    """In a worker process: runs a job and reports its progress to the command."""
-
-    def tell(news: News) -> None:
-        with contextlib.suppress(OSError):  # nobody listens any more: whoever ends the command ends this process, too
-            for told in _told:
-                told.send(news)
-
-    return run(job, tell)
-
-
-_told: list[Connection] = []
-
-
-def _end_workers(jobs: Sequence[Job]) -> None:
-    """Ends the worker processes within seconds; the next command repeats their unfinished trials.
-
-    :param jobs: those at hand
-    """
-    workers = multiprocessing.active_children()
-    for worker in workers:
-        worker.terminate()
-    saving = stopping.STEP_LIMIT + SAVING if any(job.resume for job in jobs) else 0.0
-    limit = time.monotonic() + GRACE + saving
-    for worker in workers:
-        worker.join(max(0.0, limit - time.monotonic()))
-        if worker.is_alive():
-            worker.kill()
-            worker.join()
-    for job in jobs:
-        _clean(job)
-
-
-def _clean(job: Job) -> None:
-    """Removes what a worker that was killed left of a trial."""
-    with contextlib.suppress(OSError, BlurbError):  # its folder, or its lease, may not be there yet
-        store = Store(job.store)
-        if store.lease(job.path).exists():
-            with leases.trying(store.lease(job.path)) as lease:
-                if lease is not None:
-                    store.clean(job.path)
-
-
-def _start_worker(threads: int, parent: int, folder: Path | None, told: Connection | None) -> None:
-    # Ctrl-C reaches the whole group: the command itself decides, and ends its workers by SIGTERM.
-    for number in stopping.SIGNALS:
-        if number != signal.SIGTERM:
-            signal.signal(number, signal.SIG_IGN)
-    import torch
-
-    garbage.own_process()
-    torch.set_num_threads(threads)
-    data_sources.receive(folder)
-    _told[:] = [] if told is None else [told]
-    # Not before: whoever is told to end while it imports has nothing to remove.
-    stopping.on_first([signal.SIGTERM], _leave, signal.SIG_IGN)
-
-    def end_with_parent() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)  # a worker must not outlive a killed command: it would hold the lease of its trial
-
-    threading.Thread(target=end_with_parent, daemon=True).start()
-
-
-def _leave(number: int) -> None:
-    """Ends a worker by an exception, so that its trial is saved, or the temporary folder of the trial removed."""
-    raise SystemExit(128 + number)
+    def work(self, sweep: Sweep, turns: Turns) -> None:
+        """Has every turn taken: `turns.next`, then `blurb.runs.worker.execute` wherever it may be, then `turns.end`."""
+        raise NotImplementedError(f"{type(self).__name__} has neither `work` nor `run`")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-import sys
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import blurb
+from blurb.runs import engines
 
 PACKAGES = ("torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy", "scikit-learn")
 
@@ -33,17 +33,9 @@ def environment(device: str) -> dict[str, Any]:
         "device": gpu or chosen.type,
         "cpus": os.cpu_count(),
         "threads": torch.get_num_threads(),
-        "engine": _engine(),
+        "engine": engines.of_this_process(),
         "commit": _commit(),
     }
-
-
-def _engine() -> str:
-    """What started this process: a job of Slurm, a task of Ray, or somebody here."""
-    if "SLURM_JOB_ID" in os.environ:
-        return "slurm"
-    ray = sys.modules.get("ray")
-    return "ray" if ray is not None and ray.is_initialized() else "local"
 
 
 def _version(package: str) -> str | None:

@@ -13,8 +13,7 @@ from typing import Literal
 from blurb import leases
 from blurb.errors import BlurbError
 from blurb.files import FORGOTTEN, OURS, beside, size_of
-from blurb.runs import checkpoints, inventory, rows, sweeps
-from blurb.runs.engines import slurm
+from blurb.runs import checkpoints, engines, inventory, rows, sweeps
 from blurb.runs.store import ROWS_LEASE, Store, leftovers
 
 Kind = Literal[
@@ -105,7 +104,7 @@ def _of_sweeps(store: Store) -> Iterator[Leftover]:
         over = not (folder / sweeps.JOBS).exists()
         with contextlib.suppress(BlurbError):
             over = over or all(map(sweeps.is_done, sweeps.read(folder)))
-        if over and not slurm.is_queued(folder):  # Slurm fails a job whose log it cannot write
+        if over and not engines.is_queued(folder):  # a scheduler fails a job whose log it cannot write
             yield Leftover("finished sweep", folder)
 
 

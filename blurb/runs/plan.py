@@ -14,32 +14,28 @@ from blurb.errors import BlurbError, Gathered, SettingsError
 from blurb.learners import LearnerKind, building, of_protocol
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
-from blurb.runs import plugins, rows, sweeps
+from blurb.runs import plugins, rows
 from blurb.runs.data_sources import DataSource, data_hash
 from blurb.runs.engine import Engine
 from blurb.runs.hashed_settings import relevant
+from blurb.runs.options import TrialOptions
 from blurb.runs.refused import told_once
 from blurb.runs.rows import PlannedRow
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import Store
 from blurb.runs.turns import OnFinished, OnProgress
-from blurb.runs.worker import Job, Keep, TrialOutcome
+from blurb.runs.worker import Job, TrialOutcome
 from blurb.tasks import Task
 
 
 @dataclass(frozen=True)
-class Request:
-    """The resolved arguments of `blurb run`.
+class Request(TrialOptions):
+    """The resolved arguments of `blurb run`, beside the options that trials have as they are.
 
     :param overrides: settings from the command line
     :param options: setting -> option that overrides it, if that is not `--set`
-    :param seeds: number of seeds, None for the protocol's
     :param precision: resolved
     :param raw: folder of the original releases, for inputs that need them
-    :param track: experiment tracker of the trials, if any; not part of their identity
-    :param suite: "blurb" or "demo", whose rows never mix
-    :param keep_model: which trained models to keep (`blurb.runs.worker.Keep`); not part of their identity
-    :param resume_trials: whether unfinished trials go on from checkpoints; not part of their identity
     """
 
     sources: Sequence[Source]
@@ -48,15 +44,9 @@ class Request:
     data: Path
     store: Path
     precision: str
-    device: str = "auto"
     overrides: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
-    seeds: int | None = None
-    suite: str = "blurb"
     raw: Path | None = None
-    track: str = ""
-    keep_model: Keep = "none"
-    resume_trials: bool = False
 
     def configuration(self, source: Source) -> Configuration:
         """The configuration of a model's row."""
@@ -138,7 +128,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     )
     asked = request.configuration(source)
     return Job(
-        trial, source, asked, origin, request.store, request.device, request.track, plugins.typed(),
+        trial, source, asked, origin, request.store, request.device, request.track or "", plugins.typed(),
         keep=request.keep_model if kind.save else "none", resume=request.resume_trials,
     )  # fmt: skip
 
@@ -246,37 +236,13 @@ def run(
             for source in plan.request.sources:
                 store.claim(source.name)
     searched = [one for plan in planned for one in plan.searched]
-    outcomes = _joined(searched, engine, on_finished, on_progress, keep_sweep) if searched else []
+    outcomes = engine.run(searched, on_finished, on_progress, keep_sweep) if searched else []
     jobs: list[Job] = []
     for plan in planned:
         final = _after_search(plan) if plan.searched else plan.final
         _note_rows(plan.request, final)
         jobs += final
-    return outcomes + _joined(jobs, engine, on_finished, on_progress, keep_sweep)
-
-
-def _joined(
-    jobs: Sequence[Job], engine: Engine, on_finished: OnFinished, on_progress: OnProgress, keep_sweep: bool
-) -> list[TrialOutcome]:
-    """Runs jobs as a sweep of their stores, which workers on other machines can join until all of it is done.
-
-    A command that is ended before any trial is finished may have been a mistake: its sweep is withdrawn, so that no
-    worker goes on with it.
-    """
-    stores = dict.fromkeys(one.store for one in jobs)
-    if engine.joined:
-        folders = [sweeps.write(store, [one for one in jobs if one.store == store]) for store in stores]
-    try:
-        outcomes = engine.run(jobs, on_finished, on_progress)
-    except BaseException:
-        if engine.joined and not keep_sweep and not any(map(sweeps.is_begun, jobs)):
-            for folder in folders:
-                sweeps.end(folder)
-        raise
-    if engine.joined and all(outcome.status in ("done", "already done") for outcome in outcomes):
-        for folder in folders:
-            sweeps.end(folder)
-    return outcomes
+    return outcomes + engine.run(jobs, on_finished, on_progress, keep_sweep)
 
 
 def _after_search(plan: Planned) -> list[Job]:

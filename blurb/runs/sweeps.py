@@ -52,12 +52,13 @@ TYPES: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
 """Types of what jobs share."""
 
 
-def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None) -> Path:
-    """Writes the sweep of some jobs of a store, and returns its folder; one that is there stays as it is.
+def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None) -> tuple[Path, str]:
+    """Writes the sweep of some jobs of a store; one that is there stays as it is.
 
     The same trials in the same order at the same places are the same sweep: workers count on its numbers.
 
     :param about: more that tells sweeps apart
+    :returns: its folder, and the hash by which it is allowed, of what was planned and not of what is in the file by now
     """
     lines, about_all = _lines(jobs)
     digest = hashlib.sha256()
@@ -67,13 +68,9 @@ def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = No
     if not _is_whole(folder / JOBS):
         with writing_whole(folder / JOBS) as aside, aside.open("w", encoding="utf-8") as file:
             file.writelines(_json(about_all, lines))
-    allowed.remember(allowed.hash_of(about_all))
-    return folder
-
-
-def hash_of(jobs: Sequence[Job]) -> str:
-    """The hash by which their sweep is allowed; of what was planned, and not of what is in the file by now."""
-    return allowed.hash_of(_lines(jobs)[1])
+    code = allowed.hash_of(about_all)
+    allowed.remember(code)
+    return folder, code
 
 
 def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:

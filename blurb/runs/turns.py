@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from blurb import leases
 from blurb.runs.events import News
@@ -35,7 +36,7 @@ class Turns:
         self.jobs = jobs
         self.on_finished = on_finished
         self.on_progress = on_progress
-        self._found: dict[int, TrialOutcome] = {}
+        self._outcomes: dict[int, TrialOutcome] = {}
         self._first = deque(order)
         self._held: deque[int] = deque()
         self._lock = threading.Lock()
@@ -48,18 +49,28 @@ class Turns:
         """
         while True:
             begun = time.monotonic()
-            with self._lock:
-                if self._first:
-                    return self._first.popleft()
-                if not self._held:
-                    return None
-                for _ in range(len(self._held)):
-                    index = self._held.popleft()
-                    if is_free(self.jobs[index]):
-                        return index
-                    self._held.append(index)
+            index = self.next_free()
+            if index is not None or not self.left:
+                return index
             if wait(max(LOOK, SHARE * (time.monotonic() - begun))):
                 return None
+
+    def next_free(self) -> int | None:
+        """The same without waiting; None also if others hold all that are left."""
+        with self._lock:
+            if self._first:
+                return self._first.popleft()
+            for _ in range(len(self._held)):
+                index = self._held.popleft()
+                if is_free(self.jobs[index]):
+                    return index
+                self._held.append(index)
+        return None
+
+    @property
+    def left(self) -> int:
+        """Number of jobs that wait for a turn."""
+        return len(self._first) + len(self._held)
 
     def end(self, index: int, outcome: TrialOutcome) -> None:
         """Notes how the turn of a job ended; one that another process holds has another turn."""
@@ -68,13 +79,17 @@ class Turns:
                 self._held.append(index)
             self.on_progress(self.jobs[index], News(held_by=outcome.message))
         else:
-            self._found[index] = outcome
+            self._outcomes[index] = outcome
             self.on_finished(outcome)
+
+    def told(self, index: int) -> Callable[[News], None]:
+        """Receives the progress of a job while it runs."""
+        return partial(self.on_progress, self.jobs[index])
 
     @property
     def outcomes(self) -> list[TrialOutcome]:
         """One outcome for each job, in the order of the jobs, once all have had their turn."""
-        return [self._found[index] for index in range(len(self.jobs))]
+        return [self._outcomes[index] for index in range(len(self.jobs))]
 
 
 def is_free(job: Job) -> bool:
@@ -83,3 +98,8 @@ def is_free(job: Job) -> bool:
         return leases.is_free(Store(job.store).lease(job.path))
     except OSError:  # the job itself fails by it, and says so
         return True
+
+
+def longest_first(jobs: Sequence[Job]) -> list[int]:
+    """Indices of the jobs, the longest predicted time first; equal times keep their order."""
+    return sorted(range(len(jobs)), key=lambda index: -jobs[index].predicted)

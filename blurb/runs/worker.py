@@ -34,15 +34,13 @@ from blurb.runs import checkpoints, inventory, plugins, provenance, rescore
 from blurb.runs.data_sources import DataSource, load_data
 from blurb.runs.environment import environment
 from blurb.runs.events import News, Reporter
+from blurb.runs.options import Keep as Keep
 from blurb.runs.provenance import Provenance
 from blurb.runs.spec import Configuration, Trial
 from blurb.runs.store import PREDICTIONS, Store, read_predictions, write_predictions
 from blurb.training import memory, tracking
 
 log = logging.getLogger("blurb")
-Keep = Literal["none", "best", "replace"]
-"""Whether the trained model is kept; `replace` also trains a finished trial again if it gives other predictions now."""
-
 
 ALIKE = ("python", "torch", "transformers", "tokenizers", "accelerate", "numpy", "platform", "device", "threads")
 """What two environments have in common where a trial gives the same predictions in both."""
@@ -90,13 +88,14 @@ class Job:
 class TrialOutcome:
     """The result of a job; `message` is the reason if it failed, and who has the trial if it is `held`.
 
-    "submitted": another machine will run it.
+    "submitted": another machine will run it, `message` says where; `script` is what its scheduler was or can be given.
     """
 
     job: Job
     status: Literal["done", "already done", "failed", "held", "submitted"]
     seconds: float = 0.0
     message: str = ""
+    script: str = ""
 
 
 def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> TrialOutcome:

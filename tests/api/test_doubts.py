@@ -12,14 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.api.doubts import doubts
-from blurb.api.options import RunOptions
 from blurb.cli import cli
 from blurb.corpora import demo
-from blurb.runs import plan
+from blurb.runs import engines, plan
 from blurb.runs.cost import calibration, room
 from blurb.runs.cost.learners import Cost
 from blurb.runs.cost.model import LIBRARIES, Estimate, TrialEstimate
-from blurb.runs.engines import slurm_limits
+from blurb.runs.engine import Launch
+from blurb.runs.engines import _slurm_limits
 from tests.runs.cost.settings import rates
 from tests.runs.test_plan import CONSTANT, FIRST, MAJORITY, request
 
@@ -37,7 +37,7 @@ def predicted(jobs: int = 1, learner: Any = FIRST, **cost: float) -> Estimate:
 
 
 def warnings(found: Estimate, engine: str = "local", output: Path = Path("runs")) -> list[str]:
-    return doubts([], found, RunOptions(model="m", engine=engine, output=output, precision="fp32"))
+    return doubts([], found, output, engines.parse(engine, Launch()))
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(room.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
     monkeypatch.setattr(room.shutil, "disk_usage", lambda place: SimpleNamespace(free=10e9))
-    monkeypatch.setattr(slurm_limits, "limit_of_site", lambda name: None)
+    monkeypatch.setattr(_slurm_limits, "limit_of_site", lambda name: None)
 
 
 def test_nothing_is_said_where_all_fits_or_is_done() -> None:
@@ -54,8 +54,8 @@ def test_nothing_is_said_where_all_fits_or_is_done() -> None:
     found = predicted(jobs=2, memory=80e9, store=40e9)
     done = replace(found, trials=[replace(one, done=True) for one in found.trials])
     planned = plan.prepare(request(Path("runs"), MAJORITY))  # of data that is not BLURB's
-    assert doubts([planned], done, RunOptions(model="m")) == []
-    assert len(doubts([planned], found, RunOptions(model="m"))) == 3
+    assert doubts([planned], done, Path("runs"), engines.here()) == []
+    assert len(doubts([planned], found, Path("runs"), engines.here())) == 3
 
 
 def test_memory_of_the_largest_trials_that_run_at_a_time() -> None:
@@ -114,7 +114,7 @@ def test_memory_of_slurm() -> None:
 
 
 def test_more_jobs_than_a_site_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm_limits, "limit_of_site", {"MaxJobCount": 1}.get)
+    monkeypatch.setattr(_slurm_limits, "limit_of_site", {"MaxJobCount": 1}.get)
     assert warnings(predicted(fit=100.0), "slurm") == []
     (told,) = warnings(predicted(fit=100.0), "slurm,trials=1")
     assert told == "There are 2 jobs, and this site takes 1 at a time; a larger minutes=N makes fewer."
@@ -128,12 +128,12 @@ def test_checkpoints_of_slurm_are_those_of_all_jobs_at_a_time() -> None:
 
 def test_data_that_is_not_blurbs_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = request(Path("runs"), MAJORITY, CONSTANT, tasks_="gad,hoc")
-    (told,) = doubts([plan.prepare(asked)], None, RunOptions(model="m"))
+    (told,) = doubts([plan.prepare(asked)], None, Path("runs"), engines.here())
     assert told == (
         "Not verified as BLURB's, as the rows will say: 2 of 2 datasets (differs: gad, hoc). "
         f"To see where: blurb data verify --data {asked.data}"
     )
-    assert doubts([plan.prepare(replace(asked, suite="demo"))], None, RunOptions(model="m")) == []
+    assert doubts([plan.prepare(replace(asked, suite="demo"))], None, Path("runs"), engines.here()) == []
 
 
 @pytest.mark.parametrize("dry", [True, False])
@@ -157,7 +157,7 @@ def test_the_command_says_them_before_it_trains(
 @pytest.mark.parametrize(("rate", "told"), [(30.0, True), (0.02, True), (0.01, False), (3e-5, False)])
 def test_a_learning_rate_that_nothing_learns_with(rate: float, told: bool) -> None:
     planned = plan.prepare(request(Path("runs"), FIRST, tasks_="gad", overrides={"lr": rate}))
-    found = doubts([planned], None, RunOptions(model="m", precision="fp32"))
+    found = doubts([planned], None, Path("runs"), engines.here())
     assert [text for text in found if text.startswith("lr=")] == (
         [f"lr={rate:g} is above 0.01; pretrained encoders are fine-tuned with rates such as 3e-5."] if told else []
     )

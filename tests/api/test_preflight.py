@@ -112,7 +112,7 @@ def test_the_list_is_numbered_and_its_errors_keep_their_types() -> None:
         ({"budget": "soon", "protocol": None}, SettingsError, "such as 90s"),
         ({"rules": "x.toml"}, SettingsError, "rules= needs check="),
         ({"keep_model": "all"}, SettingsError, "keep_model must be 'none' or 'best' or 'replace' (got 'all')"),
-        ({"print_script": True}, SettingsError, "print_script= shows the script of Slurm"),
+        ({"print_script": True}, SettingsError, "print_script= shows the script of an engine"),
         (
             {"dummy_tokens": True, "relation_input": "markers"},
             SettingsError,
@@ -133,7 +133,7 @@ def test_contradictions_are_in_the_list() -> None:
         model="baseline:majority", dummy_tokens=True, relation_input="markers", check="m", engine="slurm", head="crff",
     )  # fmt: skip
     texts = " ".join(map(str, found))
-    for part in ("Slurm's jobs bring later", 'relation_input="markers"', "'crff'"):
+    for part in ("submitted jobs bring later", 'relation_input="markers"', "'crff'"):
         assert texts.count(part) == 1, part
 
 
@@ -272,7 +272,7 @@ def test_what_is_done_needs_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(blurb.run("baseline:majority", **given).rows) == 1
     monkeypatch.setenv("PATH", "/nowhere")
     again = blurb.run("baseline:majority", engine="slurm", **given)
-    assert (len(again.rows), again.submitted) == (1, 0)
+    assert (len(again.rows), again.submitted) == (1, ())
 
 
 def test_names_that_are_not_valid_are_all_told(broken: Callable[..., Path]) -> None:

@@ -21,7 +21,7 @@ from blurb.learners.kinds import bilstm
 from blurb.protocols import protocol
 from blurb.results import references
 from blurb.runs import plan
-from blurb.runs.engine import LocalEngine
+from blurb.runs.engines import here
 from blurb.runs.store import PREDICTIONS, Record, Store, read_predictions, write_predictions
 
 MODEL = "baseline:bilstm,hidden=8,width=8"
@@ -40,7 +40,7 @@ def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Record:
         protocol=protocol.load("smoke"), precision="fp32", suite="demo", overrides={"epochs": 2}, seeds=1,
     )  # fmt: skip
     planned = plan.prepare(request)
-    plan.run([planned], LocalEngine(), lambda outcome: None, lambda job, news: None)
+    plan.run([planned], here(), lambda outcome: None, lambda job, news: None)
     return references.trial(str(planned.final[0].path), request.store)
 
 

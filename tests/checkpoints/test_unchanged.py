@@ -59,7 +59,7 @@ def replace(folder: Path, how: str = "rename") -> None:
 
 def planned(folder: Path, store: Path, seeds: int) -> Sequence[Job]:
     """The trials of a checkpoint, which nobody has run."""
-    request, _ = checked(RunOptions(model=str(folder), output=store, name="a", seeds=seeds, **SMOKE))
+    request, *_ = checked(RunOptions(model=str(folder), output=store, name="a", seeds=seeds, **SMOKE))
     return plan.prepare(request).final
 
 
@@ -102,7 +102,7 @@ def test_trials_that_wait_stop_when_their_weights_are_overwritten(moving: Path, 
     asked = {**SMOKE, "seeds": 2, "leaderboard": None}
     alone = blurb.run(str(moving), output=tmp_path / "alone", name="a", **asked).rows[0].values("biosses")
     jobs = planned(moving, tmp_path / "runs", seeds=2)
-    folder = sweeps.write(tmp_path / "runs", jobs)
+    folder = sweeps.write(tmp_path / "runs", jobs)[0]
     Store(tmp_path / "runs").claim("a")
     assert execute(jobs[0]).status == "done"
     replace(moving)

@@ -16,8 +16,8 @@ from blurb.errors import SettingsError
 from blurb.runs.cost import budget, calibration
 from blurb.runs.cost import model as cost
 from blurb.runs.cost.model import Estimate
-from blurb.runs.engine import threads_of
 from blurb.runs.plan import Planned
+from blurb.runs.processes import threads_of
 from blurb.terminal.estimate import NOT_IN_BUDGET
 from tests.runs.cost.settings import rates
 

@@ -181,7 +181,7 @@ def test_leftovers_go_and_nothing_else(mixed: Store) -> None:
 def _sweep_of(store: Store, path: Path) -> Path:
     """A sweep of one trial."""
     (folder,) = sweeps.folders(store.root)
-    return sweeps.write(store.root, [job for job in sweeps.read(folder) if job.path.name == path.name])
+    return sweeps.write(store.root, [job for job in sweeps.read(folder) if job.path.name == path.name])[0]
 
 
 def test_what_is_used_again_meanwhile_stays(store: Store) -> None:

@@ -1,4 +1,7 @@
-"""Commands, arguments and options as click knows them, without its layout, which changes between versions."""
+"""Commands, arguments and options as click knows them, without its layout, which changes between versions.
+
+And the table of docs/reference.md, which `python -m tests.golden.render` makes of the list of `blurb.api.options`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+
+from blurb.api.options import RunOptions
+from blurb.runs.options import options_of
 
 
 def commands() -> list[tuple[str, click.Command]]:
@@ -43,3 +49,32 @@ def interface() -> str:
             lines.append(f"  {' '.join(parameter.opts)} [{' '.join(facts)}] {text}".rstrip())
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
+
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference.md"
+VALUES = {"Path": "PATH", "int": "N", "float": "X", "bool": ""}
+"""How values are written, by the type of a field."""
+BEGIN = "<!-- made by python -m tests.golden.render of blurb/api/options.py -->"
+END = "<!-- to here -->"
+
+
+def reference() -> str:
+    """docs/reference.md with the table of the options of `blurb run` as they are."""
+    lines = [BEGIN, "", "| option | default | meaning |", "|---|---|---|"]
+    lines.append(
+        "| `MODEL...` | | folder, Hub id (`org/model@revision`), preset, `scratch:tiny`, `baseline:majority` |"
+    )
+    group = ""
+    for name, (field, about) in options_of(RunOptions).items():
+        if about.group != group:
+            group = about.group
+            lines.append(f"| **{group}** | | |")
+        word = str(field.type).partition(" ")[0]
+        value = about.metavar or "\\|".join(about.choices) or VALUES.get(word, "TEXT")
+        flag = about.flag or f"--{name.replace('_', '-')}"
+        default = f" `{field.default}`" if isinstance(field.default, str | int) and word != "bool" else ""
+        page = f" ([{about.page.partition('.')[0].replace('-', ' ')}]({about.page}))" if about.page else ""
+        text = about.help.replace(" (docs/cluster.md)", "").replace("are listed below", "are in `blurb run --help`")
+        lines.append(f"| `{flag}{' ' + value if value else ''}` |{default} | {text}{page} |")
+    before, _, rest = REFERENCE.read_text(encoding="utf-8").partition(BEGIN)
+    return before + "\n".join([*lines, "", END]) + rest.partition(END)[2]

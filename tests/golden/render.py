@@ -32,7 +32,7 @@ import pytest
 from tests.golden import drawn, encoder
 from tests.golden._case import INPUTS, Case
 from tests.golden.cases import CASES
-from tests.golden.interface import interface
+from tests.golden.interface import REFERENCE, interface, reference
 
 HERE = Path(__file__).parent
 RENDERED = HERE / "rendered"
@@ -222,6 +222,7 @@ def main(names: Sequence[str]) -> None:
     if not names:
         shutil.rmtree(RENDERED, ignore_errors=True)
         write({INTERFACE.name: interface()})
+        REFERENCE.write_text(reference(), encoding="utf-8")
     for case in chosen:
         shutil.rmtree(RENDERED / case.name, ignore_errors=True)
         write(found[case])

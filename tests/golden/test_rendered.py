@@ -12,7 +12,7 @@ import pytest
 from tests.golden import render
 from tests.golden._case import Case
 from tests.golden.cases import CASES, LEFT_OUT
-from tests.golden.interface import commands, interface
+from tests.golden.interface import REFERENCE, commands, interface, reference
 
 LONG = 160
 """Characters of a line that is cut for a diff, as of a page."""
@@ -57,6 +57,15 @@ def test_it_is_what_it_was(case: Case, inputs: Path, tmp_path: Path) -> None:
 def test_the_interface_is_what_it_was() -> None:
     committed = render.INTERFACE.read_text(encoding="utf-8")
     assert interface() == committed, difference({"interface": committed}, {"interface": interface()})
+
+
+def test_the_table_of_options_is_what_the_list_says() -> None:
+    """Oracle: the table's first column against the parameters of the command."""
+    text = REFERENCE.read_text(encoding="utf-8")
+    assert reference() == text
+    run = next(command for name, command in commands() if name == "run")
+    options = {word for each in run.params if isinstance(each, click.Option) for word in each.opts if word != "-h"}
+    assert set(re.findall(r"^\| `(--[a-z-]+)", text, re.MULTILINE)) == options - {"--help"}
 
 
 def test_nothing_is_left_of_cases_that_are_gone() -> None:

@@ -19,9 +19,10 @@ from blurb.learners.kinds import majority, probe
 from blurb.protocols import protocol
 from blurb.protocols.settings import parse_overrides
 from blurb.runs import plan, rows, sweeps
-from blurb.runs.engine import Engine, LocalEngine
+from blurb.runs.engine import Engine, Sweep
+from blurb.runs.engines import here
 from blurb.runs.store import Store, read_json, write_json
-from blurb.runs.turns import OnFinished, OnProgress
+from blurb.runs.turns import Turns
 from blurb.runs.worker import Job, TrialOutcome
 from tests.runs import fakes
 
@@ -49,12 +50,10 @@ class Played(Engine):
     score: Callable[[Job], float | None] = lambda job: 0.5
     given: list[list[Job]] = field(default_factory=list)
 
-    def run(self, jobs: Sequence[Job], watch: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
-        self.given.append(list(jobs))
-        outcomes = [self._one(job) for job in jobs]
-        for outcome in outcomes:
-            watch(outcome)
-        return outcomes
+    def work(self, sweep: Sweep, turns: Turns) -> None:
+        self.given.append(list(sweep.jobs))
+        while (index := turns.next()) is not None:
+            turns.end(index, self._one(sweep.jobs[index]))
 
     def _one(self, job: Job) -> TrialOutcome:
         if Store(job.store).is_done(job.path):
@@ -67,7 +66,7 @@ class Played(Engine):
 
 
 def run(asked: plan.Request, engine: Engine | None = None) -> list[TrialOutcome]:
-    return plan.run([plan.prepare(asked)], engine or LocalEngine(), lambda outcome: None, lambda job, news: None)
+    return plan.run([plan.prepare(asked)], engine or here(), lambda outcome: None, lambda job, news: None)
 
 
 def what(jobs: Sequence[Job]) -> list[tuple[str, str, int]]:
@@ -363,8 +362,8 @@ class Ended(Played):
 
     after: int = 0
 
-    def run(self, jobs: Sequence[Job], watch: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
-        for job in jobs[: self.after]:
+    def work(self, sweep: Sweep, turns: Turns) -> None:
+        for job in sweep.jobs[: self.after]:
             self._one(job)
         raise KeyboardInterrupt
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from blurb.runs.engines import ray_tasks
+from blurb.runs.engines import ray
 from blurb.runs.processes import SAFE, at_root, safe_path
 
 ROOT = Path(__file__).parents[2]
@@ -76,9 +76,8 @@ def test_ray_starts_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
     fake = types.SimpleNamespace(is_initialized=lambda: False, init=init, shutdown=lambda: None)
     monkeypatch.setitem(sys.modules, "ray", fake)
-    monkeypatch.setattr(ray_tasks, "check_there", lambda: None)
     monkeypatch.chdir(tmp_path)
-    with ray_tasks._cluster(""):
+    with ray._cluster(""):
         pass
     assert seen == [(os.sep, "1")]
     assert Path.cwd() == tmp_path
@@ -112,5 +111,5 @@ def test_no_other_process_is_started() -> None:
         (path.name, line.strip()) for path in (ROOT / "blurb").rglob("*.py")
         for line in path.read_text(encoding="utf-8").splitlines() if "sys.executable" in line
     ]  # fmt: skip
-    assert [name for name, line in python if '"-P"' in line] == ["slurm.py"]
+    assert [name for name, line in python if '"-P"' in line] == ["_slurm_script.py"]
     assert len(python) == 1

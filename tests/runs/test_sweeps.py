@@ -14,9 +14,10 @@ from blurb.errors import StoreError
 from blurb.learners import building
 from blurb.runs import plan, sweeps
 from blurb.runs.data_sources import DataSource
-from blurb.runs.engine import Engine, OnFinished, OnProgress
+from blurb.runs.engine import Engine, Sweep
 from blurb.runs.store import Store
-from blurb.runs.worker import Job, TrialOutcome
+from blurb.runs.turns import Turns
+from blurb.runs.worker import Job
 from tests.runs.test_plan import CONSTANT, DATA, FIRST, MAJORITY, SECOND, Played, request
 
 
@@ -26,7 +27,7 @@ def planned(store: Path, **changes: object) -> list[Job]:
 
 def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     jobs = planned(tmp_path / "runs", keep_model="best", resume_trials=True, track="tensorboard")
-    folder = sweeps.write(tmp_path / "runs", [replace(job, predicted=2.5) for job in jobs])
+    folder = sweeps.write(tmp_path / "runs", [replace(job, predicted=2.5) for job in jobs])[0]
     there = sweeps.read(folder, allow=())
     assert [one.trial.hash for one in there] == [job.trial.hash for job in jobs]
     files = {
@@ -49,7 +50,7 @@ def _absolute(source: Source) -> Source:
 
 def test_its_name_is_the_hash_of_all_that_it_says_but_predictions(tmp_path: Path) -> None:
     jobs = [replace(job, predicted=2.5) for job in planned(tmp_path / "runs")]
-    folder = sweeps.write(tmp_path / "runs", jobs, {"parts": [[0]]})
+    folder = sweeps.write(tmp_path / "runs", jobs, {"parts": [[0]]})[0]
     content = json.loads((folder / sweeps.JOBS).read_text())
     timeless = {
         **content, "jobs": [{**line, "predicted": 0.0} for line in content["jobs"]], "about": {"parts": [[0]]}
@@ -65,7 +66,7 @@ def test_paths_are_absolute_and_plug_ins_known(tmp_path: Path, monkeypatch: pyte
         job, plugins={"head": {"x": Path("heads/x.py")}}, data=DataSource("mine/task.toml", Path("mine")),
         store=Path("runs"),
     )  # fmt: skip
-    (read,) = sweeps.read(sweeps.write(Path("runs"), [job]).absolute(), allow=())
+    (read,) = sweeps.read(sweeps.write(Path("runs"), [job])[0].absolute(), allow=())
     assert read.plugins == {"head": {"x": tmp_path / "heads" / "x.py"}}
     assert read.data == DataSource(str(tmp_path / "mine" / "task.toml"), tmp_path / "mine")
     assert read.store == tmp_path / "runs"
@@ -74,15 +75,13 @@ def test_paths_are_absolute_and_plug_ins_known(tmp_path: Path, monkeypatch: pyte
 def test_the_same_trials_are_the_same_sweep_which_never_changes(tmp_path: Path) -> None:
     """Whoever counts on its numbers or settings, such as queued jobs, must find them as they were."""
     jobs = planned(tmp_path)
-    first = sweeps.write(tmp_path, jobs)
+    first = sweeps.write(tmp_path, jobs)[0]
     before = (first / sweeps.JOBS).read_bytes()
-    assert sweeps.write(tmp_path, [replace(job, predicted=9.0) for job in jobs]) == first
+    assert sweeps.write(tmp_path, [replace(job, predicted=9.0) for job in jobs])[0] == first
     assert (first / sweeps.JOBS).read_bytes() == before
-    others = [
-        sweeps.write(tmp_path, jobs[::-1]), sweeps.write(tmp_path, jobs[1:]), sweeps.write(tmp_path, jobs, {"x": 1}),
-        sweeps.write(tmp_path, [replace(job, resume=True) for job in jobs]),
-        sweeps.write(tmp_path, [replace(job, device="cuda") for job in jobs]),
-    ]  # fmt: skip
+    changed = [replace(job, resume=True) for job in jobs], [replace(job, device="cuda") for job in jobs]
+    plain = (jobs[::-1], jobs[1:], *changed)
+    others = [sweeps.write(tmp_path, jobs, {"x": 1})[0], *(sweeps.write(tmp_path, some)[0] for some in plain)]
     assert len({first, *others}) == 6
     assert sweeps.folders(tmp_path) == [first, *others]
     there = sweeps.jobs_of(tmp_path)
@@ -94,8 +93,8 @@ def test_the_same_trials_are_the_same_sweep_which_never_changes(tmp_path: Path) 
 
 def test_one_that_cannot_be_read_stops_no_other(tmp_path: Path) -> None:
     jobs = planned(tmp_path)
-    folder = sweeps.write(tmp_path, jobs)
-    damaged = sweeps.write(tmp_path, jobs[:1])
+    folder = sweeps.write(tmp_path, jobs)[0]
+    damaged = sweeps.write(tmp_path, jobs[:1])[0]
     (damaged / sweeps.JOBS).write_text("{")
     told: list[str] = []
     assert len(sweeps.jobs_of(tmp_path, lambda damage: told.append(str(damage)))) == len(jobs)
@@ -107,14 +106,14 @@ def test_one_that_cannot_be_read_stops_no_other(tmp_path: Path) -> None:
 
 def test_trials_that_are_dropped_leave_the_numbers_of_the_others(tmp_path: Path) -> None:
     jobs = planned(tmp_path)
-    folder = sweeps.write(tmp_path, jobs)
+    folder = sweeps.write(tmp_path, jobs)[0]
     sweeps.drop(Store(tmp_path), {jobs[1].path})
     assert [job is None for job in sweeps.numbered(folder)] == [place == 1 for place in range(len(jobs))]
     assert len(sweeps.read(folder)) == len(jobs) - 1
-    assert sweeps.write(tmp_path, jobs) == folder  # asked for again
+    assert sweeps.write(tmp_path, jobs)[0] == folder  # asked for again
     assert len(sweeps.read(folder)) == len(jobs)
     (folder / sweeps.JOBS).write_text("{")  # damaged: written anew
-    assert len(sweeps.read(sweeps.write(tmp_path, jobs))) == len(jobs)
+    assert len(sweeps.read(sweeps.write(tmp_path, jobs)[0])) == len(jobs)
     sweeps.drop(Store(tmp_path), {job.path for job in jobs})
     assert sweeps.folders(tmp_path) == []
 
@@ -141,14 +140,15 @@ def test_a_command_leaves_its_sweep_only_if_trials_are_left(tmp_path: Path) -> N
     seen: list[int] = []
 
     class Watched(Engine):
-        """Counts the sweeps that others could join, and fails one trial."""
+        """Counts the jobs that others could join, and fails one trial."""
 
         def __init__(self, failing: bool) -> None:
             self.engine = Played(lambda job: None if failing and job.trial.task == "gad" else 0.5)
 
-        def run(self, jobs: list[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:  # type: ignore[override]
-            seen.append(len(sweeps.folders(tmp_path)))
-            return self.engine.run(jobs, on_finished, on_progress)
+        def work(self, sweep: Sweep, turns: Turns) -> None:
+            assert sweeps.folders(tmp_path) == [sweep.folder]
+            seen.append(len(sweep.jobs))
+            self.engine.work(sweep, turns)
 
     asked = plan.prepare(request(tmp_path, CONSTANT, building.resolve("baseline:majority")))
     plan.run([asked], Watched(failing=True), lambda outcome: None, lambda job, news: None)
@@ -156,4 +156,4 @@ def test_a_command_leaves_its_sweep_only_if_trials_are_left(tmp_path: Path) -> N
     assert len(sweeps.read(left)) == 4
     plan.run([asked], Watched(failing=False), lambda outcome: None, lambda job, news: None)
     assert sweeps.folders(tmp_path) == []
-    assert seen == [1, 1]
+    assert seen == [4, 4]

@@ -23,7 +23,7 @@ from blurb.heads import heads
 from blurb.learners.kinds import majority
 from blurb.runs import allowed, sweeps
 from blurb.runs.allowed import NotAllowed
-from blurb.runs.engines.ray_tasks import run_one
+from blurb.runs.engines.ray import run_one
 from blurb.runs.inventory import failure_of
 from tests.strangers.evil import Evil
 

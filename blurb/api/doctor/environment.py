@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from blurb.registry import Registry
 
 DISTRIBUTION = "blurb-bench"
-GROUPS = (
-    "blurb.tasks",
-    "blurb.task_types",
-    "blurb.metrics",
-    "blurb.heads",
-    "blurb.poolings",
-    "blurb.exports",
-    "blurb.learners",
-)
 ENOUGH = 1e9
 """Bytes that the cache should have left: a probe's vectors alone take up to that."""
 DRIVER = Path("/proc/driver/nvidia")
@@ -121,22 +112,23 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
     """Entry points that cannot be loaded, or have a name that is taken."""
     count = 0
     try:
-        points = [(group, point) for group in GROUPS for point in metadata.entry_points(group=group)]
+        points = [(registry, point) for registry in _registries()
+                  for point in metadata.entry_points(group=registry.group)]  # fmt: skip
     except ValueError as error:
         points = []
         yield Problem(
             "plug-ins", f"The entry_points.txt of an installed package cannot be read: {said(error)}.",
             "Find it in the folders of the packages, and install that one again.",
         )  # fmt: skip
-    for group, point in points:
+    for registry, point in points:
         count += 1
         try:
             point.load()
-            _as_what_it_is(group, point.name)
+            _as_what_it_is(registry, point.name)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of others
             package = point.dist.name if point.dist else "its package"
             yield Problem(
-                f"{group}: {point.name}", f"The plug-in {point.value} cannot be loaded: {said(error)}.",
+                f"{registry.group}: {point.name}", f"The plug-in {point.value} cannot be loaded: {said(error)}.",
                 f"Update or uninstall {package}.",
             )  # fmt: skip
     for registry in _registries():
@@ -145,22 +137,23 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
     facts["plugins"] = count
 
 
-def _as_what_it_is(group: str, name: str) -> None:
+def _as_what_it_is(registry: Registry[Any], name: str) -> None:
     """Raises a BlurbError for a task, type or metric that is something else; two of one name are told elsewhere."""
     from blurb import metrics, tasks
     from blurb.tasks import types
 
-    registries = dict(zip(GROUPS, _registries(), strict=True))
-    for room, known in (("blurb.tasks", tasks.get), ("blurb.task_types", types.get), ("blurb.metrics", metrics.get)):
-        if group == room and name not in registries[group].faults:
-            known(name)
+    known: dict[str, Callable[[str], object]]
+    known = {"blurb.tasks": tasks.get, "blurb.task_types": types.get, "blurb.metrics": metrics.get}
+    if registry.group in known and name not in registry.faults:
+        known[registry.group](name)
 
 
 def _registries() -> list[Registry[Any]]:
-    """In the order of `GROUPS`."""
+    """All that take plug-ins."""
     from blurb import heads, metrics, tasks
     from blurb.export.formats import formats
     from blurb.learners import kinds
+    from blurb.runs.engines import engines
     from blurb.tasks import types
 
-    return [tasks._registry, types._registry, metrics._registry, heads.heads, heads.poolings, formats, kinds]
+    return [tasks._registry, types._registry, metrics._registry, heads.heads, heads.poolings, formats, engines, kinds]

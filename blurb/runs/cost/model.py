@@ -119,8 +119,8 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
     :raises BlurbError: if an encoder cannot be loaded; RuntimeError if it cannot be run
     """
     from blurb.runs.cost.inputs import Inputs
-    from blurb.runs.engine import threads_of
     from blurb.runs.environment import environment
+    from blurb.runs.processes import threads_of
 
     inputs = known or Inputs()
     listed = _without_twins([state for plan in planned for state in _states(plan)])

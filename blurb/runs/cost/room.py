@@ -34,7 +34,7 @@ def memory(found: Estimate) -> Iterator[str]:
 def _of_gpus(found: Estimate) -> Iterator[str]:
     import torch
 
-    from blurb.runs.engine import gpus_for
+    from blurb.runs.processes import gpus_for
 
     gpus = gpus_for([one.job for one in found.waiting]) or [found.waiting[0].job.place]
     together = math.ceil(found.jobs / len(gpus))

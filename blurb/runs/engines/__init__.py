@@ -1,81 +1,56 @@
-"""Engines run many trials: in processes of this machine, on a Ray cluster, or as jobs of Slurm.
+"""Engines run the trials of a sweep: one is a module here, an entry point in `blurb.engines`, or `package:Class`.
 
-An engine is named as a head is, with its options: `local`, `ray,gpus=0.5`, `slurm,partition=gpu,minutes=30`.
+An engine is named as a head is, with its options: `local`, `ray,gpus=0.5`, `slurm,partition=gpu,minutes=30`. To write
+one: `from blurb.runs.engine import Engine` (docs/cluster.md).
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.errors import SettingsError, UnknownName
-from blurb.names import with_options
+from blurb.errors import SettingsError
+from blurb.registry import Registry
 
 if TYPE_CHECKING:
+    from blurb.runs.engine import Engine, Launch
+
+engines: Registry[type[Engine]] = Registry("engine", "blurb.runs.engines", "ENGINE", "blurb.engines")
+DEFAULT = "local"
+
+
+def parse(text: str, launch: Launch) -> Engine:
+    """The engine that a person typed, with its options.
+
+    :raises UnknownName: if there is no such engine, or it has no such option
+    :raises SettingsError: if an option is not `key=value`, is given twice or has a wrong value
+    """
+    from blurb.heads import _spec
     from blurb.runs.engine import Engine
 
-NAMES = ("local", "ray", "slurm")
+    engines.load(text.partition(",")[0].strip())  # its code, if it is a file of one's own
+    kind, options = _spec.parse(engines, text)
+    if not issubclass(kind, Engine):
+        raise SettingsError(f"The engine '{text}' is no subclass of blurb.runs.engine.Engine.")
+    engine: Engine = kind(launch, **options)
+    return engine
 
 
-def parse(text: str) -> tuple[str, dict[str, str]]:
-    """Name and options of an engine.
+def here(workers: int = 1) -> Engine:
+    """The engine of this machine.
 
-    :raises UnknownName: if there is no such engine
-    :raises SettingsError: if an option is not `key=value`, or is given twice
+    :param workers: trials at a time
     """
-    name, options = with_options(text, f"--engine {text}")
-    if name not in NAMES:
-        raise UnknownName("engine", name, NAMES)
-    if name == "ray":
-        from blurb.runs.engines.ray_tasks import OPTIONS
+    from blurb.runs.engine import Launch
 
-        for key in options:
-            if key not in OPTIONS:
-                raise UnknownName("option of the engine 'ray'", key, OPTIONS)
-    if name == "local" and options:
-        raise SettingsError(f"--engine {text}: the local engine has no options; how many trials run is --jobs.")
-    return name, options
+    return parse(DEFAULT, Launch(workers))
 
 
-def elsewhere(text: str) -> bool:
-    """Whether the trials run on other machines, whose devices are not known here."""
-    name, options = parse(text)
-    return name == "slurm" or (name == "ray" and bool(options.get("address") or os.environ.get("RAY_ADDRESS")))
+def is_queued(folder: Path) -> bool:
+    """Whether jobs of a sweep are queued or running somewhere, which its command handed over."""
+    return any(engine.is_queued(folder) for engine in engines.usable().values())
 
 
-def of(text: str, jobs: int = 1, leaderboard: Path | None = None, shown: bool = False) -> Engine:
-    """The engine of a text such as `slurm,partition=gpu`.
-
-    :param jobs: number of processes of the local engine
-    :param leaderboard: table that Slurm's jobs write
-    :param shown: whether Slurm's script is printed and not submitted
-    """
-    name, options = parse(text)
-    if name == "ray":
-        from blurb.runs.engines.ray_tasks import RayEngine
-
-        return RayEngine.of(options)
-    if name == "slurm":
-        from blurb.runs.engines.slurm import Slurm, SlurmEngine
-
-        return SlurmEngine(Slurm.of(options, shown), leaderboard)
-    from blurb.runs.engine import LocalEngine
-
-    return LocalEngine(jobs)
-
-
-def check_there(text: str, shown: bool = False) -> None:
-    """Raises a BlurbError if what the engine needs is not on this machine.
-
-    :param shown: whether Slurm's script is only printed
-    """
-    name, _ = parse(text)
-    if name == "ray":
-        from blurb.runs.engines import ray_tasks
-
-        ray_tasks.check_there()
-    if name == "slurm" and not shown:
-        from blurb.runs.engines import slurm
-
-        slurm.check_there()
+def of_this_process() -> str:
+    """The name of the engine that started this process."""
+    return next((name for name, engine in engines.usable().items() if engine.started_this()), DEFAULT)

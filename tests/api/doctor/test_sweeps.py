@@ -126,7 +126,7 @@ def test_memory_and_disk_that_the_trials_need_at_least(jobs: list[Job], monkeypa
 
 
 def test_a_sweep_that_cannot_be_read_is_named_and_the_others_are_looked_at(jobs: list[Job], tmp_path: Path) -> None:
-    folder = sweeps.write(tmp_path / "runs", jobs[:1])
+    folder = sweeps.write(tmp_path / "runs", jobs[:1])[0]
     (folder / sweeps.JOBS).write_text("{}")
     sweeps.write(tmp_path / "runs", jobs[1:])
     shutil.rmtree(tmp_path / "mine")

@@ -31,7 +31,7 @@ from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS
 from blurb.results.score import blurb_score, type_means
 from blurb.runs import plan, rows
-from blurb.runs.engine import LocalEngine
+from blurb.runs.engines import here
 from blurb.runs.spec import Configuration
 from blurb.runs.store import Record, Store
 from blurb.statistics import bootstrap
@@ -252,7 +252,7 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
         protocol=protocol.load("smoke"), data=demo.prepare(), store=tmp_path, precision="fp32", device="cpu",
         overrides=small, seeds=1, suite="demo",
     )  # fmt: skip
-    (outcome,) = plan.run([plan.prepare(request)], LocalEngine(), lambda outcome: None, lambda job, news: None)
+    (outcome,) = plan.run([plan.prepare(request)], here(), lambda outcome: None, lambda job, news: None)
     assert outcome.message == ""
     (row,) = from_store.read(Store(tmp_path))
     (part,) = of_row(row).datasets

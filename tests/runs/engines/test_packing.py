@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blurb.runs.engines.packing import pack
-from blurb.runs.engines.slurm import arrays, offsets
+from blurb.runs.engines._packing import pack
+from blurb.runs.engines._slurm_script import arrays, offsets
 
 
 def test_examples() -> None:

@@ -17,8 +17,8 @@ from blurb.learners import building
 from blurb.protocols import protocol
 from blurb.results import tables
 from blurb.runs import engines, plan
-from blurb.runs.engine import LocalEngine
-from blurb.runs.engines.ray_tasks import RayEngine
+from blurb.runs.engine import Launch
+from blurb.runs.engines.ray import RayEngine
 from blurb.runs.store import Store
 from blurb.runs.worker import TrialOutcome
 
@@ -43,7 +43,7 @@ def planned(store: Path, *names: str, chosen: str = "gad,biosses", seeds: int | 
 
 def test_the_tables_are_those_of_one_process(tmp_path: Path) -> None:
     seen: list[TrialOutcome] = []
-    for name, engine in (("ray", engines.of("ray,cpus=1,gpus=0")), ("local", LocalEngine())):
+    for name, engine in (("ray", engines.parse("ray,cpus=1,gpus=0", Launch())), ("local", engines.here())):
         store = tmp_path / name / "runs"
         asked = planned(store, "baseline:majority", "baseline:constant")
         outcomes = plan.run([asked], engine, seen.append, lambda job, news: None)
@@ -57,7 +57,7 @@ def test_the_tables_are_those_of_one_process(tmp_path: Path) -> None:
 def test_a_failing_trial_is_not_tried_again_and_says_why(tmp_path: Path) -> None:
     asked = planned(tmp_path, "baseline:majority")
     moved = [plan.replace(job, data=plan.replace(job.data, folder=tmp_path / "none")) for job in asked.final]
-    outcomes = RayEngine(gpus=0).run(moved, lambda outcome: None, lambda job, news: None)
+    outcomes = RayEngine(Launch(), gpus=0).run(moved, lambda outcome: None, lambda job, news: None)
     assert [outcome.status for outcome in outcomes] == ["failed", "failed"]
     assert all("none" in outcome.message for outcome in outcomes)
 
@@ -79,7 +79,7 @@ def test_a_worker_that_is_killed_costs_time_alone(tmp_path: Path) -> None:
 
     thread = threading.Thread(target=kill)
     thread.start()
-    outcomes = RayEngine(gpus=0).run(asked.final, lambda outcome: None, lambda job, news: None)
+    outcomes = RayEngine(Launch(), gpus=0).run(asked.final, lambda outcome: None, lambda job, news: None)
     thread.join()
     assert killed
     assert {outcome.status for outcome in outcomes} <= {"done", "already done"}

@@ -23,9 +23,9 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.errors import BlurbError, StoreError
-from blurb.runs import sweeps
-from blurb.runs.engines import slurm
-from blurb.runs.engines.slurm import SlurmError
+from blurb.runs import parts, sweeps
+from blurb.runs.engines import _slurm_script
+from blurb.runs.engines._slurm_script import SlurmError
 from blurb.runs.inventory import failure_of
 
 SBATCH = """#!{python}
@@ -115,15 +115,15 @@ def test_what_is_printed_is_the_script_and_nothing_is_submitted(site: Path) -> N
     assert found.returncode == 0, found.stderr
     assert not (site / "calls").exists()
     (folder,) = sweeps.folders(Path("runs"))
-    assert found.stdout == (folder / slurm.SCRIPT).read_text()
+    assert found.stdout == (folder / _slurm_script.SCRIPT).read_text()
     assert f"The sweep stays in {folder} for this script and for blurb worker" in found.stderr
     assert re.search(r"^# 1 part of the sweep|^# [2-9] parts of the sweep", found.stdout, re.MULTILINE)
     asked = re.findall(r"^#SBATCH --([a-z-]+)=?(.*)$", found.stdout, re.MULTILINE)
     assert {"partition": "main", "gres": "gpu:1", "requeue": "", "open-mode": "append"}.items() <= dict(asked).items()
-    assert dict(asked)["signal"] == f"B:USR1@{slurm.SAVING}"
+    assert dict(asked)["signal"] == f"B:USR1@{_slurm_script.SAVING}"
     by_hand = re.findall(r"^#     (sbatch .*)$", found.stdout, re.MULTILINE)
     assert [line.split()[1] for line in by_hand] == ["--array=0-0%1", "--array=0-0%1"]
-    assert subprocess.run(["bash", "-n", folder / slurm.SCRIPT]).returncode == 0
+    assert subprocess.run(["bash", "-n", folder / _slurm_script.SCRIPT]).returncode == 0
     for line in by_hand:  # as they stand
         subprocess.run([*line.split()], check=True, stdout=subprocess.PIPE)
     assert [call[-1] for call in calls(site)] == ["0", "1"]
@@ -147,7 +147,7 @@ def test_a_site_that_refuses_is_quoted_and_what_it_took_is_known(site: Path) -> 
     assert "QOSMaxSubmitJobPerUserLimit" in found.stderr
     assert "Submitted before: 1" in found.stderr
     (folder,) = sweeps.folders(Path("runs"))
-    assert json.loads((folder / slurm.PARTS).read_text())["submitted"] == ["1"]
+    assert json.loads((folder / parts.PARTS).read_text())["submitted"] == ["1"]
 
 
 def test_without_slurm_nothing_is_submitted(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,10 +161,10 @@ def test_without_slurm_nothing_is_submitted(site: Path, monkeypatch: pytest.Monk
 def test_a_part_that_is_not_there(site: Path) -> None:
     assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
     (folder,) = sweeps.folders(Path("runs"))
-    assert len(slurm.part(folder, 1, ())) == 2
+    assert len(parts.jobs_of(folder, [1], ())) == 2
     for number in (2, -1):
         with pytest.raises(StoreError, match=f"has no part {number}: it has 2 parts"):
-            slurm.part(folder, number, ())
+            parts.jobs_of(folder, [number], ())
 
 
 @pytest.mark.slow
@@ -176,7 +176,7 @@ def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(
     assert blurb(*arguments, "--engine", "slurm,start_within=0").returncode == 0
     (folder,) = sweeps.folders(Path("runs"))
     about = {**os.environ, "SLURM_ARRAY_TASK_ID": "0", "SLURM_ARRAY_JOB_ID": "7"}
-    script = ["bash", str(folder / slurm.SCRIPT), "0"]
+    script = ["bash", str(folder / _slurm_script.SCRIPT), "0"]
     job = subprocess.Popen(script, env=about, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     limit = time.time() + 120
     while not list(Path("runs").glob("*/*/.*.checkpoint/*")) and time.time() < limit:
@@ -250,7 +250,7 @@ def test_logs_stay_until_gc_and_while_jobs_are_queued(site: Path) -> None:
 @pytest.mark.parametrize("name", ["new\ntouch ran\n#", "back\\slash", "tab\there", "line\u2028end", "bell\x07"])
 def test_a_path_that_a_script_cannot_have_is_refused(name: str) -> None:
     with pytest.raises(SlurmError, match="choose another --output folder"):
-        slurm.check_path(Path(name))
+        _slurm_script.check_path(Path(name))
 
 
 def test_slurm_reads_the_path_of_the_logs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from blurb.runs.cost.budget import duration, size
 from blurb.runs.cost.model import LIBRARIES, Estimate, TrialEstimate
-from blurb.runs.engines.packing import pack
-from blurb.runs.engines.slurm import SAVING, Slurm, limit_of_site
+from blurb.runs.engines._slurm_script import SAVING
+from blurb.runs.engines.slurm import limit_of_site
 from blurb.training.hardware import choose_device
 
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-def shortfalls(found: Estimate, slurm: Slurm) -> Iterator[str]:
-    """Sentences on what is less than what the trials are predicted to need, on a machine like this one."""
-    yield from _time(found, slurm)
-    yield from _memory(found, slurm)
-    parts = len(parts_of(found, slurm))
+def shortfalls(found: Estimate, sbatch: Mapping[str, str], parts: int) -> Iterator[str]:
+    """Sentences on what is less than what the trials are predicted to need, on a machine like this one.
+
+    :param sbatch: options, as sbatch knows them
+    :param parts: number of parts into which the trials are packed
+    """
+    yield from _time(found, sbatch)
+    yield from _memory(found, sbatch)
     most = limit_of_site("MaxJobCount")
     if most and parts > most:
         yield f"There are {parts:,} jobs, and this site takes {most:,} at a time; a larger minutes=N makes fewer."
 
 
-def parts_of(found: Estimate, slurm: Slurm) -> list[list[int]]:
-    """The trials that are not done, packed as they are to be submitted."""
-    return pack([one.cost.seconds for one in found.waiting], 60.0 * slurm.own["minutes"], slurm.own["trials"])
-
-
-def _time(found: Estimate, slurm: Slurm) -> Iterator[str]:
-    limit = seconds_of(slurm.sbatch.get("time", ""))
+def _time(found: Estimate, sbatch: Mapping[str, str]) -> Iterator[str]:
+    limit = seconds_of(sbatch.get("time", ""))
     if not limit:
         return
-    told = f"time={slurm.sbatch['time']}"
+    told = f"time={sbatch['time']}"
     for saves, then in (
         (True, "it is saved in time, queued again, and goes on; with more time it ends in one job."),
         (False, "it does not save itself and would begin anew each time: give it more."),
@@ -58,11 +56,11 @@ def _name(trial: TrialEstimate) -> str:
     return f"{trial.job.source.name} on {trial.job.trial.task}"
 
 
-def _memory(found: Estimate, slurm: Slurm) -> Iterator[str]:
-    asked = {name: slurm.sbatch[name] for name in ("mem", "mem-per-cpu") if name in slurm.sbatch}
-    given = bytes_of(slurm.sbatch.get("mem", ""))
+def _memory(found: Estimate, sbatch: Mapping[str, str]) -> Iterator[str]:
+    asked = {name: sbatch[name] for name in ("mem", "mem-per-cpu") if name in sbatch}
+    given = bytes_of(sbatch.get("mem", ""))
     if not given and "mem" not in asked:
-        cpus = slurm.sbatch.get("cpus-per-task", "1")
+        cpus = sbatch.get("cpus-per-task", "1")
         given = bytes_of(asked.get("mem-per-cpu", "")) * (int(cpus) if cpus.isdecimal() else 1)
     here = [one for one in found.waiting if choose_device(one.job.place).type != "cuda"]  # a GPU has its own
     if given and here:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import math
 import os
 import signal
+import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,11 @@ from typing import Any
 from blurb import garbage, stopping
 from blurb.errors import SettingsError, StoreError, said
 from blurb.runs import sweeps
-from blurb.runs.engine import SAVING, Engine, longest_first
-from blurb.runs.events import News
-from blurb.runs.processes import at_root, safe_path
-from blurb.runs.turns import OnFinished, OnProgress, is_free
+from blurb.runs.engine import Engine, Launch, Sweep
+from blurb.runs.processes import SAVING, at_root, safe_path
+from blurb.runs.turns import Turns
 from blurb.runs.worker import Job, TrialOutcome, execute, note_death
 
-OPTIONS = ("address", "cpus", "gpus", "retries")
 LOOK = 1.0
 """Seconds between two looks at what ended."""
 AT_ONCE = 50
@@ -34,70 +32,68 @@ QUEUED = 500
 """Tasks that Ray has at a time, at least: with all of a sweep every look would be at a hundred thousand."""
 
 
-@dataclass(frozen=True)
 class RayEngine(Engine):
     """Runs each trial as a task, which carries the path of the sweep and the number of the trial, nothing else.
 
     :param address: of a cluster; "" is that of the environment (RAY_ADDRESS), else a cluster on this machine alone
     :param cpus: cores of a trial, and its threads
-    :param gpus: GPUs of a trial, such as 0.5; None is 1 where the cluster has any and the device is not the CPU
+    :param gpus: GPUs of a trial, such as 0.5; "" is 1 where the cluster has any and the device is not the CPU
     :param retries: how often a trial starts again whose process or machine died
     """
 
-    address: str = ""
-    cpus: float = 1
-    gpus: float | None = None
-    retries: int = 3
+    summary = "as tasks of a Ray cluster, or of Ray on this machine"
+
+    def __init__(
+        self, launch: Launch, address: str = "", cpus: float = 1.0, gpus: float | str = "", retries: int = 3
+    ) -> None:
+        super().__init__(launch)
+        for name, number, wrong, must_be in (
+            ("cpus", cpus, not 0 < cpus < math.inf, "above 0"),
+            ("gpus", gpus, gpus != "" and not 0 <= _number(gpus) < math.inf, "a number from 0"),
+            ("retries", retries, retries < 0, "a number from 0"),
+        ):
+            if wrong:
+                shown = f"{number:g}" if isinstance(number, float) else number
+                raise SettingsError(f"--engine ray: {name} must be {must_be} (got {shown}).")
+        self.address, self.cpus, self.retries = address, cpus, retries
+        self.gpus = None if gpus == "" else _number(gpus)
+
+    @property
+    def elsewhere(self) -> bool:
+        return bool(self.address or os.environ.get("RAY_ADDRESS"))
+
+    def check_there(self) -> None:
+        if importlib.util.find_spec("ray") is None:
+            raise SettingsError("--engine ray needs Ray: pip install 'blurb-bench[ray]'")
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> RayEngine:
-        """Reads the options; SettingsError if one has a wrong value."""
-        found: dict[str, Any] = {}
-        for name, value in options.items():
-            try:
-                number = 0.0 if name == "address" else int(value) if name == "retries" else float(value)
-                if not 0 <= number < float("inf") or (name == "cpus" and not number):
-                    raise ValueError
-            except ValueError:
-                raise SettingsError(f"--engine ray: {name} must be a number from 0 (got '{value}').") from None
-            found[name] = value if name == "address" else number
-        return cls(**found)
+    def started_this(cls) -> bool:
+        ray = sys.modules.get("ray")
+        return ray is not None and bool(ray.is_initialized())
 
-    def run(self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
-        if not jobs:
-            return []
-        folder, code = sweeps.write(jobs[0].store, jobs), sweeps.hash_of(jobs)
-        found: dict[int, TrialOutcome] = {}
+    def work(self, sweep: Sweep, turns: Turns) -> None:
+        self.check_there()
+        folder = str(sweep.folder.absolute())
         with _cluster(self.address) as ray:
+            there = ray.cluster_resources()
             gpus = self.gpus
             if gpus is None:
-                gpus = 1 if ray.cluster_resources().get("GPU") and jobs[0].device != "cpu" else 0
+                gpus = 1 if there.get("GPU") and sweep.jobs[0].device != "cpu" else 0
             # The retries are of processes that die: a trial that fails has said why, and would fail again.
             task = ray.remote(num_cpus=self.cpus, num_gpus=gpus, max_retries=self.retries)(run_one)
             running: dict[Any, int] = {}
-            waiting = deque(longest_first(jobs))
-            most = max(QUEUED, int(2 * ray.cluster_resources().get("CPU", 0) / self.cpus))
+            most = max(QUEUED, int(2 * there.get("CPU", 0) / self.cpus))
             try:
-                while waiting or running:
-                    for _ in range(min(len(waiting), most - len(running))):
-                        index = waiting.popleft()
-                        if is_free(jobs[index]):
-                            running[task.remote(str(folder.absolute()), index, self.cpus, code)] = index
-                        else:
-                            waiting.append(index)
+                while running or turns.left:
+                    while len(running) < most and (index := turns.next_free()) is not None:
+                        running[task.remote(folder, index, self.cpus, sweep.code)] = index
                     if not running:
                         time.sleep(LOOK)
                         continue
                     ended, _ = ray.wait(list(running), num_returns=min(len(running), AT_ONCE), timeout=LOOK)
                     for one in ended:
                         index = running.pop(one)
-                        outcome = _outcome(ray, one, jobs[index])
-                        if outcome.status == "held":  # by a process that is not of this cluster
-                            waiting.append(index)
-                            on_progress(jobs[index], News(held_by=outcome.message))
-                            continue
-                        found[index] = outcome
-                        on_finished(outcome)
+                        turns.end(index, _outcome(ray, one, sweep.jobs[index]))
             except BaseException as error:
                 with contextlib.suppress(Exception):
                     for one in running:
@@ -107,7 +103,14 @@ class RayEngine(Engine):
                 if isinstance(error.__cause__, stopping.Terminated | KeyboardInterrupt):
                     raise error.__cause__ from None
                 raise
-        return [found[index] for index in range(len(jobs))]
+
+
+def _number(text: float | str) -> float:
+    """NaN for a text that is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def run_one(folder: str, index: int, cpus: float, code: str) -> tuple[str, float, str]:
@@ -149,16 +152,9 @@ def _outcome(ray: Any, task: Any, job: Job) -> TrialOutcome:
     return TrialOutcome(job, status, seconds, message)
 
 
-def check_there() -> None:
-    """Raises a SettingsError if Ray is not installed."""
-    if importlib.util.find_spec("ray") is None:
-        raise SettingsError("--engine ray needs Ray: pip install 'blurb-bench[ray]'")
-
-
 @contextmanager
 def _cluster(address: str) -> Iterator[Any]:
     """Ray, connected; a cluster that was started for this ends with it."""
-    check_there()
     import ray
 
     given = address or os.environ.get("RAY_ADDRESS", "")
@@ -178,3 +174,6 @@ def _cluster(address: str) -> Iterator[Any]:
     finally:
         if not there:
             ray.shutdown()
+
+
+ENGINE = RayEngine

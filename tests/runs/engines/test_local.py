@@ -14,9 +14,13 @@ from typing import Any
 import pytest
 
 from blurb.checkpoints import Source
-from blurb.runs import engine
+from blurb.runs import processes, turns
 from blurb.runs.data_sources import DataSource
+from blurb.runs.engine import Launch, Sweep
+from blurb.runs.engines import local
+from blurb.runs.engines.local import LocalEngine
 from blurb.runs.events import News
+from blurb.runs.turns import OnFinished, OnProgress
 from blurb.runs.worker import Job, TrialOutcome
 from tests.runs import fakes
 
@@ -28,13 +32,20 @@ def dies(job: Job, tell: Callable[[News], None]) -> TrialOutcome:
     return TrialOutcome(job, "done")
 
 
+def run(
+    jobs: list[Job], workers: int = 1, on_finished: OnFinished = lambda outcome: None,
+    on_progress: OnProgress = lambda job, news: None,
+) -> list[TrialOutcome]:  # fmt: skip
+    return LocalEngine(Launch(workers)).run_sweep(Sweep(Path(), jobs), on_finished, on_progress)
+
+
 def test_a_dead_worker_fails_its_trial_only(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     jobs = [Job(number, None, None, DataSource("gad", Path()), Path(), "cpu") for number in range(5)]  # type: ignore[arg-type]
-    monkeypatch.setattr(engine, "execute", dies)
+    monkeypatch.setattr(local, "execute", dies)
     noted: list[Any] = []
-    monkeypatch.setattr(engine, "note_death", lambda job, message: noted.append(job.trial))
+    monkeypatch.setattr(local, "note_death", lambda job, message: noted.append(job.trial))
     seen: list[TrialOutcome] = []
-    outcomes = engine.LocalEngine(2).run(jobs, seen.append, lambda job, news: None)
+    outcomes = run(jobs, 2, seen.append)
     assert [outcome.status for outcome in outcomes] == ["done", "done", "failed", "done", "done"]
     assert "worker process died" in outcomes[2].message
     assert len(seen) == 5
@@ -45,9 +56,10 @@ def test_workers_do_not_outlive_a_killed_command(tmp_path: Path) -> None:
     code = (
         "import os, time\n"
         "from concurrent.futures import ProcessPoolExecutor\n"
-        "from blurb.runs.engine import LocalEngine\n"
+        "from blurb.runs.engine import Launch\n"
+        "from blurb.runs.engines.local import LocalEngine\n"
         "if __name__ == '__main__':\n"
-        "    pool = LocalEngine(2)._pool()\n"
+        "    pool = LocalEngine(Launch(2))._pool()\n"
         "    print(pool.submit(os.getpid).result(), flush=True)\n"
         "    time.sleep(60)\n"
     )
@@ -76,29 +88,30 @@ def jobs_of(times: list[float]) -> list[Job]:
 
 
 def test_news_of_workers_arrive_and_belong_to_their_job(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(engine, "execute", tells)
+    monkeypatch.setattr(local, "execute", tells)
     heard: list[tuple[object, int]] = []
-    engine.LocalEngine(2).run(
-        jobs_of([0.0] * 4), lambda outcome: None, lambda job, news: heard.append((job.trial, news.done))
-    )
+    run(jobs_of([0.0] * 4), 2, on_progress=lambda job, news: heard.append((job.trial, news.done)))  # type: ignore[arg-type]
     assert sorted(heard) == [(number, number) for number in range(4)]  # type: ignore[type-var]
 
 
 def test_the_longest_start_first_and_outcomes_keep_their_order(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(engine, "execute", tells)
+    monkeypatch.setattr(local, "execute", tells)
     times = [1.0, 5.0, 0.0, 9.0, 5.0]
-    assert engine.longest_first(jobs_of(times)) == [3, 1, 4, 0, 2]
+    assert turns.longest_first(jobs_of(times)) == [3, 1, 4, 0, 2]
     jobs = jobs_of(times)
-    several = engine.LocalEngine(2)
-    several.workers = 1  # of several jobs at a time, one lane: then the order can be seen
-    outcomes = several._run_parallel(jobs, lambda outcome: None, lambda job, news: None, None)
+    several = LocalEngine(Launch(2))
+    assert several.order(jobs) == [3, 1, 4, 0, 2]
+    several.launch = Launch(1)  # of several jobs at a time, one lane: then the order can be seen
+    taken = turns.Turns(jobs, turns.longest_first(jobs), lambda outcome: None, lambda job, news: None)
+    several._work_in_lanes(taken, None)
+    outcomes = taken.outcomes
     assert [outcome.job for outcome in outcomes] == jobs
     assert sorted(range(5), key=lambda number: float(outcomes[number].message)) == [3, 1, 4, 0, 2]
 
 
 def test_one_at_a_time_they_run_as_they_were_given(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(engine, "execute", tells)
-    outcomes = engine.LocalEngine(1).run(jobs_of([1.0, 5.0, 0.0]), lambda outcome: None, lambda job, news: None)
+    monkeypatch.setattr(local, "execute", tells)
+    outcomes = run(jobs_of([1.0, 5.0, 0.0]))
     assert sorted(range(3), key=lambda number: float(outcomes[number].message)) == [0, 1, 2]
 
 
@@ -119,9 +132,9 @@ def placed(devices: list[str]) -> list[Job]:
 
 
 def test_lanes_take_the_gpus_in_turn_and_one_that_is_spoilt_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "execute", says_where)
-    monkeypatch.setattr(engine, "gpus_for", lambda jobs: ["cuda:0"])
-    outcomes = engine.LocalEngine(1).run(placed(["auto", "cuda", "cuda", "cpu"]), lambda _: None, lambda *_: None)
+    monkeypatch.setattr(local, "execute", says_where)
+    monkeypatch.setattr(local, "gpus_for", lambda jobs: ["cuda:0"])
+    outcomes = run(placed(["auto", "cuda", "cuda", "cpu"]))
     assert [outcome.status for outcome in outcomes] == ["done", "failed", "done", "done"]
     (first, before), (second, after), (third, same) = (outcomes[number].message.split() for number in (0, 2, 3))
     assert (first, second, third) == ("cuda:0", "cuda:0", "cpu")
@@ -133,13 +146,13 @@ def test_lanes_take_the_gpus_in_turn_and_one_that_is_spoilt_starts_anew(monkeypa
 def test_every_lane_has_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     gpus = ["cuda:0", "cuda:1"]
     jobs = placed(["auto", "cuda", "cuda:1", "cpu"])
-    assert [[engine.on_gpu(job, gpus, lane).device for job in jobs] for lane in range(3)] == [
+    assert [[processes.on_gpu(job, gpus, lane).device for job in jobs] for lane in range(3)] == [
         ["cuda:0", "cuda:0", "cuda:1", "cpu"], ["cuda:1", "cuda:1", "cuda:1", "cpu"],
         ["cuda:0", "cuda:0", "cuda:1", "cpu"],
     ]  # fmt: skip
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    assert engine.gpus_for(jobs) == gpus
-    assert engine.gpus_for(jobs[2:]) == []
+    assert processes.gpus_for(jobs) == gpus
+    assert processes.gpus_for(jobs[2:]) == []
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert engine.gpus_for(jobs) == []
+    assert processes.gpus_for(jobs) == []
