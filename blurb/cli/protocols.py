@@ -21,11 +21,13 @@ def command(context: click.Context, form: str) -> None:
         return
     from blurb import tasks
     from blurb.api.protocols import seed_counts
+    from blurb.learners import of_protocol
     from blurb.protocols.protocol import load, names
 
     thirteen = tasks.select("all")
     rows: list[tuple[Any, ...]] = [
-        (one.name, one.learner, seed_counts(one, thirteen), one.description) for one in (load(name) for name in names())
+        (one.name, of_protocol.kind_of(one).name, seed_counts(one, thirteen), one.description)
+        for one in (load(name) for name in names())
     ]
     if form == "table":
         rows = [(*start, " to ".join(map(str, sorted({counts[0], counts[-1]}))), text) for *start, counts, text in rows]

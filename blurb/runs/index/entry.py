@@ -33,6 +33,7 @@ class Facts:
     :param metric: the main metric
     :param scores: split -> names of the metrics, in the order of the figures
     :param majority: the same, of the majority answer, whose figures follow
+    :param learner: `Trial.learner`
     :param data: hash of the data, and `verdict` on it
     :param truncated: whether an input lost text
     :param declaration: of the task, if that came from a file
@@ -44,6 +45,7 @@ class Facts:
     metrics_version: Any
     scores: Mapping[str, list[str]]
     majority: Mapping[str, list[str]]
+    learner: str
     data: str
     verdict: str
     settings: Mapping[str, Any]
@@ -156,7 +158,7 @@ def of_record(record: Record) -> dict[str, Any]:
         scores: dict[str, list[str]] = {split: list(metrics[split]) for split in SCORED}
         majority: dict[str, list[str]] = {split: list(metrics["majority"][split]) for split in SCORED}
         facts = Facts(
-            str(metrics["metric"]), metrics["metrics_version"], scores, majority, record.trial.data,
+            str(metrics["metric"]), metrics["metrics_version"], scores, majority, record.trial.learner, record.trial.data,
             made.data_verdict, record.trial.settings, made.features_version,
             any(made.truncated(split) for split in SPLITS), made.declaration,
             {name: made.environment.get(name) for name in ("device", "threads", "cpus")},
@@ -191,7 +193,7 @@ def facts_of(text: str) -> Facts:
     """The facts of a text; ValueError, TypeError or KeyError if it has none."""
     facts = Facts(**json.loads(text))
     _ = facts.places
-    texts = (facts.metric, facts.data, facts.verdict)
+    texts = (facts.metric, facts.learner, facts.data, facts.verdict)
     mappings = (facts.settings, facts.environment, {} if facts.declaration is None else facts.declaration)
     if not (all(isinstance(each, str) for each in texts) and all(isinstance(each, dict) for each in mappings)):
         raise TypeError("a fact has the wrong type")

@@ -18,7 +18,7 @@ from blurb.runs.store import Store
 from tests.runs import fakes
 
 FACTS = Facts(
-    "f1", 3, {"dev": ["f1", "gold"], "test": ["f1", "gold"]}, {"dev": ["f1"], "test": ["f1"]}, "d" * 64,
+    "f1", 3, {"dev": ["f1", "gold"], "test": ["f1", "gold"]}, {"dev": ["f1"], "test": ["f1"]}, "", "d" * 64,
     "identical", {"head": "linear", "lr": 1e-05}, 5, False, None, {"device": "cpu", "threads": 1, "cpus": 2},
     ["encoder", "ner"],
 )  # fmt: skip
