@@ -54,9 +54,9 @@ def show_protocol(name: str, selection: str, form: str) -> None:
     """
     from blurb import tasks
     from blurb.api import protocols
-    from blurb.protocols.protocol import load
+    from blurb.learners import of_protocol
 
-    protocol = load(name)
+    protocol = of_protocol.load(name)
     lines = protocols.values(protocol, tasks.load_selection(selection))
     if form != "table":
         records = [asdict(line) for line in lines]

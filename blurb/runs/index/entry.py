@@ -158,7 +158,8 @@ def of_record(record: Record) -> dict[str, Any]:
         scores: dict[str, list[str]] = {split: list(metrics[split]) for split in SCORED}
         majority: dict[str, list[str]] = {split: list(metrics["majority"][split]) for split in SCORED}
         facts = Facts(
-            str(metrics["metric"]), metrics["metrics_version"], scores, majority, record.trial.learner, record.trial.data,
+            str(metrics["metric"]), metrics["metrics_version"], scores, majority, record.trial.learner,
+            record.trial.data,
             made.data_verdict, record.trial.settings, made.features_version,
             any(made.truncated(split) for split in SPLITS), made.declaration,
             {name: made.environment.get(name) for name in ("device", "threads", "cpus")},
