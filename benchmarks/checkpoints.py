@@ -24,8 +24,9 @@ from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning.encoder import EncoderLearner
 from blurb.protocols import protocol
-from blurb.runs import checkpoints, inventory
-from blurb.runs.checkpoints import TrialCheckpoints
+from blurb.store import row_contents as inventory
+from blurb.store import trial_checkpoints as checkpoints
+from blurb.store.trial_checkpoints import TrialCheckpoints
 
 
 class Timed(TrialCheckpoints):

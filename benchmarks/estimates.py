@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from blurb import tasks
+from blurb.cost import calibration
+from blurb.cost import model as cost
+from blurb.execution.worker import execute
 from blurb.learners import building
+from blurb.planning import plan
 from blurb.protocols import protocol
-from blurb.runs import plan
-from blurb.runs.cost import calibration
-from blurb.runs.cost import model as cost
-from blurb.runs.worker import execute
 from blurb.training import hardware
 
 SIZES = {"256x4": (256, 4, 4), "512x4": (512, 4, 8), "768x2": (768, 2, 12)}

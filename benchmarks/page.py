@@ -21,7 +21,7 @@ from blurb.leaderboard.html.model import Dataset, DatasetProvenance, Page, PageR
 from blurb.leaderboard.intervals import averages, of_runs
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores
-from blurb.runs.spec import Configuration
+from blurb.store.trial import Configuration
 
 SEEDS = (1, 2, 3, 4, 5)
 EPOCHS = 20

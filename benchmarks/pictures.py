@@ -11,10 +11,10 @@ import io
 from pathlib import Path
 from typing import Any
 
-from blurb.files import write_whole
 from blurb.leaderboard.html import render
 from blurb.leaderboard.html.collect import collect
 from blurb.plots._style import FIGURES, digest
+from blurb.system.files import write_whole
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 PAGE, PICTURE = RESULTS / "leaderboard.html", RESULTS / "leaderboard.png"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 from urllib.parse import quote, unquote
 
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 
 T = TypeVar("T")
 

@@ -30,7 +30,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from blurb.errors import Notice, SettingsError, UnknownName
+from blurb.messages.errors import Notice, SettingsError, UnknownName
 
 T = TypeVar("T")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")

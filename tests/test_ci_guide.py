@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.results import from_store, results_csv
-from blurb.runs.store import Store
+from blurb.store.store import Store
 from tests.conftest import ROOT
 from tests.results.played import CONFIGURATION, play
 

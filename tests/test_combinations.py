@@ -16,15 +16,15 @@ import pytest
 
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.errors import SettingsError
+from blurb.execution.worker import Job, execute
 from blurb.heads import heads, poolings
 from blurb.inputs.relations import STRATEGIES
 from blurb.inputs.tagging import SCHEMES
 from blurb.inputs.words import POOLINGS
 from blurb.learners import building
+from blurb.messages.errors import SettingsError
+from blurb.planning import plan
 from blurb.protocols import protocol
-from blurb.runs import plan
-from blurb.runs.worker import Job, execute
 
 AXES = {
     "head": heads.names(),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb import toml
+from blurb.system import toml
 from tests.conftest import ROOT
 
 INSTALL = "pip install -e ."

@@ -11,14 +11,14 @@ import pytest
 from blurb import data, formulations, tasks
 from blurb.checkpoints import Source, scratch
 from blurb.corpora import demo
+from blurb.execution.engines import here
 from blurb.learners import building
 from blurb.learners.base import Subset
+from blurb.planning import plan
 from blurb.protocols import protocol
 from blurb.results import tables
 from blurb.results.row_scores import RowScores
-from blurb.runs import plan
-from blurb.runs.engines import here
-from blurb.runs.store import Store
+from blurb.store.store import Store
 
 ALL = [task.name for task in tasks.all() if task.paper_order]
 FEW = ["bc2gm", "ebm-pico", "ddi", "biosses", "hoc", "bioasq"]

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from blurb import names
 from blurb.cli import cli
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.protocols import protocol
 from blurb.results.references import of_file
-from blurb.runs import rows
-from blurb.runs.store import Store
-from tests.runs.fakes import finish, row, trial
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
+from tests.store.fakes import finish, row, trial
 
 SMOKE = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
 

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.errors import TrainingError
 from blurb.learners.frozen.probe import ProbeLearner
+from blurb.messages.errors import TrainingError
 from blurb.results import from_store
 from blurb.results.leaderboard_csv import read_lines
-from blurb.runs import rows
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 
 RUN = ("run", "scratch:tiny", "--suite", "demo", "--protocol", "probe", "--device", "cpu", "--precision", "fp32")
 

@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from blurb import tasks
-from blurb.api.request import check_files
 from blurb.cli import cli
 from blurb.corpora import demo
-from blurb.errors import DataError, SettingsError
+from blurb.messages.errors import DataError, SettingsError
+from blurb.planning.request import check_files
 from tests.corpora.originals import NAMES, punkt, put, small_lists
 
 README = Path(__file__).parent.parent / "README.md"

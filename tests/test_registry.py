@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from blurb.errors import Notice, SettingsError, UnknownName
+from blurb.messages.errors import Notice, SettingsError, UnknownName
 from blurb.registry import Registry
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from blurb.errors import ModelError
 from blurb.learners.building import resolve
-from blurb.runs import rows
-from blurb.runs.store import Store
+from blurb.messages.errors import ModelError
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 from tests.checkpoints import build
 
 ROOT = Path(__file__).parent.parent

@@ -77,7 +77,7 @@ def milliseconds(model: torch.nn.Module, batch: int, length: int) -> float:
 def tables(count: int) -> float:
     """Seconds to read a store of so many finished trials and to write its tables."""
     from blurb.results import tables as views
-    from blurb.runs.store import Store
+    from blurb.store.store import Store
     from tests.results.played import play
 
     with tempfile.TemporaryDirectory() as name:

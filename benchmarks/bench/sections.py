@@ -50,7 +50,7 @@ def verify(model: str, data: Path) -> Any:
 
     from blurb import data as corpora
     from blurb import tasks
-    from blurb.errors import DataError
+    from blurb.messages.errors import DataError
 
     found = {}
     for task in tasks.all():

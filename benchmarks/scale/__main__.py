@@ -21,14 +21,14 @@ from pathlib import Path
 
 from benchmarks.bench import machine
 from benchmarks.scale.driver import PHASES, Figures
-from blurb.files import write_whole
+from blurb.system.files import write_whole
 
 ROWS = 300
 """Rows up to which views are measured that read all predictions."""
 SIZES = [1_000, ROWS * 65, 100_000]
 COMMAND = "from blurb.cli import cli; cli({!r}.split(), standalone_mode=False)"
 TABLES = (
-    "from pathlib import Path; from blurb.results import tables; from blurb.runs.store import Store; "
+    "from pathlib import Path; from blurb.results import tables; from blurb.store.store import Store; "
     "tables.rebuild(Store(Path('runs')), Path('leaderboard.csv'))"
 )
 PEAK = "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"

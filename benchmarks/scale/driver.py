@@ -18,15 +18,15 @@ from benchmarks.scale import store
 from blurb import tasks
 from blurb.checkpoints import Source, scratch
 from blurb.corpora import demo
+from blurb.execution.engine import Engine, Launch
+from blurb.execution.engines import here, local, ray, slurm
+from blurb.execution.progress import News
+from blurb.execution.worker import Job, TrialOutcome
 from blurb.learners import building
 from blurb.learners.base import Subset
+from blurb.planning import plan
+from blurb.planning.plan import Planned, Request
 from blurb.protocols import protocol
-from blurb.runs import plan
-from blurb.runs.engine import Engine, Launch
-from blurb.runs.engines import here, local, ray, slurm
-from blurb.runs.events import News
-from blurb.runs.plan import Planned, Request
-from blurb.runs.worker import Job, TrialOutcome
 
 SEEDS = 5
 SECONDS = 30.0

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from blurb import formulations
+from blurb.execution.worker import Job
 from blurb.inputs import tagging
-from blurb.runs import rescore
-from blurb.runs.plan import Planned
-from blurb.runs.provenance import Provenance
-from blurb.runs.store import FILES, SCHEMA, Store, write_predictions
-from blurb.runs.worker import Job
+from blurb.planning.plan import Planned
+from blurb.store import rescore
+from blurb.store.provenance import Provenance
+from blurb.store.store import FILES, SCHEMA, Store, write_predictions
 from blurb.tasks import Task
 
 UNITS = 40

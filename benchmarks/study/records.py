@@ -7,11 +7,11 @@ import io
 import tempfile
 from pathlib import Path
 
-from blurb.files import write_whole
 from blurb.protocols.protocol import load
 from blurb.results import results_csv, tables
 from blurb.results.schema import SCHEMA
-from blurb.runs.store import Store, read_json
+from blurb.store.store import Store, read_json
+from blurb.system.files import write_whole
 
 TIMES = (
     "trial", "model", "protocol", "protocol_hash", "task", "seed", "train_seconds", "choose_seconds", "predict_seconds",

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from blurb.analysis.ablations import Grid
-from blurb.files import write_whole
+from blurb.messages.text import probability, signed
 from blurb.results import schema
 from blurb.results.row_scores import RowScores
-from blurb.runs.spec import short_weights
 from blurb.statistics.welch import compare
-from blurb.wording import probability, signed
+from blurb.store.trial import short_weights
+from blurb.system.files import write_whole
 
 SCHEMA = 1
 SHOWN = (

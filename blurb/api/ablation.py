@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.api.options import AblateOptions
-from blurb.errors import SettingsError, Tell, tell_damage
+from blurb.messages.errors import SettingsError, Tell, tell_damage
+from blurb.planning.options import AblateOptions
 
 if TYPE_CHECKING:
     from blurb.analysis.ablations import Grid
+    from blurb.execution.worker import Job, TrialOutcome
+    from blurb.planning.plan import Planned, Request
     from blurb.results.row_scores import RowScores
-    from blurb.runs.plan import Planned, Request
-    from blurb.runs.worker import Job, TrialOutcome
     from blurb.tasks import Task
 
 
@@ -36,8 +36,8 @@ def ablate(options: AblateOptions) -> Ablation | None:
     """Runs all cells of an axis, and writes the tables and the plot; None after a dry run."""
     from blurb import tasks
     from blurb.analysis import ablations
-    from blurb.api.request import check_writable, typed_settings
     from blurb.api.running import announced, run_trials
+    from blurb.planning.request import check_writable, typed_settings
     from blurb.plots import ablation
 
     out, plot = Path(options.out), options.plot
@@ -80,13 +80,13 @@ def _plan(
     """A request and its trials for every cell; an impossible cell is refused before any training."""
     from dataclasses import replace
 
-    from blurb.api import preflight
+    from blurb.planning import preflight
 
     of_axis = dict.fromkeys(grid.cells[0].settings, f"--axis {options.axis}")
     request = preflight.resolved(options, chosen, common, {**options.shorthands, **of_axis})
     requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
 
-    from blurb.runs import plan
+    from blurb.planning import plan
 
     planned = [plan.prepare(request) for request in requests]
     _check_cells_differ(grid, [cell.final for cell in planned])
@@ -140,7 +140,7 @@ def _write_tables(
 def _results(requests: list[Request], tell: Tell = tell_damage) -> list[RowScores | None]:
     """The row of each request in the store, None if it has none."""
     from blurb.results import from_store
-    from blurb.runs.store import Store
+    from blurb.store.store import Store
 
     rows = from_store.read(Store(requests[0].store), tell)
     found = []

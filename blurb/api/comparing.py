@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.errors import Gathered, SettingsError, Tell, UnknownName, tell_damage
+from blurb.messages.errors import Gathered
+from blurb.results.references import Row, row_of, rows_of
+from blurb.results.row_scores import RowScores
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from blurb.api.options import Row
     from blurb.regression import Decision, Rules
     from blurb.results.comparison import ScoreComparison
-    from blurb.results.row_scores import RowScores
     from blurb.tasks import Split
 
 
+__all__ = ["COLUMNS", "Comparison", "check", "compare", "row_of"]
 COLUMNS = (
     "first", "other", "name", "first_score", "other_score", "difference", "low", "high", "p", "detectable",
     "first_runs", "other_runs", "paired", "verdict", "reason", "remarks",
@@ -111,6 +111,7 @@ def check(
     :raises SettingsError: for a rule or a row that cannot be read
     """
     from blurb import regression
+    from blurb.regression.reading import read_rules
 
     found = Gathered()
     chosen = found.tried(read_rules, rules, split, max_drop, tasks, across)
@@ -120,59 +121,3 @@ def check(
     assert chosen is not None
     one, two = rows
     return regression.decide(one, two, chosen)
-
-
-def read_rules(
-    rules: Rules | Path | str | None, split: Split | None = None, max_drop: float | None = None,
-    tasks: str | Sequence[str] | None = None, across: Sequence[str] = (),
-) -> Rules:  # fmt: skip
-    """Reads the rules (by default blurb-check.toml of the working folder, if it exists) and applies the options."""
-    from blurb import regression
-    from blurb import tasks as known
-    from blurb.results.meeting import ACROSS
-
-    if rules is None and os.path.lexists(regression.rules.NAME):  # a link to nowhere or a folder cannot be read
-        rules = regression.rules.NAME
-        if os.path.exists(rules) and not os.path.isfile(rules) and not os.path.isdir(rules):
-            raise SettingsError("this is a pipe or a device and no file", where=rules, fix="remove it.")
-    wrong = Gathered()
-    found = wrong.tried(regression.load, Path(rules)) if isinstance(rules, str | Path) else rules
-    named = None if tasks is None else wrong.tried(known.select, tasks)
-    for one in across:
-        if one not in ACROSS:
-            wrong.add(UnknownName("value of across", str(one), ACROSS))
-    wrong.tell()
-    found = found or regression.Rules()
-    if split:
-        found = dataclasses.replace(found, split=split)
-    if max_drop is not None:
-        found = dataclasses.replace(found, default=regression.rules.Limit(max_drop=max_drop))
-    if named is not None:
-        found = dataclasses.replace(found, required=tuple(task.name for task in named))
-    return dataclasses.replace(found, across=tuple(across))
-
-
-def rows_of(rows: Sequence[Row], output: Path | str) -> list[RowScores]:
-    """The rows that are meant; all that is wrong with the references is one error."""
-    found = Gathered()
-    there = [found.tried(row_of, row, output) for row in rows]
-    found.tell()
-    return [row for row in there if row is not None]
-
-
-def row_of(row: Row, output: Path | str, tell: Tell = tell_damage) -> RowScores:
-    """The row that is meant.
-
-    :param tell: receives messages about damage in a store
-    """
-    from blurb.api.results import Results
-    from blurb.results.references import resolve
-
-    if isinstance(row, str | Path):
-        return resolve(str(row), Path(output), tell)
-    if not isinstance(row, Results):
-        return row
-    if len(row.rows) != 1:
-        names = ", ".join(f"'{one.name}'" for one in row.rows) or "none"
-        raise SettingsError(f"These results have {len(row.rows)} rows ({names})", fix="give one of results.rows.")
-    return row.rows[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -28,7 +28,7 @@ def load_dataset(
 
     from blurb import data as data_
     from blurb import tasks
-    from blurb.api.request import check_files, folders
+    from blurb.planning.request import check_files, folders
 
     chosen = tasks.load_selection(task)
     if len(chosen) > 1:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from blurb.errors import ModelError, SettingsError, UnknownName
-from blurb.files import nearest
+from blurb.messages.errors import ModelError, SettingsError, UnknownName
+from blurb.system.files import nearest
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ def download_models(
     :param tell: is given what is being fetched
     :raises BlurbError: if a model is unknown or no checkpoint, the Hub does not answer, or `to` cannot be written
     """
-    from blurb.api.request import check_writable
     from blurb.checkpoints import hub
-    from blurb.runs.cost.budget import size
+    from blurb.messages.text import size
+    from blurb.planning.request import check_writable
 
     found = [_find(model, to, remote_code) for model in dict.fromkeys(models)]
     wanted = [one for one in found if isinstance(one, _Wanted)]
@@ -81,9 +81,9 @@ def download_models(
 
 def _find(model: str, to: Path, remote_code: bool) -> Download | _Wanted:
     """What can be said of a model without the Hub."""
-    from blurb.api.models import named_models
     from blurb.checkpoints.references import default_name, folder_or_id
     from blurb.learners import building, is_named
+    from blurb.learners.model_names import named_models
 
     made = [one.name for one in named_models() if one.kind != "preset"]
     if model.startswith(tuple(f"{name.partition(':')[0]}:" for name in made)):
@@ -137,7 +137,7 @@ def _check_targets(wanted: Sequence[_Wanted]) -> None:
 
 def _check_room(to: Path, total: int) -> None:
     """Raises a SettingsError if the disk has no room for so many bytes."""
-    from blurb.runs.cost.budget import size
+    from blurb.messages.text import size
 
     free = shutil.disk_usage(nearest(to)).free
     if total > free:
@@ -149,7 +149,7 @@ def _check_room(to: Path, total: int) -> None:
 def _fetch(wanted: _Wanted, revision: str, remote_code: bool) -> Download:
     """Fetches the commit that was listed, so that all files are of one revision."""
     from blurb.checkpoints import Checkpoint, downloads, hub
-    from blurb.files import new_folder
+    from blurb.system.files import new_folder
 
     wanted.target.parent.mkdir(parents=True, exist_ok=True)
     with new_folder(wanted.target) as aside:

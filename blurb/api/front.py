@@ -14,10 +14,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-from blurb.api.options import KEEP
-from blurb.errors import BlurbError, SettingsError
-from blurb.files import of_system
-from blurb.runs.engines import engines
+from blurb.execution.engines import engines
+from blurb.messages.errors import BlurbError, SettingsError
+from blurb.planning.options import KEEP
+from blurb.system.files import of_system
 from blurb.tasks import SCORED
 
 P = ParamSpec("P")

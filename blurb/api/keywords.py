@@ -1,4 +1,4 @@
-"""`blurb.run`: every option of the command `blurb run` (`blurb.api.options`) as a keyword of the same name."""
+"""`blurb.run`: every option of the command `blurb run` (`blurb.planning.options`) as a keyword of the same name."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from blurb.api.options import RunOptions
-from blurb.errors import UnknownName
+from blurb.messages.errors import UnknownName
+from blurb.planning.options import RunOptions
 
 if TYPE_CHECKING:
-    from blurb.api.options import Keep, Model, Row, Tokenizer
     from blurb.api.results import Results
+    from blurb.planning.options import Keep, Model, Row, Tokenizer
     from blurb.regression import Rules
 
 P = ParamSpec("P")

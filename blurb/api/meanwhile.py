@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-from blurb.errors import BlurbError
+from blurb.messages.errors import BlurbError
 
 
 class Meanwhile:

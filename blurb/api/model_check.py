@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.errors import BlurbError
+from blurb.messages.errors import BlurbError
 
 if TYPE_CHECKING:
     from blurb.checkpoints import Source
@@ -63,15 +63,15 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
     :raises ModelError: if it cannot be loaded; `blurb doctor` lists all that is wrong then
     """
     from blurb import tasks
-    from blurb.api.request import source
     from blurb.checkpoints.loaded_encoder import encoder_of
     from blurb.corpora import demo
+    from blurb.planning.request import source
 
     logging.getLogger("transformers").setLevel(logging.ERROR)  # it tells of new embeddings, which markers need
     folder = demo.prepare()
     found = source(reference, None, None, remote_code, folder, casing)
     if not found.is_checkpoint:
-        from blurb.errors import SettingsError
+        from blurb.messages.errors import SettingsError
 
         raise SettingsError(f"{reference} has no encoder to check", fix="name a checkpoint.")
     tokenizer, (encoder, _) = found.checkpoint.tokenizer, encoder_of(found)
@@ -133,7 +133,7 @@ def _of_tokenizer(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[str]
 
 
 def _of_encoder(source: Source, tokenizer: Tokenizer, encoder: Any) -> Iterator[str]:
-    from blurb.api.doctor import checkpoint
+    from blurb.doctor import checkpoint
 
     folder = Path(source.location)
     yield from (f"{problem.what} {problem.mend}" for problem in checkpoint.silent(folder, tokenizer, encoder))

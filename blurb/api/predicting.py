@@ -102,7 +102,7 @@ def load_model(
     :raises ModelError: if there is none, or it is damaged
     """
     from blurb.learners import kept
-    from blurb.runs import plugins
+    from blurb.store import plugins
 
     plugins.load_all([{"head": head, "pooling": pooling}])
     folder = Path(trial)

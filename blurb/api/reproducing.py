@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.errors import SettingsError, StoreError
+from blurb.messages.errors import SettingsError, StoreError
 from blurb.tasks import SCORED, Split
 
 if TYPE_CHECKING:
     from blurb.checkpoints import Source
-    from blurb.runs.data_sources import DataSource
-    from blurb.runs.spec import Trial
-    from blurb.runs.store import Record
+    from blurb.execution.data_sources import DataSource
+    from blurb.store.store import Record
+    from blurb.store.trial import Trial
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ def reproduce(
     :raises StoreError: if the trial fails
     """
     from blurb import tasks
-    from blurb.api.request import source
-    from blurb.runs import plugins
-    from blurb.runs.data_sources import DataSource
-    from blurb.runs.environment import environment
-    from blurb.runs.store import PREDICTIONS, Store, read_predictions
-    from blurb.runs.worker import Job, execute
+    from blurb.execution.data_sources import DataSource
+    from blurb.execution.environment import environment
+    from blurb.execution.worker import Job, execute
+    from blurb.planning.request import source
+    from blurb.store import plugins
+    from blurb.store.store import PREDICTIONS, Store, read_predictions
 
     plugins.load_all([{"head": head, "pooling": pooling}])
     trial, made = record.trial, record.provenance
@@ -116,7 +116,7 @@ def _reads_originals(record: Record) -> bool:
 
 def _check(trial: Trial, model: str, found: Source, origin: DataSource) -> None:
     """Raises a SettingsError if this is not the same trial any more: another model, other data, another recipe."""
-    from blurb.runs.data_sources import data_hash
+    from blurb.execution.data_sources import data_hash
 
     for what, then, now in (
         (f"{model} is another model", trial.weights, found.weights),

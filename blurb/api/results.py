@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.errors import DataError, SettingsError
+from blurb.messages.errors import DataError, SettingsError
 from blurb.tasks import TWELVE, TYPES
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from blurb.execution.worker import TrialOutcome
     from blurb.regression import Decision
     from blurb.results.row_scores import RowScores
-    from blurb.runs.worker import TrialOutcome
 
 FIRST = ("model", "protocol", "score", TWELVE, *TYPES)
 """The first columns of `Results.leaderboard`."""
@@ -86,7 +86,7 @@ class Results:
         """
         from pandas import DataFrame
 
-        from blurb.runs.store import PREDICTIONS, read_predictions
+        from blurb.store.store import PREDICTIONS, read_predictions
 
         return DataFrame(read_predictions(self.trial(model, task, seed) / PREDICTIONS))
 
@@ -127,7 +127,7 @@ def load_results(path: Path | str = "runs") -> Results:
     """
     from blurb.results import from_store
     from blurb.results.references import of_file
-    from blurb.runs.store import Store
+    from blurb.store.store import Store
 
     path = Path(path)
     if path.is_file():

@@ -12,16 +12,16 @@ import click
 
 from blurb.api.alone import alone
 from blurb.api.meanwhile import Meanwhile
-from blurb.api.options import RunOptions, TrainOptions
-from blurb.errors import BlurbError, Tell, said, tell_damage
+from blurb.messages.errors import BlurbError, Tell, said, tell_damage
+from blurb.planning.options import RunOptions, TrainOptions
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
+    from blurb.cost.model import Estimate
+    from blurb.execution.engine import Engine
+    from blurb.execution.worker import Job, TrialOutcome
+    from blurb.planning.plan import Planned, Request
     from blurb.results.row_scores import RowScores
-    from blurb.runs.cost.model import Estimate
-    from blurb.runs.engine import Engine
-    from blurb.runs.plan import Planned, Request
-    from blurb.runs.worker import Job, TrialOutcome
 
 
 def execute(options: RunOptions) -> Results:
@@ -36,11 +36,11 @@ def execute(options: RunOptions) -> Results:
 
 
 def _executed(options: RunOptions) -> Results:
-    from blurb.api import preflight
     from blurb.api.comparing import check
     from blurb.api.results import Results
+    from blurb.planning import preflight
     from blurb.results import from_store, tables
-    from blurb.runs.store import Store
+    from blurb.store.store import Store
 
     request, engine, rules = preflight.checked(options)
     planned, expected = _plan(options, request, engine)
@@ -76,7 +76,8 @@ def run_trials(
     :param name: distinguishes a trial from others of its model, task and seed
     :param engine: runs them; None is this machine
     """
-    from blurb.runs import engines, plan
+    from blurb.execution import engines
+    from blurb.planning import plan
     from blurb.terminal.progress import Display
 
     jobs = [one for each in planned for one in each.jobs]
@@ -116,7 +117,7 @@ def announced(
     :param cells: names of the plans, if they are the cells of an ablation
     :param engine: will run them; None is this machine
     """
-    from blurb.runs.cost import model
+    from blurb.cost import model
     from blurb.terminal import estimate
     from blurb.terminal.planned import list_trials
 
@@ -138,8 +139,8 @@ def announced(
 def _warn(
     planned: Sequence[Planned], expected: Estimate | None, options: TrainOptions, engine: Engine | None
 ) -> None:  # fmt: skip
-    from blurb.api.doubts import doubts
-    from blurb.runs import engines
+    from blurb.execution import engines
+    from blurb.planning.run_warnings import doubts
 
     told = doubts(planned, expected, Path(options.output), engine or engines.here(options.jobs))
     for text in told if options.dry_run or options.progress else ():
@@ -148,9 +149,8 @@ def _warn(
 
 def _plan(options: RunOptions, request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate | None]:
     """The trials, announced with their cost; with `budget` of the protocol that fits."""
-    from blurb.api import preflight
-    from blurb.runs import plan
-    from blurb.runs.cost.budget import afford
+    from blurb.cost.budget import afford
+    from blurb.planning import plan, preflight
     from blurb.terminal.estimate import show_budget
 
     if options.budget is None:

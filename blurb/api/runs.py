@@ -10,16 +10,17 @@ from functools import cached_property
 from pathlib import Path
 
 from blurb import names
-from blurb.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.execution import row_edits as housekeeping
 from blurb.learners import row_name
+from blurb.messages.errors import BlurbError, StoreError, Tell, tell_damage
 from blurb.names import by_number
 from blurb.results.references import pick
 from blurb.results.row_scores import Origin, RowScores, labelled
-from blurb.runs import housekeeping, inventory
-from blurb.runs import rows as row_files
-from blurb.runs.inventory import TrialState
-from blurb.runs.rows import PlannedRow
-from blurb.runs.store import Store
+from blurb.store import planned_rows as row_files
+from blurb.store import row_contents as inventory
+from blurb.store.planned_rows import PlannedRow
+from blurb.store.row_contents import TrialState
+from blurb.store.store import Store
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.errors import DataError, SettingsError
-from blurb.garbage import no_collection
+from blurb.messages.errors import DataError, SettingsError
+from blurb.system.gc_control import no_collection
 
 if TYPE_CHECKING:
     from blurb.analysis.vocabulary import VocabularyReport

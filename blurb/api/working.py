@@ -8,11 +8,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.errors import BlurbError, SettingsError, StoreError, tell_damage
+from blurb.messages.errors import BlurbError, SettingsError, StoreError, tell_damage
 
 if TYPE_CHECKING:
-    from blurb.runs.engine import Sweep
-    from blurb.runs.worker import Job, TrialOutcome
+    from blurb.execution.engine import Sweep
+    from blurb.execution.worker import Job, TrialOutcome
 
 
 class TooManyFailures(BlurbError):
@@ -34,16 +34,16 @@ def work(
     :param data: data folder of this machine, over that of the sweep
     :param leaderboard: table to write at the end
     :param max_failures: number of failed trials after which it gives up; 0 never does
-    :param allow: hashes of sweeps that others planned, and that may run (`blurb.runs.allowed`)
+    :param allow: hashes of sweeps that others planned, and that may run (`blurb.execution.allowed`)
     :returns: the outcomes, and the number of trials that were passed over, as they had failed before
     :raises StoreError: if there is nothing to join
     :raises TooManyFailures: with the last reason
     """
+    from blurb.execution import sweeps
+    from blurb.execution.engine import Sweep
     from blurb.results import tables
-    from blurb.runs import sweeps
-    from blurb.runs.engine import Sweep
-    from blurb.runs.inventory import failure_of
-    from blurb.runs.store import Store
+    from blurb.store.row_contents import failure_of
+    from blurb.store.store import Store
 
     if part is not None and sweep is None:
         raise SettingsError("--part is a part of one sweep: add --sweep with its folder.")
@@ -83,9 +83,9 @@ def retry(
     :raises StoreError: if none of the trials of the sweeps failed
     """
     from blurb import tasks
-    from blurb.runs import sweeps
-    from blurb.runs.engine import Sweep
-    from blurb.runs.inventory import failure_of
+    from blurb.execution import sweeps
+    from blurb.execution.engine import Sweep
+    from blurb.store.row_contents import failure_of
 
     chosen = None if selection == "all" else {task.name for task in tasks.load_selection(selection)}
     failed = [
@@ -112,7 +112,7 @@ def retry(
 
 
 def _run(sweep: Sweep, workers: int, max_failures: int, progress: bool) -> list[TrialOutcome]:
-    from blurb.runs import engines
+    from blurb.execution import engines
     from blurb.terminal.progress import Display
 
     failures: list[str] = []
@@ -135,7 +135,7 @@ def _run(sweep: Sweep, workers: int, max_failures: int, progress: bool) -> list[
 
 def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[str] | None) -> Sequence[Job]:
     """The jobs to run, or with None for `allow` to look at; of what may not run here, a message if others may."""
-    from blurb.runs import parts, sweeps
+    from blurb.execution import parts, sweeps
 
     if sweep is None:
         told: list[BlurbError] = []
@@ -153,7 +153,7 @@ def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[
 def _check_places(jobs: Sequence[Job]) -> None:
     """Raises a SettingsError if all trials would fail here, for all: this machine does not see data or checkpoints, or
     lacks a device or precision."""
-    from blurb.api.doctor import sweeps
+    from blurb.doctor import sweeps
 
     data = {job.data.folder for job in jobs}
     models = {Path(job.source.location) for job in jobs if job.source.is_checkpoint}

@@ -9,9 +9,9 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
-from blurb.errors import ModelError
 from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.messages.errors import ModelError
 
 COMMON = ("the", "of", "and", "in", "with")
 """Words that every English text has."""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.messages.errors import ModelError
 
 CASINGS = ("cased", "uncased")
 

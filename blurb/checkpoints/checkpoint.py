@@ -15,8 +15,8 @@ from blurb.checkpoints.encoder_size import EncoderSize, size_of
 from blurb.checkpoints.reading import read_json
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
 from blurb.checkpoints.weights import Stamp, Weights, find_weights
-from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.messages.errors import ModelError
 from blurb.names import by_number
 
 CONFIG, ADAPTER = "config.json", "adapter_config.json"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.reading import shortened
-from blurb.errors import ModelError
+from blurb.messages.errors import ModelError
 
 BOUNDS = {
     500: (

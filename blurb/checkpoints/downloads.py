@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from blurb.checkpoints.reading import read_json
-from blurb.errors import ModelError
-from blurb.files import write_json
+from blurb.messages.errors import ModelError
+from blurb.system.files import write_json
 
 RECORD = "blurb-download.json"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.reading import reason
-from blurb.errors import ModelError
+from blurb.messages.errors import ModelError
 
 FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.codes")
 PICKLED = "*.bin"

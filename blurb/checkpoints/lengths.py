@@ -9,8 +9,8 @@ import numpy as np
 from blurb import formulations
 from blurb.checkpoints.source import Source
 from blurb.data.schema import Example
-from blurb.errors import SettingsError
 from blurb.inputs.tokenized_split import Read, TokenizedSplit
+from blurb.messages.errors import SettingsError
 from blurb.tasks import Task
 
 NO_LIMIT = 10**7

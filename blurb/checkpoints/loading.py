@@ -16,8 +16,8 @@ from blurb.checkpoints.architecture_checks import check_embeddings, check_type
 from blurb.checkpoints.casing import settle
 from blurb.checkpoints.reading import blamed
 from blurb.checkpoints.transformers_log import errors_alone, hide_progress
-from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.messages.errors import ModelError
 
 NO_ENCODER = "its config.json does not describe a text encoder"
 STRANGE = "ꙮ"

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from blurb.errors import BlurbError, ModelError
-from blurb.files import read_bytes
+from blurb.messages.errors import BlurbError, ModelError
+from blurb.system.files import read_bytes
 
 MOST_BYTES = 256 * 2**20
 """Of a file but weights; those with the largest vocabularies have 40 MB."""

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from blurb.checkpoints import downloads, hub
 from blurb.checkpoints.reading import reason
-from blurb.errors import ModelError, UnknownName
-from blurb.files import of_system
+from blurb.messages.errors import ModelError, UnknownName
 from blurb.names import by_number
+from blurb.system.files import of_system
 
 
 def presets() -> dict[str, str]:

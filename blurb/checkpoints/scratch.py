@@ -18,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb import tasks
-from blurb.cache import home
 from blurb.checkpoints.transformers_log import hide_progress
 from blurb.data import read_split
 from blurb.data.raw import columns
 from blurb.data.schema import Example
-from blurb.errors import DataError, UnknownName
-from blurb.files import new_folder
+from blurb.messages.errors import DataError, UnknownName
+from blurb.system.cache import home
+from blurb.system.files import new_folder
 from blurb.tasks import Task
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.cache import home
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.reading import blamed
 from blurb.checkpoints.references import locate
 from blurb.checkpoints.tokenizer_files import read_tokenizer_config
 from blurb.checkpoints.weights import INDEX, PATTERNS
-from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.messages.errors import ModelError
+from blurb.system.cache import home
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.reading import check_size, read_json, shortened
-from blurb.errors import ModelError
+from blurb.messages.errors import ModelError
 
 MOST_ID = 10_000_000
 """Tokenizers allocate memory up to the highest id."""

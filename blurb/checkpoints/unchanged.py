@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from blurb.checkpoints.checkpoint import ADAPTER, Checkpoint
 from blurb.checkpoints.source import Source
-from blurb.errors import ModelError
+from blurb.messages.errors import ModelError
 
 YOUNG = 5.0
 """Seconds after a change in which another one may leave the same times: clocks of file systems are coarse."""

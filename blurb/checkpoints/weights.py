@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.reading import blamed, read_json
-from blurb.errors import ModelError
-from blurb.files import NO_FILE, file_hash, ordinary
+from blurb.messages.errors import ModelError
+from blurb.system.files import NO_FILE, file_hash, ordinary
 
 INDEX = ".index.json"
 ORDER = ("model.safetensors", f"model.safetensors{INDEX}", "pytorch_model.bin", f"pytorch_model.bin{INDEX}")

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
-from blurb import __version__, garbage
+from blurb import __version__
 from blurb.cli import _complete, _exit
 from blurb.cli._group import Group
+from blurb.system import gc_control as garbage
 
 SECTIONS = {
     "Run": ("run", "ablate", "predict", "reproduce", "retry", "worker"),

@@ -103,7 +103,7 @@ def _keys(context: click.Context) -> list[str]:
 
 
 def _models(context: click.Context) -> list[str]:
-    from blurb.api.models import named_models
+    from blurb.learners.model_names import named_models
 
     return [model.name for model in named_models()]
 
@@ -113,7 +113,7 @@ def _devices(context: click.Context) -> list[str]:
 
 
 def _engines(context: click.Context) -> list[str]:
-    from blurb.runs.engines import engines
+    from blurb.execution.engines import engines
 
     return engines.names()
 
@@ -125,7 +125,7 @@ def _exports(context: click.Context) -> list[str]:
 
 
 def _caches(context: click.Context) -> list[str]:
-    from blurb.cache import KINDS
+    from blurb.system.cache import KINDS
 
     return list(KINDS)
 
@@ -141,7 +141,7 @@ def _columns(context: click.Context) -> list[str]:
 def _rows(context: click.Context) -> list[str]:
     """The rows of the store: models with one row by their name, others with their configuration."""
     from blurb.api.runs import stored_rows
-    from blurb.runs.store import Store
+    from blurb.store.store import Store
 
     there = stored_rows(Store(Path(context.params.get("output") or "runs")), lambda text: None)
     models = [row.planned.model for row in there]
@@ -149,7 +149,7 @@ def _rows(context: click.Context) -> list[str]:
 
 
 def _rows_anywhere(context: click.Context) -> list[str]:
-    from blurb.errors import StoreError
+    from blurb.messages.errors import StoreError
     from blurb.results import published
 
     there: list[str] = []

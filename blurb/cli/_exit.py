@@ -2,7 +2,7 @@
 
 0: success. 1: part of the result is missing (trials failed, the store is damaged); for a regression check: a
 regression, and nothing else. 2: no result (bad input, a check that cannot judge, an internal error). 128 + the number
-of a signal: interrupted (`blurb.stopping`).
+of a signal: interrupted (`blurb.system.signals`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from contextlib import contextmanager
 
 import click
 
-from blurb import stopping
-from blurb.errors import BlurbError, DamageWarning, Notice
-from blurb.files import of_system
-from blurb.masking import masked
-from blurb.stopping import Terminated
-from blurb.wording import escaped
+from blurb.messages.errors import BlurbError, DamageWarning, Notice
+from blurb.messages.redaction import masked
+from blurb.messages.text import escaped
+from blurb.system import signals as stopping
+from blurb.system.files import of_system
+from blurb.system.signals import Terminated
 
 PARTLY = 1
 UNKNOWN = 2

@@ -6,7 +6,7 @@ import re
 
 import click
 
-from blurb.errors import UnknownName
+from blurb.messages.errors import UnknownName
 
 MEANT = {
     "list": "runs", "ls": "runs", "eval": "run", "evaluate": "run", "train": "run", "finetune": "run",

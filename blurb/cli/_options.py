@@ -1,4 +1,4 @@
-"""Options shared by commands. Those of the commands that train are made of the fields of `blurb.api.options`."""
+"""Options shared by commands. Those of the commands that train are made of the fields of `blurb.planning.options`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, TypeVar
 
 import click
 
-from blurb.api.options import RunOptions, TrainOptions
 from blurb.cli import _complete
-from blurb.runs.options import Option, options_of
+from blurb.execution.options import Option, options_of
+from blurb.planning.options import RunOptions, TrainOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     """The settings given with `--set KEY=VALUE`."""
-    from blurb.errors import SettingsError
+    from blurb.messages.errors import SettingsError
 
     found = {}
     for text in given:
@@ -60,7 +60,7 @@ class Grouped(click.Option):
 
 
 def shared(kind: type, name: str) -> Callable[[F], F]:
-    """An option that is a field of `blurb.api.options`; other commands have the same in the same words."""
+    """An option that is a field of `blurb.planning.options`; other commands have the same in the same words."""
     field, about = options_of(kind)[name]
     flag = about.flag or f"--{name.replace('_', '-')}"
     word = str(field.type).split("|")[0].strip().partition("[")[0]
@@ -124,7 +124,7 @@ POOLING = click.option(
 
 
 def all_of(kind: type, but: Collection[str] = ()) -> Callable[[F], F]:
-    """All options of a class of `blurb.api.options`, in their order.
+    """All options of a class of `blurb.planning.options`, in their order.
 
     :param but: those that the command does not have
     """
@@ -141,8 +141,8 @@ class WithSettings(click.Command):
     """A command whose help lists options by group, the keys of `--set`, and engines."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        from blurb.execution.engines import engines
         from blurb.protocols.settings import groups
-        from blurb.runs.engines import engines
 
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(context):

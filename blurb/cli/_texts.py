@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from blurb.runs.store import Record
+    from blurb.store.store import Record
 
 
 def may_show(with_text: bool, data: Path | None, raw: Path | None, form: str) -> bool:
@@ -17,7 +17,7 @@ def may_show(with_text: bool, data: Path | None, raw: Path | None, form: str) ->
 
     :raises SettingsError: if it is asked for and there is no folder to read it from
     """
-    from blurb.errors import SettingsError
+    from blurb.messages.errors import SettingsError
 
     if with_text and data is None and raw is None:
         raise SettingsError("--with-text reads the text from the data", fix="add --data.")
@@ -38,7 +38,7 @@ def of_trial(record: Record, folder: Path | None, raw: Path | None, split: str) 
     """
     from blurb import data, tasks
     from blurb.corpora.originals.loading import load_original
-    from blurb.errors import SettingsError
+    from blurb.messages.errors import SettingsError
 
     task = tasks.to_read(record.task)
     content = data.load(task, folder) if folder else None

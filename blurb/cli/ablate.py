@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from blurb.api.options import AblateOptions
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
 from blurb.cli._options import WithSettings, all_of
+from blurb.planning.options import AblateOptions
 
 
 @click.command(name="ablate", cls=WithSettings)

@@ -23,7 +23,7 @@ def info(form: str) -> None:
 
     The folder is $BLURB_HOME or the user's cache folder. It never contains results.
     """
-    from blurb import cache
+    from blurb.system import cache
 
     found = [(one.kind, cache.KINDS[one.kind], one.entries, one.size) for one in cache.usage()]
     if form != "table":
@@ -44,8 +44,8 @@ def clear(kinds: tuple[str, ...], yes: bool) -> None:
 
     Do not use this during a run on the demo suite or with a scratch encoder: it reads them from the cache.
     """
-    from blurb import cache
-    from blurb.errors import UnknownName
+    from blurb.messages.errors import UnknownName
+    from blurb.system import cache
 
     for kind in kinds:
         if kind not in cache.KINDS:

@@ -77,8 +77,8 @@ def report(
 
     :param given: candidate, baseline and store as they were typed, for the command that shows the examples
     """
-    from blurb.files import write_whole
     from blurb.regression import as_json, markdown, workflow_commands
+    from blurb.system.files import write_whole
 
     if junit:
         write_whole(junit, decision.to_junit())
@@ -114,9 +114,9 @@ def _explain(decision: Decision, candidate: str, baseline: str, output: Path) ->
 
 def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
     """Prints the score first, then the datasets, then the examples with more mistakes."""
+    from blurb.messages.text import grouped, plural, signed
     from blurb.regression import Outcome, table
     from blurb.results.comparison import PAIRED
-    from blurb.wording import grouped, plural, signed
 
     click.echo(f"{decision.candidate} minus {decision.baseline}, {decision.rules.split}")
     if decision.rules.across:

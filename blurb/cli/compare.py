@@ -44,11 +44,12 @@ def command(
     gets no verdict except from --max-drop.
     """
     from blurb import api
-    from blurb.api.comparing import COLUMNS, rows_of
-    from blurb.errors import Gathered, SettingsError
+    from blurb.api.comparing import COLUMNS
+    from blurb.messages.errors import Gathered, SettingsError
+    from blurb.messages.text import grouped
     from blurb.plots import forest
     from blurb.results import comparison
-    from blurb.wording import grouped
+    from blurb.results.references import rows_of
 
     if len(rows) < 2:
         raise SettingsError("Name at least two rows to compare.")
@@ -101,7 +102,7 @@ def _print(lines: Sequence[tuple[str, ...]]) -> None:
 
 def _print_reasons(lines: Sequence[ScoreComparison]) -> None:
     """Why datasets have no verdict; that of a mean is one of its datasets', and told with it."""
-    from blurb.wording import grouped
+    from blurb.messages.text import grouped
 
     names = {line.name for line in lines}
     for text in grouped((line.name, line.reason) for line in lines if line.p is None and line.part not in names):
@@ -109,7 +110,7 @@ def _print_reasons(lines: Sequence[ScoreComparison]) -> None:
 
 
 def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple[str, ...]:
-    from blurb.wording import probability, signed
+    from blurb.messages.text import probability, signed
 
     def number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:
         return "" if value is None else write(value)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text as Line
 
     from blurb.analysis.differences import Difference, Differences
-    from blurb.runs.store import Record
+    from blurb.store.store import Record
 
 COLUMNS = ("id", "outcome", "kind_a", "kind_b", "gold", "prediction_a", "prediction_b", "size")
 
@@ -61,7 +61,7 @@ def command(
     """
     from blurb.analysis.differences import differences
     from blurb.cli import _texts
-    from blurb.errors import UnknownName
+    from blurb.messages.errors import UnknownName
     from blurb.results.references import trials
 
     show_text = _texts.may_show(with_text, data, raw, form)
@@ -111,7 +111,7 @@ def _print(examples: Sequence[Difference], total: int, kind: str | None, with_te
     from rich.text import Text as Line
 
     from blurb.analysis.differences import grouped
-    from blurb.wording import plural
+    from blurb.messages.text import plural
 
     if not total:
         click.echo("No differences: A and B give the same answers.")
@@ -155,8 +155,8 @@ def _lines(example: Difference, with_text: bool) -> dict[str, Line]:
 def _write(
     path: Path, dataset: str, sides: tuple[str, str], found: Differences, examples: Sequence[Difference]
 ) -> None:
-    from blurb.files import write_whole
     from blurb.leaderboard.html.differences import DifferencesPage, render
+    from blurb.system.files import write_whole
 
     page = DifferencesPage(dataset, sides, found, examples)
     write_whole(path, render(page).encode())

@@ -12,7 +12,7 @@ from blurb.cli._exit import PARTLY
 from blurb.terminal.output import json_text
 
 if TYPE_CHECKING:
-    from blurb.api.doctor import Fact, Report
+    from blurb.doctor import Fact, Report
 
 
 @click.command(name="doctor")
@@ -29,7 +29,7 @@ def command(what: Path | None, form: str) -> None:
 
     Exit code 0 if nothing is wrong, 1 if something is, 2 if there is no WHAT or blurb cannot tell what it is.
     """
-    from blurb.api.doctor import examine
+    from blurb.doctor import examine
 
     report = examine(what)
     if form == "json":
@@ -41,7 +41,7 @@ def command(what: Path | None, form: str) -> None:
 
 
 def _show(report: Report) -> None:
-    from blurb.wording import plural
+    from blurb.messages.text import plural
 
     click.secho(f"{report.kind.capitalize()} {report.subject}".strip(), bold=True)
     facts = {

@@ -46,9 +46,9 @@ def command(
     """
     from blurb.analysis import errors
     from blurb.cli import _texts
-    from blurb.errors import UnknownName
+    from blurb.messages.errors import UnknownName
+    from blurb.messages.text import plural
     from blurb.results.references import trial
-    from blurb.wording import plural
 
     with_text = _texts.may_show(with_text, data, raw, form)
     record = trial(row, output, name, seed)

@@ -24,11 +24,11 @@ def command(output: Path, data: Path | None, dry_run: bool, form: str) -> None:
     --dry-run. With --data: copies of datasets that a killed blurb data prepare left. (blurb cache empties the caches.)
     """
     from blurb.cli.runs import megabytes
-    from blurb.errors import DataError, StoreError
-    from blurb.runs import leftovers
-    from blurb.runs.store import Store
+    from blurb.execution import stale_files as leftovers
+    from blurb.messages.errors import DataError, StoreError
+    from blurb.messages.text import plural
+    from blurb.store.store import Store
     from blurb.terminal.output import show
-    from blurb.wording import plural
 
     if data is not None and not data.is_dir():
         raise DataError("there is no such folder", data, fix="check --data.")

@@ -25,9 +25,9 @@ def command(context: click.Context, form: str) -> None:
     if context.invoked_subcommand:
         return
     from blurb import heads
-    from blurb.errors import SettingsError
     from blurb.heads._spec import options, written
     from blurb.inputs import words
+    from blurb.messages.errors import SettingsError
 
     rows: list[tuple[Any, ...]] = []
     for registry in (heads.heads, heads.poolings):
@@ -54,8 +54,8 @@ def show_head(name: str) -> None:
     import inspect
 
     from blurb import heads
-    from blurb.errors import UnknownName
     from blurb.heads._spec import options, written
+    from blurb.messages.errors import UnknownName
 
     registries = [registry for registry in (heads.heads, heads.poolings) if name in registry.names()]
     if not registries:

@@ -33,7 +33,7 @@ def command(context: click.Context, form: str) -> None:
     """
     if context.invoked_subcommand:
         return
-    from blurb.api.models import named_models
+    from blurb.learners.model_names import named_models
 
     columns: tuple[str, ...] = ("name", "size", "text", "model")
     if form != "table":
@@ -82,7 +82,7 @@ def download(models: tuple[str, ...], to: Path, trust_remote_code: bool, form: s
     already is not fetched again; one that was interrupted begins anew.
     """
     from blurb.api.downloading import download_models
-    from blurb.runs.cost.budget import size
+    from blurb.messages.text import size
 
     done = download_models(models, to, trust_remote_code, lambda text: click.echo(text, err=True))
     columns: tuple[str, ...] = ("model", "run", "repository", "revision", "size", "status")

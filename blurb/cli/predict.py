@@ -56,10 +56,10 @@ def command(
     """
     from blurb import api, tasks
     from blurb.data import raw
-    from blurb.errors import Gathered, SettingsError
-    from blurb.files import write_whole
     from blurb.learners import kept
+    from blurb.messages.errors import Gathered, SettingsError
     from blurb.results import references
+    from blurb.system.files import write_whole
 
     if sum(map(bool, (file, texts, data))) != 1:
         raise SettingsError("Give either FILE, --text or --data.")

@@ -41,9 +41,9 @@ def command(
     trial. The store is not changed. Exit status 0: all predictions are the same; 1: some are not.
     """
     from blurb.api.reproducing import reproduce
-    from blurb.api.request import folders
+    from blurb.messages.text import plural
+    from blurb.planning.request import folders
     from blurb.results import references
-    from blurb.wording import plural
 
     record = references.trial(trial, output, task, seed)
     made = record.provenance.configuration

@@ -19,11 +19,11 @@ def command(output: Path, leaderboard: Path) -> None:
     """Recompute all metrics and tables, without training.
 
     Metrics are computed from the stored predictions."""
-    from blurb.errors import StoreError
+    from blurb.messages.errors import StoreError
+    from blurb.messages.text import plural
     from blurb.results import tables
-    from blurb.runs.rescore import rescore
-    from blurb.runs.store import Store
-    from blurb.wording import plural
+    from blurb.store.rescore import rescore
+    from blurb.store.store import Store
 
     store = Store(output)
     if not store.trial_folders():

@@ -29,7 +29,7 @@ def command(
     0 all done, 1 some failed again.
     """
     from blurb.api.working import retry
-    from blurb.wording import option, plural
+    from blurb.messages.text import option, plural
 
     goes_on(unfinished=True)
     forgotten, outcomes = retry(output, tasks, later=later, jobs=jobs, device=device, data=data, allow=allow_code)

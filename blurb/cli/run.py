@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from blurb.api.options import RunOptions
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
 from blurb.cli._options import WithSettings, all_of
+from blurb.planning.options import RunOptions
 
 if TYPE_CHECKING:
     from blurb.api import Results
@@ -53,7 +53,7 @@ def command(**given: Any) -> None:
 
 
 def _show_submitted(options: RunOptions, results: Results) -> None:
-    from blurb.wording import option, plural
+    from blurb.messages.text import option, plural
 
     handed_over = results.submitted[0]
     if options.print_script:
@@ -66,9 +66,9 @@ def _show_submitted(options: RunOptions, results: Results) -> None:
 def _show_rows(options: RunOptions, results: Results) -> None:
     from blurb.leaderboard.standing import standing
     from blurb.leaderboard.terminal import render
+    from blurb.messages.text import option
     from blurb.results.tables import results_beside
     from blurb.terminal.output import console
-    from blurb.wording import option
 
     out = console(width=120)
     out.print(render(results.rows, out.width))

@@ -14,7 +14,7 @@ from blurb.tasks import SCORED
 from blurb.terminal.output import FORMATS, show
 
 if TYPE_CHECKING:
-    from blurb.runs.inventory import TrialState
+    from blurb.store.row_contents import TrialState
 
 TABLES = click.option(
     "--leaderboard", type=click.Path(path_type=Path), default="leaderboard.csv", show_default=True,
@@ -34,10 +34,10 @@ def command(context: click.Context, output: Path, form: str) -> None:
     if context.invoked_subcommand:
         return
     from blurb.api.runs import stored_rows
-    from blurb.files import size_of
-    from blurb.runs import inventory
-    from blurb.runs.store import Store
-    from blurb.wording import plural
+    from blurb.messages.text import plural
+    from blurb.store import row_contents as inventory
+    from blurb.store.store import Store
+    from blurb.system.files import size_of
 
     store = Store(output)
     rows = stored_rows(store)
@@ -70,7 +70,7 @@ def show_row(row: str, output: Path, form: str) -> None:
     ROW is MODEL, or 'MODEL CONFIGURATION' if it has several rows.
     """
     from blurb.api.runs import find
-    from blurb.runs.store import Store
+    from blurb.store.store import Store
 
     found = find(Store(output), row)
     columns = ("task", "seed", "state", *SCORED, "seconds", "path")
@@ -103,8 +103,8 @@ def verify(row: str | None, output: Path, form: str) -> None:
     """
     from blurb.api.runs import verified
     from blurb.cli._exit import PARTLY
-    from blurb.runs.store import Store
-    from blurb.wording import plural
+    from blurb.messages.text import plural
+    from blurb.store.store import Store
 
     number, damaged = verified(Store(output), row)
     lines = [(str(path), ", ".join(files)) for path, files in damaged.items()]
@@ -132,8 +132,8 @@ def rename(row: str, name: str, output: Path, leaderboard: Path) -> None:
     """
     from blurb.api.runs import find, finish
     from blurb.api.runs import rename as rename_row
-    from blurb.errors import SettingsError, UnknownName
-    from blurb.runs.store import Store
+    from blurb.messages.errors import SettingsError, UnknownName
+    from blurb.store.store import Store
 
     try:
         found = find(Store(output), row)
@@ -160,10 +160,10 @@ def remove(row: str, output: Path, leaderboard: Path, yes: bool) -> None:
     """
     from blurb.api.runs import find, finish
     from blurb.api.runs import remove as remove_row
-    from blurb.errors import SettingsError, UnknownName
-    from blurb.runs import housekeeping
-    from blurb.runs.store import Store
-    from blurb.wording import plural
+    from blurb.execution import row_edits as housekeeping
+    from blurb.messages.errors import SettingsError, UnknownName
+    from blurb.messages.text import plural
+    from blurb.store.store import Store
 
     try:
         found = find(Store(output), row)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blurb.cli._options import STORE
-from blurb.wording import option
+from blurb.messages.text import option
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from blurb.runs.standing import Standing
+    from blurb.execution.trial_states import Standing
 
 SHOWN = 20
 """Failed trials that the table names; JSON has all."""
@@ -57,9 +57,9 @@ def command(output: Path, watch: bool, form: str) -> None:
 
 
 def _read(output: Path) -> list[Standing]:
-    from blurb.errors import StoreError
-    from blurb.runs import standing
-    from blurb.runs.store import Store
+    from blurb.execution import trial_states as standing
+    from blurb.messages.errors import StoreError
+    from blurb.store.store import Store
 
     if not output.is_dir():
         raise StoreError(f"There is no store at {output}", fix="check --output.")
@@ -80,7 +80,7 @@ def _watch(output: Path, out: Any, trials: list[Standing]) -> list[Standing]:
 
 
 def _content(trials: Sequence[Standing]) -> dict[str, Any]:
-    from blurb.runs import standing
+    from blurb.execution import trial_states as standing
 
     return {
         "trials": {state.replace(" ", "_"): number for state, number in standing.counts(trials).items()},
@@ -103,8 +103,8 @@ def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from blurb.runs import standing
-    from blurb.runs.cost.budget import duration
+    from blurb.execution import trial_states as standing
+    from blurb.messages.text import duration
 
     where = option("--output", output, "runs")
     count = standing.counts(trials)
@@ -131,7 +131,7 @@ def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
 
 def _rows(trials: Sequence[Standing], shown: set[tuple[str, str]]) -> RenderableType:
     """The rows with something open, in order."""
-    from blurb.runs import standing
+    from blurb.execution import trial_states as standing
 
     of_row: dict[tuple[str, str], list[Standing]] = {}
     for one in trials:
@@ -147,7 +147,7 @@ def _rows(trials: Sequence[Standing], shown: set[tuple[str, str]]) -> Renderable
 
 
 def _running(one: Standing) -> tuple[str, str, str, str]:
-    from blurb.runs.events import News
+    from blurb.execution.progress import News
     from blurb.terminal.progress import told
 
     if one.holder is None:

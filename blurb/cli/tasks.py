@@ -9,8 +9,8 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._group import Group
+from blurb.messages.text import option
 from blurb.terminal.output import FORMATS, json_text, show
-from blurb.wording import option
 
 
 @click.group(name="tasks", cls=Group, invoke_without_command=True)
@@ -74,7 +74,7 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     """
     from blurb import tasks
     from blurb.data.readers import task_file
-    from blurb.errors import BlurbError, SettingsError
+    from blurb.messages.errors import BlurbError, SettingsError
     from blurb.tasks import _file, _template
 
     form = form or {".jsonl": "jsonl", ".json": "jsonl", ".conll": "conll", ".iob": "conll", ".bio": "conll"}.get(

@@ -38,7 +38,7 @@ def command(
     all splits, beside Table 8 of Gu et al. In csv, a line for each model and dataset (without --data: each term).
     """
     from blurb.api.vocabulary import vocabulary
-    from blurb.errors import SettingsError
+    from blurb.messages.errors import SettingsError
     from blurb.plots import vocabulary as picture
 
     if plot is not None:

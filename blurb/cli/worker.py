@@ -37,7 +37,7 @@ def command(
     signal if interrupted.
     """
     from blurb.api.working import work
-    from blurb.wording import plural
+    from blurb.messages.text import plural
 
     goes_on(unfinished=True)
     outcomes, passed = work(

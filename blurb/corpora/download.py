@@ -19,9 +19,10 @@ from email.message import Message
 from pathlib import Path
 from typing import IO, Any
 
-from blurb import __version__, leases
-from blurb.errors import DataError
-from blurb.files import file_hash
+from blurb import __version__
+from blurb.messages.errors import DataError
+from blurb.system import leases
+from blurb.system.files import file_hash
 from blurb.tasks import Download
 
 TRIES = 5

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from blurb import __version__, leases
+from blurb import __version__
 from blurb.corpora.releases import Release
 from blurb.data.manifest import SCHEMA, datasets, path_of
 from blurb.data.verify import Verification
-from blurb.errors import DataError
-from blurb.files import file_hash, replacing
+from blurb.messages.errors import DataError
+from blurb.system import leases
+from blurb.system.files import file_hash, replacing
 from blurb.tasks import SPLITS, Task
 
 MANY = 20

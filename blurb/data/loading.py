@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from blurb.data.schema import Example, hash_rows, hash_splits, to_dataset
 from blurb.data.splits import read_split
 from blurb.data.verify import Verdict, verdict
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS, Split, Task
 
 if TYPE_CHECKING:

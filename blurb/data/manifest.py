@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from blurb import __version__
-from blurb.errors import DataError
-from blurb.files import read_bytes
+from blurb.messages.errors import DataError
+from blurb.system.files import read_bytes
 from blurb.tasks import SPLITS, Split, Task
 
 SCHEMA = 1

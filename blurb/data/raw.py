@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from blurb.data.schema import Example
-from blurb.errors import DataError
-from blurb.files import read_bytes
+from blurb.messages.errors import DataError
+from blurb.system.files import read_bytes
 from blurb.tasks import Task
 
 SPLITTER = re.compile(r"\w+|[^\w\s]")

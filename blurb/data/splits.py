@@ -7,10 +7,10 @@ from pathlib import Path
 
 from blurb.data.readers import linkbert
 from blurb.data.schema import Example
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
+from blurb.messages.text import option
 from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
-from blurb.wording import option
 
 ORIGINALS = frozenset({".zip", ".gz", ".tgz", ".tar", ".rar", ".docx", ".iob2", ".xml", ".ann"})
 """Endings of files of the original releases, which BLURB's files never have."""

@@ -10,8 +10,8 @@ from typing import Literal
 from blurb.data import manifest
 from blurb.data.schema import hash_rows
 from blurb.data.splits import path_of, read_split
-from blurb.errors import BlurbError, DataError, followed
-from blurb.files import file_hash
+from blurb.messages.errors import BlurbError, DataError, followed
+from blurb.system.files import file_hash
 from blurb.tasks import SPLITS, Split, Task
 
 Verdict = Literal["identical", "counts only", "differs", "not known"]

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from blurb import metrics
-from blurb.errors import UnknownName
 from blurb.formulations._base import Classification, Formulation
+from blurb.messages.errors import UnknownName
 from blurb.protocols.protocol import complete
 from blurb.protocols.settings import FIELDS, Settings, typed
 from blurb.registry import load_object

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blurb.data.schema import Example
-from blurb.errors import SettingsError
 from blurb.formulations._base import Classification
 from blurb.inputs import relations
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_relations
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.messages.errors import SettingsError
 
 
 class Relation(Classification):

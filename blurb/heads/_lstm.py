@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 
 
 class BiLSTMLayer(nn.Module):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from blurb.cache import home
-from blurb.files import replacing
 from blurb.inputs.features import Features, Ints
+from blurb.system.cache import home
+from blurb.system.files import replacing
 
 VERSION = 7
 """Raised by hand when a change gives other ids for the same input."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 
 STRATEGIES = ("dummify", "dummy-tokens", "original", "markers", "typed-markers")
 DUMMIES = STRATEGIES[:2]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb.errors import UnknownName
+from blurb.messages.errors import UnknownName
 
 
 class Span(NamedTuple):

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from blurb.errors import ModelError
-from blurb.files import file_hash
+from blurb.messages.errors import ModelError
+from blurb.system.files import file_hash
 
 Ints = npt.NDArray[np.int64]
 WITHOUT_FRAME: dict[str, Any] = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from blurb.results.row_scores import DATASETS, RowScores
 from blurb.results.score import dataset_weights, type_weights, weights_of_12
-from blurb.runs.figures import bounds
+from blurb.store.figures import bounds
 from blurb.tasks import TWELVE
 
 if TYPE_CHECKING:

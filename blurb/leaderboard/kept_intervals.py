@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import blurb
-from blurb import cache, metrics
-from blurb.errors import BlurbError
-from blurb.files import write_whole
+from blurb import metrics
 from blurb.leaderboard import intervals
 from blurb.leaderboard.intervals import Value
+from blurb.messages.errors import BlurbError
 from blurb.results.row_scores import RowScores
+from blurb.system import cache
+from blurb.system.files import write_whole
 
 KIND = "intervals"
 UNSEEN = 1.0

@@ -15,10 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb import tasks
+from blurb.messages.text import once
 from blurb.results import constants, published
 from blurb.results.row_scores import RowScores, in_order
 from blurb.tasks import TYPES
-from blurb.wording import once
 
 SHORT = {name: tasks.types.get(name).short for name in TYPES}
 

@@ -7,9 +7,9 @@ both, and an entry point in the group `blurb.learners`.
 
 from __future__ import annotations
 
-from blurb.errors import UnknownName
 from blurb.learners.kind import LearnerKind, RowKind
 from blurb.learners.kinds.encoder import LEARNER as DEFAULT
+from blurb.messages.errors import UnknownName
 from blurb.registry import Registry
 
 __all__ = ["DEFAULT", "PREFIX", "LearnerKind", "RowKind", "in_trial", "is_named", "kinds", "of_trial", "row_kind"]

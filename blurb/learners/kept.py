@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.files import copy_file, damage, read_json, seal, write_json
 from blurb.learners import DEFAULT, kinds
+from blurb.system.files import copy_file, damage, read_json, seal, write_json
 
 if TYPE_CHECKING:
     from blurb.learners.base import Learner

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from blurb.errors import SettingsError, UnknownName
 from blurb.learners import DEFAULT, LearnerKind, kinds, named, of_checkpoints
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols import protocol as protocol_files
 from blurb.protocols.protocol import Protocol
 

@@ -10,11 +10,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from blurb.errors import SettingsError
 from blurb.formulations._base import Formulation
 from blurb.heads import heads
 from blurb.heads._base import Problem
 from blurb.heads._spec import parse
+from blurb.messages.errors import SettingsError
 from blurb.protocols.settings import Where, shown, unsaid
 
 SHIFTS = (0.0, 0.4, 0.8, 1.2, 1.6, 2.0)

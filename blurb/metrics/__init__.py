@@ -15,7 +15,7 @@ and the Hub.
 
 from __future__ import annotations
 
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.metrics._metric import Counts, Metric, Scores
 from blurb.metrics.functions.accuracy import accuracy
 from blurb.metrics.functions.binary_f1 import binary_f1
@@ -56,7 +56,7 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Metric:
-    """The metric of that name; raises `blurb.errors.UnknownName` with the closest name if it does not exist."""
+    """The metric of that name; raises `UnknownName` with the closest name if it does not exist."""
     metric = _registry.get(name)
     if not isinstance(metric, Metric):
         raise SettingsError(f"The metric {name} must be a blurb.metrics.Metric (got {type(metric).__name__}).")

@@ -47,6 +47,6 @@ def load(name: str, **options: Any) -> evaluate.Metric:
     """The metric of that name (see `blurb.metrics.get`) with bound options, as from `evaluate.load`.
 
     Options are the keyword arguments of the function: `strict`, `labels`, `negative`, `positive`, `low`, `high`.
-    Raises `blurb.errors.UnknownName` for an unknown name.
+    Raises `blurb.messages.errors.UnknownName` for an unknown name.
     """
     return FunctionMetric(name, options)

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.errors import SettingsError
-from blurb.files import write_whole
+from blurb.messages.errors import SettingsError
+from blurb.system.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

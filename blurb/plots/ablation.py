@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from blurb.analysis.ablations import Grid
 from blurb.plots import _style
 from blurb.plots._style import GRID, OURS, PAPER, QUIET, check
-from blurb.runs.figures import bounds
 from blurb.statistics.student import half_width
+from blurb.store.figures import bounds
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from blurb import tasks
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.tasks import TYPES, Task
 
 Tables = Mapping[tuple[str, str], Mapping[str, Any]]

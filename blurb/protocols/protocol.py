@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from blurb import names as name_rules
-from blurb import tasks, toml
-from blurb.errors import SettingsError, UnknownName
+from blurb import tasks
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols import baselines
 from blurb.protocols.settings import DEFAULTS, FIELDS, Settings, in_groups, typed
+from blurb.system import toml
 
 FOLDER = files("blurb.protocols")
 BASELINES = "baselines"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from blurb.errors import SettingsError, UnknownName
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.registry import load_object
 
 OWN = -1.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from html import escape
 
+from blurb.messages.text import probability
 from blurb.regression import hints
 from blurb.regression.rules import Limit, Rules
 from blurb.results import meeting
@@ -18,7 +19,6 @@ from blurb.results.score import dataset_weights
 from blurb.statistics.holm import holm
 from blurb.statistics.welch import Comparison
 from blurb.tasks import Split
-from blurb.wording import probability
 
 ROUNDING = 1e-4
 """Tolerance in points: a `results.csv` is rounded, the numbers of a store are not."""

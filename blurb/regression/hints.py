@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+from blurb.messages.text import plural
 from blurb.regression.rules import Limit
 from blurb.results import predictions
 from blurb.results.comparison import LARGE, ScoreComparison, seen_alone
 from blurb.results.row_scores import RowScores
 from blurb.tasks import Split
-from blurb.wording import plural
 
 USUAL = 5.0
 """The limit that the guide recommends, in points."""

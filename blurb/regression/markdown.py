@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from blurb.messages.text import grouped
 from blurb.regression.decision import Decision
 from blurb.regression.table import COLUMNS, cells, flipped
 from blurb.results.comparison import PAIRED
-from blurb.wording import grouped
 
 
 def write(decision: Decision) -> str:

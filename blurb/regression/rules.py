@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blurb import tasks, toml
-from blurb.errors import BlurbError, SettingsError, UnknownName
+from blurb import tasks
+from blurb.messages.errors import BlurbError, SettingsError, UnknownName
+from blurb.system import toml
 from blurb.tasks import SCORED, Split
 
 NAME = "blurb-check.toml"

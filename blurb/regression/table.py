@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from blurb.messages.text import plural, probability, signed
 from blurb.regression.decision import DatasetDecision, Outcome
-from blurb.wording import plural, probability, signed
 
 MARKS = {Outcome.PASS: "pass", Outcome.REGRESSION: "REGRESSION", Outcome.CANNOT_JUDGE: "cannot judge"}
 COLUMNS = ("dataset", "baseline", "candidate", "difference", "runs", "p (drop)", "outcome", "why")

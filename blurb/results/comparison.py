@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from blurb import tasks
+from blurb.messages.text import probability, signed
 from blurb.results import meeting, predictions
 from blurb.results.meeting import Reason, Use
 from blurb.results.row_scores import RowScores
 from blurb.results.score import dataset_weights, type_weights
-from blurb.runs.figures import bounds
 from blurb.statistics import bootstrap, permutation
 from blurb.statistics.clusters import Clusters
 from blurb.statistics.holm import holm
 from blurb.statistics.welch import Comparison, combined, compare
+from blurb.store.figures import bounds
 from blurb.tasks import Split
-from blurb.wording import probability, signed
 
 SCORE = "score"
 PAIRED = (

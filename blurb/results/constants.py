@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 
 from blurb import formulations
-from blurb.errors import BlurbError
+from blurb.messages.errors import BlurbError
 from blurb.results.row_scores import RowScores
-from blurb.runs.store import Record
+from blurb.store.store import Record
 from blurb.tasks import Split
 
 SAME = 0.005

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from blurb.errors import DataError
-from blurb.files import ordinary, read_bytes
-from blurb.wording import escaped
+from blurb.messages.errors import DataError
+from blurb.messages.text import escaped
+from blurb.system.files import ordinary, read_bytes
 
 Lines = list[tuple[int, dict[Any, Any]]]
 """Numbers of lines in their file, which may have empty ones, and their cells as `csv.DictReader` gives them."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from blurb.errors import Tell, tell_damage
-from blurb.garbage import no_collection
 from blurb.learners import row_name
+from blurb.messages.errors import Tell, tell_damage
 from blurb.names import by_number
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.results.stored_scores import Kinds, Runs, StoredScores
-from blurb.runs import index
-from blurb.runs import rows as row_files
-from blurb.runs.index import Entry
-from blurb.runs.rows import PlannedRow
-from blurb.runs.store import Store
+from blurb.store import index
+from blurb.store import planned_rows as row_files
+from blurb.store.index import Entry
+from blurb.store.planned_rows import PlannedRow
+from blurb.store.store import Store
+from blurb.system.gc_control import no_collection
 
 
 def read(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.results import from_store, merge, results_csv
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.results.schema import KEY, READ
-from blurb.runs.store import Store
+from blurb.store.store import Store
 
 
 def read(store: Path, results: Sequence[Path] = ()) -> list[RowScores]:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from blurb import learners
+from blurb.messages.text import distinct
 from blurb.protocols.protocol import without_rank
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.meeting import SHORT, plugins
 from blurb.results.score import dataset_weights, type_weights, weights_of_12
 from blurb.tasks import TWELVE
-from blurb.wording import distinct
 
 if TYPE_CHECKING:
     from blurb.results.row_scores import RowScores

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.results import plans, schema
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS, Origin, RowScores, in_order, labelled

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from blurb import learners, tasks
 from blurb.results.dataset_scores import SETTINGS, DatasetScores
-from blurb.runs.spec import short_weights
+from blurb.store.trial import short_weights
 from blurb.tasks import TYPES, Split
 
 if TYPE_CHECKING:

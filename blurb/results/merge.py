@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.results import leaderboard_csv, plans, results_csv, table_owners, tables
 from blurb.results.results_csv import ALIKE, COLUMNS, RUN, Place, check_alike
 from blurb.results.schema import KEY, READ

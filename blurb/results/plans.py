@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.results.dataset_scores import DatasetScores
 
 if TYPE_CHECKING:

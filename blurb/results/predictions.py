@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from blurb import formulations, metrics
-from blurb.errors import BlurbError, StoreError
+from blurb.messages.errors import BlurbError, StoreError
 from blurb.metrics import Counts
-from blurb.runs.store import Record
 from blurb.statistics.clusters import Clusters
+from blurb.store.store import Record
 from blurb.tasks import Split
 
 

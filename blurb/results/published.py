@@ -10,13 +10,13 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from blurb import leases
-from blurb.errors import DataError
-from blurb.files import write_whole
+from blurb.messages.errors import DataError
 from blurb.results import csv_files, schema
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS, Origin, RowScores
-from blurb.runs.spec import Configuration
+from blurb.store.trial import Configuration
+from blurb.system import leases
+from blurb.system.files import write_whole
 
 COLUMNS = ("source", "version", "model", "dataset", "score", "runs", "certainty")
 PAPER = ("gu2021", "ACM Health 2021, Table 6")

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Protocol, TypeAlias
 
 from blurb import tasks
-from blurb.errors import BlurbError, DataError, Gathered, SettingsError, Tell, UnknownName, tell_damage
+from blurb.messages.errors import BlurbError, DataError, Gathered, SettingsError, Tell, UnknownName, tell_damage
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.row_scores import RowScores, labelled
 from blurb.results.schema import Numbered
-from blurb.runs.store import Record, Store
+from blurb.store.store import Record, Store
 
 PUBLISHED = "published"
+
+
+class HasRows(Protocol):
+    """Results of a run (`blurb.Results`)."""
+
+    @property
+    def rows(self) -> Sequence[RowScores]:
+        """The rows of the models."""
+
+
+Row: TypeAlias = str | Path | RowScores | HasRows
+"""What stands for a row where one is asked for; `HasRows` must have one."""
 
 
 def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> RowScores:
@@ -181,3 +194,26 @@ def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[RowScores] | None:
             if mine <= {tuple(line[column] for column in columns) for _, line in runs}:
                 return results_csv.of_lines(line for _, line in runs)
     return None
+
+
+def rows_of(rows: Sequence[Row], output: Path | str) -> list[RowScores]:
+    """The rows that are meant; all that is wrong with the references is one error."""
+    found = Gathered()
+    there = [found.tried(row_of, row, output) for row in rows]
+    found.tell()
+    return [row for row in there if row is not None]
+
+
+def row_of(row: Row, output: Path | str, tell: Tell = tell_damage) -> RowScores:
+    """The row that is meant.
+
+    :param tell: receives messages about damage in a store
+    """
+    if isinstance(row, str | Path):
+        return resolve(str(row), Path(output), tell)
+    if isinstance(row, RowScores):
+        return row
+    if len(row.rows) != 1:
+        names = ", ".join(f"'{one.name}'" for one in row.rows) or "none"
+        raise SettingsError(f"These results have {len(row.rows)} rows ({names})", fix="give one of results.rows.")
+    return row.rows[0]

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from blurb import metrics, tasks
-from blurb.errors import DataError
-from blurb.files import writing_whole
+from blurb.messages.errors import DataError
 from blurb.results import csv_files, plans, schema
 from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores, in_order, labelled
 from blurb.results.schema import KEY, READ, Line, Numbered
+from blurb.system.files import writing_whole
 from blurb.tasks import SCORED, Split
 
 COLUMNS = (

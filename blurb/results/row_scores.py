@@ -14,14 +14,14 @@ from functools import cached_property
 
 from blurb import learners, tasks
 from blurb.learners import RowKind
+from blurb.messages.text import distinct
 from blurb.results import meeting, notes
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.meeting import Reason, Use
 from blurb.results.score import Spread, blurb_12, blurb_score, spread, type_means, type_weights
-from blurb.runs.spec import Configuration, short_weights
-from blurb.runs.store import Record
+from blurb.store.store import Record
+from blurb.store.trial import Configuration, short_weights
 from blurb.tasks import TYPES, Split
-from blurb.wording import distinct
 
 DEMO = "demo"
 DATASETS = tuple(task.name for task in tasks.all() if task.paper_order)
@@ -44,7 +44,7 @@ class RowScores:
     :param datasets: scores by task, including planned datasets without runs
     :param configuration: protocol, overrides, precision, suite; None for published numbers
     :param weights: hash of the model's weights, 64 digits from a store and 12 from a table
-    :param key: key of the row in its store (`blurb.runs.rows`)
+    :param key: key of the row in its store (`blurb.store.planned_rows`)
     :param source: publication of published numbers, with its version
     :param printed: the published score, which may differ from the mean of the published datasets
     :param remarks: remarks on published numbers

@@ -12,13 +12,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from blurb.errors import DataError
-from blurb.files import write_whole
 from blurb.learners import row_name
+from blurb.messages.errors import DataError
 from blurb.results import csv_files
 from blurb.results.row_scores import RowScores
-from blurb.runs.figures import admits_in_tables
-from blurb.runs.spec import Configuration
+from blurb.store.figures import admits_in_tables
+from blurb.store.trial import Configuration
+from blurb.system.files import write_whole
 
 SCHEMA = 7
 _PLAN = ("plan", "plugins")

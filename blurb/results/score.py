@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from blurb import tasks
-from blurb.errors import UnknownName
+from blurb.messages.errors import UnknownName
 from blurb.tasks import TYPES, UNREGISTERED, Task
 
 

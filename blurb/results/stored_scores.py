@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from blurb import metrics
-from blurb.errors import BlurbError
+from blurb.messages.errors import BlurbError
 from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run
 from blurb.results.row_scores import DATASETS
-from blurb.runs.index import Entry, Facts
-from blurb.runs.store import Record
+from blurb.store.index import Entry, Facts
+from blurb.store.store import Record
 from blurb.tasks import Split, Task
 
 

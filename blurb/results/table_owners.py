@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from blurb.errors import DataError, StoreError
-from blurb.files import read_json, write_json
+from blurb.messages.errors import DataError, StoreError
 from blurb.results import csv_files
-from blurb.runs import rows as row_files
-from blurb.runs.spec import short_weights
-from blurb.runs.store import Store
+from blurb.store import planned_rows as row_files
+from blurb.store.store import Store
+from blurb.store.trial import short_weights
+from blurb.system.files import read_json, write_json
 
 NOTE = ".blurb-tables.json"
 """File with leaderboard -> store, both as paths relative to the folder of the tables."""

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from blurb import leases
-from blurb.errors import DataError, StoreError, Tell, tell_damage
-from blurb.files import remove_forgotten
-from blurb.leases import Lease, Lost
+from blurb.messages.errors import DataError, StoreError, Tell, tell_damage
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, table_owners
 from blurb.results.row_scores import RowScores
 from blurb.results.schema import READ, SCHEMA
-from blurb.runs.store import Store
+from blurb.store.store import Store
+from blurb.system import leases
+from blurb.system.files import remove_forgotten
+from blurb.system.leases import Lease, Lost
 
 DEFAULT = "leaderboard.csv"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.errors import SettingsError, UnknownName
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.registry import Registry
 from blurb.tasks import types
 from blurb.tasks._declared import of_fields
@@ -44,7 +44,7 @@ UNREGISTERED = "bioasq"
 TWELVE = "blurb-12"
 """The other twelve: a selection of tasks, and the mean of their task-type means."""
 RESERVED = ("rows", TWELVE)
-"""No task may have one of these names: that of another folder in a run store (`blurb.runs.rows`), of a selection."""
+"""No task may have one of these names: that of a folder in the store, of a selection."""
 _registry: Registry[Task] = Registry("task", "blurb.tasks", "TASK", "blurb.tasks")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from blurb.errors import StoreError
+from blurb.messages.errors import StoreError
 from blurb.tasks._task import SPLITS, Task
 
 CODE = ("reader", "original", "builder", "source")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from blurb import toml
-from blurb.errors import BlurbError, SettingsError, UnknownName
+from blurb.messages.errors import BlurbError, SettingsError, UnknownName
+from blurb.system import toml
 from blurb.tasks import types
 from blurb.tasks._declared import READER
 from blurb.tasks._task import SPLITS, Task

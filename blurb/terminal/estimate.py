@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from blurb.runs.cost.budget import Affordable
-    from blurb.runs.cost.model import Estimate
+    from blurb.cost.budget import Affordable
+    from blurb.cost.model import Estimate
 
 COLUMNS = ("task", "trials", "time", "between", "memory", "disk")
 
 
 def show(found: Estimate, store: Path, err: bool) -> None:
     """Prints a table by dataset and the totals in one sentence."""
-    from blurb.runs.cost.budget import duration, size
-    from blurb.runs.cost.history import ENOUGH
+    from blurb.cost.history import ENOUGH
+    from blurb.messages.text import duration, plural, size
     from blurb.terminal import output
-    from blurb.wording import plural
 
     if not found.waiting:
         click.echo(f"All {plural(len(found.trials), 'trial')} are done." if len(found.trials) > 1 else
@@ -65,13 +64,13 @@ def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
 
 def duration_of(found: Estimate) -> str:
     """The estimated time as text; "done" if nothing has to run."""
-    from blurb.runs.cost.budget import duration
+    from blurb.messages.text import duration
 
     return duration(found.seconds) if found.waiting else "done"
 
 
 def _between(found: Estimate) -> str:
-    from blurb.runs.cost.budget import duration
+    from blurb.messages.text import duration
 
     low, high = map(duration, found.range)
     if low == high:
@@ -81,7 +80,7 @@ def _between(found: Estimate) -> str:
 
 
 def _basis(found: Estimate) -> str:
-    from blurb.wording import plural
+    from blurb.messages.text import plural
 
     text = "Based on a calibration of this machine; not yet checked against finished trials of this store."
     if found.history:

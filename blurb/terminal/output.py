@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blurb.wording import escaped
+from blurb.messages.text import escaped
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from blurb.runs.plan import Planned
+    from blurb.planning.plan import Planned
 
 
 def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
@@ -16,8 +16,8 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
 
     :param cells: names of the plans, if they are the cells of an ablation
     """
+    from blurb.messages.text import plural
     from blurb.terminal.output import show
-    from blurb.wording import plural
 
     rows = [row for at, plan in enumerate(planned) for row in _rows(plan, cells[at] if cells else None)]
     columns = ("kind", "cell" if cells else "model", "task", "seed", "lr", "batch", "epochs", "length", "state",
@@ -27,8 +27,8 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
 
 
 def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:
-    from blurb.runs import rescore
-    from blurb.runs.store import Store
+    from blurb.store import rescore
+    from blurb.store.store import Store
 
     store = Store(plan.request.store)
     rows = []

@@ -17,14 +17,14 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from blurb.runs.cost.budget import duration
-from blurb.runs.cost.schedule import TimeLeft
-from blurb.runs.events import News
+from blurb.cost.schedule import TimeLeft
+from blurb.execution.progress import News
+from blurb.messages.text import duration
 from blurb.terminal.output import console
 
 if TYPE_CHECKING:
-    from blurb.runs.cost.model import Estimate
-    from blurb.runs.worker import Job, TrialOutcome
+    from blurb.cost.model import Estimate
+    from blurb.execution.worker import Job, TrialOutcome
 
 
 class Display:

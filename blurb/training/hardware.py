@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.training import devices
 
 Precision = Literal["fp32", "bf16", "fp16"]

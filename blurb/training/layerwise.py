@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.protocols.settings import Settings
 
 

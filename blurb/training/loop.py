@@ -14,8 +14,8 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 
-from blurb.errors import TrainingError
 from blurb.inputs.features import Features, Ragged
+from blurb.messages.errors import TrainingError
 from blurb.protocols.settings import Settings
 from blurb.training.batches import Batch, collate, prediction_batches, training_batches
 from blurb.training.dropout import use_cpu_dropout

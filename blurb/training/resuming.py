@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import torch
 
-from blurb import stopping
+from blurb.system import signals as stopping
 from blurb.training.state import Best, Epoch, LoopState, Weights, weights_of
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 
 if TYPE_CHECKING:
     from accelerate import Accelerator

@@ -14,11 +14,11 @@ from blurb.analysis.differences import Difference, Side, differences, grouped
 from blurb.analysis.differences._base import in_order
 from blurb.analysis.differences.entities import OUTCOME, compared
 from blurb.analysis.differences.texts import bracketed, of_characters, of_example, shortened
-from blurb.errors import SettingsError
 from blurb.inputs.tagging import Span, spans
-from blurb.runs.store import Record, Store
+from blurb.messages.errors import SettingsError
+from blurb.store.store import Record, Store
 from tests.results.played import play
-from tests.runs import fakes
+from tests.store import fakes
 
 NAMES = ("ncbi-disease", "ebm-pico", "chemprot", "biosses", "hoc", "pubmedqa")
 """One dataset of each type."""

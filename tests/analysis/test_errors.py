@@ -20,7 +20,7 @@ from blurb.cli import _texts, cli
 from blurb.corpora import demo
 from blurb.data import read_split
 from blurb.inputs.tagging import Span, spans, tags
-from blurb.runs.store import Store, read_predictions
+from blurb.store.store import Store, read_predictions
 from tests.results.played import NAMES, play
 
 

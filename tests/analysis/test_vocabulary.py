@@ -18,9 +18,9 @@ from blurb.checkpoints.lengths import NO_LIMIT
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data import read_split
-from blurb.errors import DataError, ModelError, SettingsError
 from blurb.inputs.tagging import spans
 from blurb.inputs.words import word_pieces
+from blurb.messages.errors import DataError, ModelError, SettingsError
 from tests.checkpoints import KINDS
 
 Builder = Callable[[str], Path]

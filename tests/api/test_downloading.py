@@ -23,8 +23,8 @@ from safetensors.torch import load_file
 from blurb.api.downloading import download_models
 from blurb.checkpoints.downloads import RECORD
 from blurb.cli import cli
-from blurb.errors import BlurbError, ModelError, SettingsError, UnknownName
 from blurb.learners.building import resolve
+from blurb.messages.errors import BlurbError, ModelError, SettingsError, UnknownName
 
 Checkpoint = Callable[[str], Path]
 HEAD, TAGGED = "a" * 40, "b" * 40

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 import blurb
 from blurb.api import front
 from blurb.cli import cli
-from blurb.errors import BlurbError, SettingsError
-from blurb.files import of_system
+from blurb.messages.errors import BlurbError, SettingsError
+from blurb.system.files import of_system
 
 FUNCTIONS = [name for name in blurb.__all__ if inspect.isfunction(getattr(blurb, name))]
 WRONG: list[Any] = [5, float("nan"), None, b"x", [5], {"a": 1}, "a\0b", "\ud800"]

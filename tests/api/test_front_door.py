@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 import blurb
 from blurb.cli import cli
-from blurb.errors import BlurbError, DataError, SettingsError, UnknownName
+from blurb.messages.errors import BlurbError, DataError, SettingsError, UnknownName
 from blurb.results import leaderboard_csv, results_csv
 from blurb.tasks import TYPES
 from tests.cli.test_start_up import HEAVY

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 
 import blurb
 from blurb.cli import cli
-from blurb.errors import BlurbError, DataError, ModelError, SettingsError
+from blurb.execution import worker
 from blurb.learners import kept
 from blurb.learners.finetuning import kept as finetuned
-from blurb.runs import worker
-from blurb.runs.store import read_predictions
+from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError
+from blurb.store.store import read_predictions
 from tests.checkpoints import KINDS
 
 FEW: dict[str, Any] = {
@@ -228,7 +228,7 @@ def test_in_another_environment_a_finished_trial_keeps_its_word(
 def test_other_predictions_do_not_replace_the_stored_ones(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from blurb.runs import store
+    from blurb.store import store
 
     folder = checkpoint("bert_uncased")
     trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial("m", "biosses")
@@ -254,7 +254,7 @@ def test_what_trains_no_encoder_keeps_none(checkpoint: Callable[[str], Path], tm
 def test_the_disk_of_kept_models_is_predicted(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from blurb.runs.cost import model as cost
+    from blurb.cost import model as cost
     from blurb.terminal import estimate
 
     seen: list[cost.Estimate] = []

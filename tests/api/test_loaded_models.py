@@ -11,8 +11,8 @@ import pytest
 
 import blurb
 from blurb.checkpoints import staged_checkpoint
-from blurb.errors import ModelError, SettingsError
 from blurb.learners.building import resolve
+from blurb.messages.errors import ModelError, SettingsError
 
 FEW = {
     "suite": "demo",

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from blurb.api.model_check import TRIES, check_model
 from blurb.cli import cli
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 
 Checkpoint = Callable[[str], Path]
 

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from blurb import tasks
 from blurb.api import protocols
-from blurb.api.models import named_models
 from blurb.checkpoints.references import presets
 from blurb.cli import cli
+from blurb.learners.model_names import named_models
 from blurb.protocols.protocol import load, names
 from blurb.protocols.settings import DEFAULTS
 

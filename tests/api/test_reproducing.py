@@ -14,15 +14,15 @@ from blurb import tasks
 from blurb.api.reproducing import reproduce
 from blurb.cli import cli
 from blurb.corpora import demo
-from blurb.errors import SettingsError, StoreError
-from blurb.files import read_json, write_json
+from blurb.execution.engines import here
 from blurb.learners.building import resolve
 from blurb.learners.kinds import bilstm
+from blurb.messages.errors import SettingsError, StoreError
+from blurb.planning import plan
 from blurb.protocols import protocol
 from blurb.results import references
-from blurb.runs import plan
-from blurb.runs.engines import here
-from blurb.runs.store import PREDICTIONS, Record, Store, read_predictions, write_predictions
+from blurb.store.store import PREDICTIONS, Record, Store, read_predictions, write_predictions
+from blurb.system.files import read_json, write_json
 
 MODEL = "baseline:bilstm,hidden=8,width=8"
 
@@ -97,7 +97,7 @@ def test_a_trial_that_fails_now_says_why(made: Record, data: Path, monkeypatch: 
     def fail(*given: object) -> object:
         raise MemoryError("too little")
 
-    monkeypatch.setattr("blurb.runs.worker.models.learner", fail)
+    monkeypatch.setattr("blurb.execution.worker.models.learner", fail)
     with pytest.raises(StoreError, match="failed this time: MemoryError: too little"):
         reproduce(made, MODEL, data)
 

@@ -13,13 +13,13 @@ from click.testing import CliRunner
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from blurb import tasks
-from blurb.api.doctor import examine
 from blurb.api.model_check import TRIES, check_model
 from blurb.cli import cli
-from blurb.errors import ModelError, SettingsError
+from blurb.doctor import examine
 from blurb.formulations import bind
 from blurb.learners.building import resolve
 from blurb.learners.finetuning.encoder import check
+from blurb.messages.errors import ModelError, SettingsError
 from blurb.protocols.protocol import complete
 from tests import checkpoints
 from tests.checkpoints.vocabularies import byte_level

@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.tokenizer_files import JSON_FILES
 from blurb.cli import cli
-from blurb.errors import ModelError
 from blurb.learners.building import resolve
+from blurb.messages.errors import ModelError
 from tests import checkpoints
 
 Builder = Callable[[str], Path]

@@ -19,10 +19,10 @@ from blurb.checkpoints import Source
 from blurb.checkpoints import source as sources
 from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
-from blurb.errors import ModelError
 from blurb.formulations import bind
 from blurb.learners.building import resolve
 from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.messages.errors import ModelError
 from tests import checkpoints
 
 Checkpoint = Callable[[str], Path]

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.encoder_size import capacity, enlarge
-from blurb.errors import ModelError
+from blurb.messages.errors import ModelError
 from tests import checkpoints
 
 Builder = Callable[[str], Path]

@@ -13,8 +13,8 @@ import torch
 
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.references import default_name, preset_facts, presets
-from blurb.errors import ModelError, UnknownName
 from blurb.learners.building import resolve
+from blurb.messages.errors import ModelError, UnknownName
 from blurb.results import published
 from tests import checkpoints
 

@@ -14,9 +14,9 @@ from tokenizers import Regex, normalizers, pre_tokenizers
 
 from blurb.checkpoints import Checkpoint, reading
 from blurb.checkpoints.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, _steps, read_tokenizer_config
-from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.building import resolve
+from blurb.messages.errors import ModelError
 
 Builder = Callable[[str], Path]
 

@@ -12,15 +12,16 @@ from typing import Any
 import pytest
 
 import blurb
-from blurb.api.options import RunOptions
-from blurb.api.preflight import checked
 from blurb.checkpoints import Checkpoint, loaded_encoder, unchanged, weights
 from blurb.checkpoints.unchanged import check
-from blurb.errors import ModelError
+from blurb.execution import sweeps
+from blurb.execution.worker import Job, execute
 from blurb.learners import building
-from blurb.runs import plan, sweeps
-from blurb.runs.store import Store
-from blurb.runs.worker import Job, execute
+from blurb.messages.errors import ModelError
+from blurb.planning import plan
+from blurb.planning.options import RunOptions
+from blurb.planning.preflight import checked
+from blurb.store.store import Store
 from tests.checkpoints import build
 
 SMOKE: dict[str, Any] = {"suite": "demo", "protocol": "smoke", "tasks": "biosses", "device": "cpu", "progress": False}

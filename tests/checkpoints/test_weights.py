@@ -20,8 +20,8 @@ from safetensors.torch import load_file, save_file
 
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.weights import ORDER, check_header
-from blurb.errors import ModelError
 from blurb.learners.building import resolve
+from blurb.messages.errors import ModelError
 
 Builder = Callable[[str], Path]
 INDEX = "model.safetensors.index.json"

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.corpora import demo
-from blurb.errors import BlurbError
-from blurb.runs.worker import TrialOutcome
+from blurb.execution.worker import TrialOutcome
+from blurb.messages.errors import BlurbError
 from blurb.terminal.progress import Display
 
 

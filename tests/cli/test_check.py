@@ -17,9 +17,9 @@ from click.testing import CliRunner, Result
 
 from blurb import regression
 from blurb.cli import cli
-from blurb.errors import BlurbError
+from blurb.messages.errors import BlurbError
 from blurb.results import tables
-from blurb.runs.store import Store
+from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import NAMES, play
 

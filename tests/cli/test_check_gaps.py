@@ -17,12 +17,12 @@ from click.testing import CliRunner
 
 import blurb
 from blurb.cli import cli
-from blurb.errors import BlurbError, SettingsError
+from blurb.messages.errors import BlurbError, SettingsError
 from blurb.regression import Rules
 from blurb.regression.rules import Limit
 from blurb.results import from_store, results_csv, tables
 from blurb.results.references import of_file
-from blurb.runs.store import Store
+from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import play
 
@@ -192,7 +192,7 @@ def test_a_pipe_that_nobody_reads_is_no_regression(store: Store) -> None:
 def test_a_metric_that_is_undefined_makes_no_trial() -> None:
     row = invented.row("m", {"gad": (80.0,)})
     assert row.means()["gad"] == 80.0
-    from blurb.runs import rescore
+    from blurb.store import rescore
 
     class Odd:
         def score(self, gold: object, predicted: object, documents: object) -> dict[str, float]:

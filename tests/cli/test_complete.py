@@ -18,10 +18,10 @@ from blurb.cli import cli
 from blurb.learners import named
 from blurb.protocols.protocol import names
 from blurb.results import published
-from blurb.runs import rows
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 from tests.cli.test_start_up import HEAVY, commands
-from tests.runs.fakes import CONFIGURATION, finish, row, trial
+from tests.store.fakes import CONFIGURATION, finish, row, trial
 
 
 def complete(line: str, typed: str = "") -> list[str]:

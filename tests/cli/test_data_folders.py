@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from blurb import tasks
-from blurb.api.request import check_files
 from blurb.cli import cli
 from blurb.corpora import demo
-from blurb.errors import DataError, SettingsError
+from blurb.messages.errors import DataError, SettingsError
+from blurb.planning.request import check_files
 
 
 @pytest.fixture(params=["too deep", "too high"])

@@ -12,14 +12,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.errors import SettingsError
-from blurb.runs.cost import budget, calibration
-from blurb.runs.cost import model as cost
-from blurb.runs.cost.model import Estimate
-from blurb.runs.plan import Planned
-from blurb.runs.processes import threads_of
+from blurb.cost import budget, calibration
+from blurb.cost import model as cost
+from blurb.cost.model import Estimate
+from blurb.execution.processes import threads_of
+from blurb.messages.errors import SettingsError
+from blurb.planning.plan import Planned
 from blurb.terminal.estimate import NOT_IN_BUDGET
-from tests.runs.cost.settings import rates
+from tests.cost.settings import rates
 
 COMMON = ["run", "scratch:tiny", "--suite", "demo", "--device", "cpu", "--precision", "fp32"]
 SMOKE = [*COMMON, "--protocol", "smoke"]

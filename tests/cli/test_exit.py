@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from blurb import leases
 from blurb.cli import cli
-from blurb.files import read_json
 from blurb.results import tables
-from blurb.runs import rows
-from blurb.runs.store import Store
-from tests.runs.fakes import finish, row, trial
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
+from blurb.system import leases
+from blurb.system.files import read_json
+from tests.store.fakes import finish, row, trial
 
 LONG = [
     "run", "scratch:tiny", "--suite", "demo", "--tasks", "bc2gm,jnlpba,ddi", "--device", "cpu", "--precision", "fp32",
@@ -211,8 +211,8 @@ def test_without_damage_the_codes_are_0(damaged: Path) -> None:
 
 
 def test_a_full_disk_leaves_nothing_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from blurb.errors import DataError
-    from blurb.files import write_whole
+    from blurb.messages.errors import DataError
+    from blurb.system.files import write_whole
 
     def full(path: Path, content: bytes) -> int:
         path.touch()

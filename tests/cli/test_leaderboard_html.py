@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.results import published, tables
-from blurb.runs.store import Store
+from blurb.store.store import Store
 from tests.leaderboard.html import reading
 from tests.results.played import play
 

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 import blurb
 from blurb.cli import SECTIONS, cli
-from blurb.errors import BlurbError, SettingsError, Several, UnknownName
-from blurb.runs import rows
-from blurb.runs.store import Store
-from tests.runs.fakes import finish, row, trial
+from blurb.messages.errors import BlurbError, SettingsError, Several, UnknownName
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
+from tests.store.fakes import finish, row, trial
 
 RUN = ("run", "scratch:tiny", "--suite", "demo")
 

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from blurb import tasks
 from blurb.cli import cli
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.results import from_store
 from blurb.results.results_csv import read_lines
-from blurb.runs.store import Store
+from blurb.store.store import Store
 
 WORDS = "Kalo\tB\nmi\tI\ntra\tO\n\nnex\tO\nVor\tB\n\n"
 

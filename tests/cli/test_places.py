@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.errors import BlurbError, DataError
-from blurb.files import write_whole
+from blurb.messages.errors import BlurbError, DataError
+from blurb.system.files import write_whole
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 

@@ -260,7 +260,7 @@ def test_bad_requests_are_refused_before_anything_is_written(
     from click.testing import CliRunner
 
     from blurb.cli import cli
-    from blurb.errors import BlurbError
+    from blurb.messages.errors import BlurbError
 
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(cli, ["run", *arguments])
@@ -304,7 +304,7 @@ def test_what_does_not_go_together_says_where_it_comes_from(
     from click.testing import CliRunner
 
     from blurb.cli import cli
-    from blurb.errors import SettingsError
+    from blurb.messages.errors import SettingsError
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text('[all]\npooling = "mention"\n')

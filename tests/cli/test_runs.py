@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from blurb import leases
 from blurb.cli import cli
-from blurb.errors import UnknownName
-from blurb.files import write_json
+from blurb.execution import row_edits as housekeeping
+from blurb.messages.errors import UnknownName
 from blurb.results import from_store, tables
-from blurb.runs import housekeeping, inventory, rows
-from blurb.runs.store import Store
-from tests.runs.fakes import finish, row, trial
+from blurb.store import planned_rows as rows
+from blurb.store import row_contents as inventory
+from blurb.store.store import Store
+from blurb.system import leases
+from blurb.system.files import write_json
+from tests.store.fakes import finish, row, trial
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ HEAVY = ("torch", "transformers", "datasets", "accelerate", "pandas", "pyarrow",
 )  # fmt: skip
 def test_start_up_loads_nothing_heavy(arguments: list[str]) -> None:
     code = (
-        "import sys, json\nfrom blurb.cli import cli\nfrom blurb.errors import BlurbError\n"
+        "import sys, json\nfrom blurb.cli import cli\nfrom blurb.messages.errors import BlurbError\n"
         f"try:\n    cli({arguments!r})\nexcept (SystemExit, BlurbError):\n    pass\n"
         "print('LOADED ' + json.dumps(sorted(m for m in sys.modules if '.' not in m)))"
     )
@@ -46,7 +46,7 @@ def test_start_up_loads_nothing_heavy(arguments: list[str]) -> None:
 def test_refusals_that_need_no_model_load_none(typed: str, tmp_path: Path) -> None:
     arguments = ["run", "scratch:tiny", "--suite", "demo", *typed.split()]
     code = (
-        "import sys, json, importlib.util\nfrom blurb.cli import cli\nfrom blurb.errors import BlurbError\n"
+        "import sys, json, importlib.util\nfrom blurb.cli import cli\nfrom blurb.messages.errors import BlurbError\n"
         "found = importlib.util.find_spec\n"
         "from blurb.training import devices\ndevices._has_no_gpu = lambda: True\n"
         "importlib.util.find_spec = lambda name, *more: None if name in ('wandb', 'ray') else found(name, *more)\n"

@@ -13,12 +13,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from blurb import leases
 from blurb.cli import cli
-from blurb.files import write_json
-from blurb.holders import Holder
-from blurb.runs import checkpoints, inventory, leftovers, standing, sweeps
-from blurb.runs.store import NEW, Store
+from blurb.execution import stale_files as leftovers
+from blurb.execution import sweeps
+from blurb.execution import trial_states as standing
+from blurb.store import row_contents as inventory
+from blurb.store import trial_checkpoints as checkpoints
+from blurb.store.store import NEW, Store
+from blurb.system import leases
+from blurb.system.files import write_json
+from blurb.system.lease_records import Holder
 
 ASKED = ["baseline:majority", "baseline:constant", "--suite", "demo", "--tasks", "gad,biosses", "--precision", "fp32"]
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.runs import sweeps
+from blurb.execution import sweeps
 
 FAILING = """
 from blurb.heads import Head

@@ -16,7 +16,7 @@ from blurb.corpora import build as module
 from blurb.corpora.build import MissingRelease, MissingTool, prepare
 from blurb.data import read_split
 from blurb.data.verify import Verification
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
 from tests.corpora.originals import FILES, NAMES, XML, docx, punkt, put, question, small_lists, tarred, zipped
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from blurb import tasks
 from blurb.corpora.build import builder
 from blurb.corpora.releases import Release
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
 from tests.corpora.originals import FILES, NAMES, docx, punkt, put, small_lists, tarred, zipped
 

@@ -18,7 +18,7 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.corpora import download
 from blurb.corpora.download import fetch
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import Download
 from tests.corpora.originals import FILES, small_lists, tarred
 

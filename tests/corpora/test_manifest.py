@@ -18,7 +18,7 @@ from blurb.corpora.build import prepare
 from blurb.data import manifest, verify
 from blurb.data.schema import hash_rows
 from blurb.data.verify import examine
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
 from tests.corpora.originals import FILES, put, small_lists
 

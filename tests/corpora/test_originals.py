@@ -13,8 +13,8 @@ from blurb import data, tasks
 from blurb.corpora.originals import chemprot, ddi
 from blurb.corpora.originals.loading import load_original
 from blurb.data.schema import Example
-from blurb.errors import DataError
 from blurb.inputs.relations import dummified
+from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS, Split
 
 XML = """<document id="D.d1"><sentence id="D.d1.s0" text="{text}">

@@ -15,8 +15,8 @@ from blurb import tasks
 from blurb.corpora.originals import rows as prepared
 from blurb.corpora.originals.loading import load_original
 from blurb.data.schema import Example, hash_rows, to_dataset
-from blurb.errors import DataError
 from blurb.inputs.relations import STRATEGIES, mark
+from blurb.messages.errors import DataError
 
 TASK = tasks.get("chemprot")
 ROW: Example = {

@@ -19,7 +19,7 @@ import pytest
 
 from blurb.corpora.releases import MissingRelease, Release, archives
 from blurb.corpora.releases.archives import members
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from tests.corpora.originals import tarred, zipped
 
 

@@ -23,10 +23,10 @@ from blurb.data.audit.gather import gather
 from blurb.data.audit.shared import shared
 from blurb.data.audit.tags import illegal
 from blurb.data.schema import Example, to_dataset
-from blurb.errors import DataError
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenized_split import TokenizedSplit
 from blurb.learners.building import resolve
+from blurb.messages.errors import DataError
 from tests.data import samples
 
 LONG = "kalo mi tra nex vor pil"

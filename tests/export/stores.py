@@ -10,12 +10,12 @@ from typing import Any
 
 from blurb import formulations, tasks
 from blurb.data.schema import Example
-from blurb.runs import rescore
-from blurb.runs import rows as row_files
-from blurb.runs.store import Store
+from blurb.store import planned_rows as row_files
+from blurb.store import rescore
+from blurb.store.store import Store
 from blurb.tasks import Task
-from tests.runs import fakes
-from tests.runs.fakes import CONFIGURATION, row, trial
+from tests.store import fakes
+from tests.store.fakes import CONFIGURATION, row, trial
 
 
 def gad(count: int = 534) -> list[Example]:
@@ -81,7 +81,7 @@ def export(*arguments: str, folder: Path) -> tuple[int, str]:
     from click.testing import CliRunner
 
     from blurb.cli import cli
-    from blurb.errors import BlurbError
+    from blurb.messages.errors import BlurbError
 
     result = CliRunner().invoke(cli, ["export", *arguments, "--output", str(folder / "runs")])
     if isinstance(result.exception, BlurbError):  # `main` prints it and exits with 2

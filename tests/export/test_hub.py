@@ -13,7 +13,7 @@ from huggingface_hub.repocard import metadata_load
 
 from blurb import tasks
 from blurb.export.formats.bibtex import key
-from blurb.runs.store import Store
+from blurb.store.store import Store
 from tests.export.stores import bioasq, export, finish, gad
 from tests.export.test_tables import NAMES, fill
 

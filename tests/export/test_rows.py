@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from blurb.runs import rows
-from blurb.runs.spec import Configuration
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
+from blurb.store.trial import Configuration
 from tests.export.stores import export
-from tests.runs.fakes import CONFIGURATION, finish, row, trial
+from tests.store.fakes import CONFIGURATION, finish, row, trial
 
 HEAVY = ("torch", "transformers", "datasets", "accelerate", "pandas", "sklearn", "scipy", "evaluate")
 

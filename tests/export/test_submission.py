@@ -16,9 +16,9 @@ from jsonschema import Draft202012Validator
 
 from blurb import tasks
 from blurb.data.schema import Example
-from blurb.errors import StoreError
 from blurb.export.submission import LONGEST, _known_units, check, fingerprint, schema_of, violations
-from blurb.runs.store import Store, read_json
+from blurb.messages.errors import StoreError
+from blurb.store.store import Store, read_json
 from blurb.tasks import Split
 from tests.export.stores import bioasq, export, finish, gad
 

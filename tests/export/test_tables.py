@@ -15,10 +15,10 @@ from blurb import tasks
 from blurb.export.formats.latex import escape as escape_latex
 from blurb.export.formats.markdown import escape as escape_markdown
 from blurb.results import tables
-from blurb.runs import rows
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 from tests.export.stores import export
-from tests.runs.fakes import CONFIGURATION, finish, row, trial
+from tests.store.fakes import CONFIGURATION, finish, row, trial
 
 NAMES = [task.name for task in tasks.all() if task.paper_order]
 TITLES = [task.title for task in tasks.all() if task.paper_order]

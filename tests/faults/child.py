@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import blurb
-from blurb import holders, leases
 from blurb.cli import main
-from blurb.runs import turns
+from blurb.execution import job_queue as turns
+from blurb.system import lease_records as holders
+from blurb.system import leases
 
 # What the commands need, so that the forked process has it at once. None of it starts a thread.
 for _name in (

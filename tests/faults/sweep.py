@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from blurb.corpora import demo
-from blurb.files import file_hash
-from blurb.runs.store import Store
+from blurb.store.store import Store
+from blurb.system.files import file_hash
 from tests.faults.commands import Command, blurb
 
 TABLES = ("leaderboard.csv", "results.csv")

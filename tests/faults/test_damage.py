@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.runs.store import FILES
+from blurb.store.store import FILES
 from tests.faults.child import Faults
 from tests.faults.commands import blurb
 from tests.faults.sweep import Undisturbed, chances, finished, record, rounds

@@ -11,10 +11,10 @@ import pytest
 
 from blurb import metrics, tasks
 from blurb.checkpoints import Checkpoint
-from blurb.errors import UnknownName
 from blurb.formulations import bind
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.messages.errors import UnknownName
 from blurb.protocols.settings import DEFAULTS
 
 NONE = Features(ids=Ragged.of([]), example_index=np.zeros(0, dtype=np.int64))

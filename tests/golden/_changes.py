@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from blurb.holders import Holder
+from blurb.system.lease_records import Holder
 
 
 def own_table(folder: Path) -> None:

@@ -472,7 +472,7 @@ LEFT_OUT: Sequence[str] = (
     "predict --device", "predict --out", "predict --output", "predict --seed", "predict --task", "predict --text",
     # Of models on the Hub, and of what decides how a trial is run; tests/api has the rest.
     "reproduce --trust-remote-code", "reproduce --casing", "reproduce --device",
-    # What runs elsewhere, with absolute paths; tests/runs/engines and tests/cli/test_worker.py have it.
+    # What runs elsewhere, with absolute paths; tests/execution/engines and tests/cli/test_worker.py have it.
     "run --print", "worker", "worker --data", "worker --device", "worker --jobs", "worker --leaderboard",
     "worker --allow-code", "retry --allow-code", "worker --max-failures", "worker --output", "worker --part",
     "worker --sweep", "retry", "retry --data",

@@ -1,6 +1,6 @@
 """Commands, arguments and options as click knows them, without its layout, which changes between versions.
 
-And the table of docs/reference.md, which `python -m tests.golden.render` makes of the list of `blurb.api.options`.
+And the table of docs/reference.md, which `python -m tests.golden.render` makes of the list of `blurb.planning.options`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
-from blurb.api.options import RunOptions
-from blurb.runs.options import options_of
+from blurb.execution.options import options_of
+from blurb.planning.options import RunOptions
 
 
 def commands() -> list[tuple[str, click.Command]]:
@@ -54,7 +54,7 @@ def interface() -> str:
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference.md"
 VALUES = {"Path": "PATH", "int": "N", "float": "X", "bool": ""}
 """How values are written, by the type of a field."""
-BEGIN = "<!-- made by python -m tests.golden.render of blurb/api/options.py -->"
+BEGIN = "<!-- made by python -m tests.golden.render of blurb/planning/options.py -->"
 END = "<!-- to here -->"
 
 

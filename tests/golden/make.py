@@ -64,10 +64,10 @@ def write_data(folder: Path) -> None:
 def hashes(checkpoint: Path, data: Path) -> list[tuple[str, ...]]:
     """A line of `COLUMNS` for every trial of seed 1 that can be asked for."""
     from blurb import tasks
-    from blurb.errors import SettingsError
     from blurb.learners import building
+    from blurb.messages.errors import SettingsError
+    from blurb.planning import plan
     from blurb.protocols import protocol
-    from blurb.runs import plan
 
     found = []
     for learner in LEARNERS:

@@ -83,7 +83,7 @@ def ran() -> None:
 
 def invented() -> None:
     """Trials that nobody ran."""
-    from blurb.runs.store import Store
+    from blurb.store.store import Store
     from tests.results import played
 
     played.SIZES = {"dev": 40, "test": 50}
@@ -97,10 +97,10 @@ def invented() -> None:
 def submitted(real: Path) -> None:
     """Trials of `m` on BLURB's ids; of GAD and BioASQ, which are counted, on as many invented ones."""
     from blurb import data, formulations, tasks
-    from blurb.runs import rows
-    from blurb.runs.store import Store
+    from blurb.store import planned_rows as rows
+    from blurb.store.store import Store
     from tests.export import stores
-    from tests.runs import fakes
+    from tests.store import fakes
 
     store, draw, trials = Store(Path("today")), random.Random(0), []
     for name in ("ncbi-disease", "gad", "biosses", "hoc", "pubmedqa", "bioasq"):
@@ -130,8 +130,8 @@ def submitted(real: Path) -> None:
 
 def finish(store: Any, trial: Any, formulation: Any, columns: dict[str, list[Any]], verdict: str) -> None:
     """The files of a trial of `m`."""
-    from blurb.runs import rescore
-    from blurb.runs.store import write_json, write_predictions
+    from blurb.store import rescore
+    from blurb.store.store import write_json, write_predictions
 
     with store.writing(store.path("m", trial.task, trial.hash)) as aside:
         write_json(aside / "spec.json", trial.content)
@@ -158,7 +158,7 @@ def drawn(task: Any, unit: dict[str, Any], draw: random.Random) -> dict[str, Any
 
 def anonymous() -> None:
     """Trials of a task file know where it was: their provenance gets another folder, and a seal that agrees."""
-    from blurb.runs.store import Store
+    from blurb.store.store import Store
 
     for path in Path("today").glob("*/mine/*/provenance.json"):
         text = path.read_text(encoding="utf-8").replace(str(Path.cwd()), "/home/somebody/blurb")

@@ -120,7 +120,7 @@ def _run(command: str, case: Case, patch: pytest.MonkeyPatch) -> str:
 
     from blurb import tasks
     from blurb.cli import cli
-    from blurb.errors import BlurbError
+    from blurb.messages.errors import BlurbError
 
     runner = CliRunner(env={**ENVIRONMENT, **case.environment})
     with runner.isolation():

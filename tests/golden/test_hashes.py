@@ -14,8 +14,8 @@ import pytest
 from blurb import tasks
 from blurb.checkpoints import Source
 from blurb.learners import building
+from blurb.planning import plan
 from blurb.protocols import protocol
-from blurb.runs import plan
 from tests.golden import encoder
 from tests.golden.make import OVERRIDES
 

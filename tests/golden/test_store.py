@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.results.leaderboard_csv import read_lines
 from blurb.results.references import of_file
-from blurb.runs import rows
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 from tests.golden import encoder
 
 HERE = Path(__file__).parent

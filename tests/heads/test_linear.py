@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from blurb.errors import UnknownName
 from blurb.heads import heads
 from blurb.heads._base import Head, Kind, Problem
+from blurb.messages.errors import UnknownName
 
 LABELS = ("a", "b", "c")
 

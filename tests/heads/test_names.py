@@ -12,9 +12,9 @@ import pytest
 import blurb.heads
 from blurb import tasks
 from blurb.checkpoints import Source
-from blurb.errors import SettingsError
 from blurb.formulations import bind
 from blurb.learners.finetuning.encoder import check
+from blurb.messages.errors import SettingsError
 
 
 def test_the_contracts_can_be_imported_from_the_room() -> None:

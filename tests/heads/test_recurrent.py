@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from torch import Tensor
 
 from blurb.cli import cli
-from blurb.errors import SettingsError, UnknownName
 from blurb.heads import heads
 from blurb.heads._base import Head, Problem
 from blurb.heads._spec import canonical, options, parse
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.training.network import Network
 from blurb.training.optimizer import adamw
 from tests.training import tiny

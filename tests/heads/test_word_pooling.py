@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from blurb import formulations, tasks
-from blurb.errors import UnknownName
 from blurb.heads.pooling._words import word_vectors
 from blurb.inputs.words import POOLINGS
 from blurb.learners import DEFAULT
+from blurb.messages.errors import UnknownName
+from blurb.planning.hashed_settings import relevant
 from blurb.protocols import protocol
-from blurb.runs.hashed_settings import relevant
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blurb.errors import SettingsError
 from blurb.inputs import relations
 from blurb.inputs.relations import dummify, insert, mark, special_tokens
+from blurb.messages.errors import SettingsError
 
 E = ("E1", "E2")
 

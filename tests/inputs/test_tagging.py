@@ -12,8 +12,8 @@ from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import BILOU, IOB2, IOBES, Entities, Token
 
 from blurb import metrics
-from blurb.errors import UnknownName
 from blurb.inputs.tagging import SCHEMES, Span, convert, labels, rules, scheme_name, spans, tags
+from blurb.messages.errors import UnknownName
 
 LEGAL = {"io": "(O|I+)*", "bio": "(O|BI*)*", "bioul": "(O|U|BI*L)*"}
 """The legal sequences of one type."""

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from blurb.checkpoints import Checkpoint
-from blurb.errors import ModelError
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.messages.errors import ModelError
 from tests import checkpoints
 
 Builder = Callable[[str], Path]

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from blurb import cache
-from blurb.errors import DataError
 from blurb.leaderboard import intervals, kept_intervals
 from blurb.leaderboard.html import collect
 from blurb.leaderboard.intervals import Value
+from blurb.messages.errors import DataError
 from blurb.results import from_store
 from blurb.results.row_scores import RowScores
-from blurb.runs.store import Store
+from blurb.store.store import Store
+from blurb.system import cache
 from tests.results import invented
 from tests.results.played import play
 

@@ -14,10 +14,10 @@ from blurb.cli import cli
 from blurb.leaderboard.overview import beside_means, datasets, overview, without_means
 from blurb.leaderboard.ranking import RankedRow, in_parts, of_row
 from blurb.results import published
-from blurb.runs import rows
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 from blurb.tasks import TYPES
-from tests.runs.fakes import finish, row, trial
+from tests.store.fakes import finish, row, trial
 
 MINE = RankedRow(
     "biomedical-encoder-large-step-120000 quick@2 head=crf",

@@ -13,16 +13,16 @@ from click.testing import CliRunner, Result
 
 from blurb.analysis import ablation_tables
 from blurb.cli import cli
-from blurb.errors import BlurbError, DataError
 from blurb.leaderboard import ranking
 from blurb.leaderboard.html.ablations import read as read_ablations
 from blurb.leaderboard.ranking import RankedRow
+from blurb.messages.errors import BlurbError, DataError
 from blurb.results import csv_files as cells
 from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.references import of_file
-from blurb.runs.spec import Configuration
-from blurb.runs.store import Store
 from blurb.statistics.student import half_width
+from blurb.store.store import Store
+from blurb.store.trial import Configuration
 from tests.results.played import NAMES, play
 
 

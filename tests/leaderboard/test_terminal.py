@@ -18,7 +18,7 @@ from blurb.leaderboard import terminal
 from blurb.leaderboard.standing import standing
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores
-from blurb.runs.spec import Configuration
+from blurb.store.trial import Configuration
 from tests.results import invented
 
 TASKS = [task for task in tasks.all() if task.paper_order]

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 import blurb
 from blurb import tasks
 from blurb.cli import cli
-from blurb.errors import BlurbError
 from blurb.export.formats._base import Wanted
 from blurb.export.formats._hub import figures
 from blurb.learners import kinds
+from blurb.messages.errors import BlurbError
 from tests.test_guides import blocks, install
 
 FILES = ("my_knn.py", "pyproject.toml", "knn.toml")

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data import read_split
-from blurb.errors import SettingsError
+from blurb.execution.worker import execute
 from blurb.formulations import bind
 from blurb.learners import building
 from blurb.learners.base import Subset
@@ -23,9 +23,9 @@ from blurb.learners.baselines.text_features import Comparison, cues
 from blurb.learners.baselines.word_features import WindowFeatures
 from blurb.learners.building import resolve
 from blurb.learners.selection import score_of
+from blurb.messages.errors import SettingsError
+from blurb.planning import plan
 from blurb.protocols import protocol
-from blurb.runs import plan
-from blurb.runs.worker import execute
 
 TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
 

@@ -16,12 +16,12 @@ import torch
 
 from blurb import tasks
 from blurb.checkpoints import Checkpoint
-from blurb.errors import SettingsError, UnknownName
 from blurb.formulations import bind
 from blurb.learners import building
 from blurb.learners.base import History, Subset
 from blurb.learners.building import resolve
 from blurb.learners.finetuning.encoder import EncoderLearner, check
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols.protocol import complete
 from blurb.protocols.settings import Settings
 from tests import checkpoints

@@ -13,11 +13,11 @@ import torch
 from blurb import tasks
 from blurb.checkpoints import Checkpoint
 from blurb.data import read_split
-from blurb.errors import ModelError
 from blurb.formulations import bind
 from blurb.inputs.features import Features
 from blurb.learners import building
 from blurb.learners.frozen.encoder import LAYERS, Frozen, fingerprint, middle
+from blurb.messages.errors import ModelError
 from blurb.training.network import Network
 
 DATA = Path(__file__).parents[1] / "golden" / "data"

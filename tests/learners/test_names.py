@@ -11,11 +11,11 @@ from blurb.learners import PREFIX, kinds
 
 ROOT = Path(blurb.__file__).parent
 OTHER_MEANINGS = {
-    "majority": ("runs/rescore.py", "runs/store.py", "runs/worker.py", "runs/index/entry.py", "results/results_csv.py",
+    "majority": ("store/rescore.py", "store/store.py", "execution/worker.py", "store/index/entry.py", "results/results_csv.py",
                  "data/stats.py", "cli/data/stats.py"),  # the figures of the most frequent answer
     "constant": ("metrics/functions/pearson.py",),  # whether the predictions are all alike
     "bigrams": ("data/stats.py",),  # repeated words in the data
-    "probe": ("runs/cost/budget.py", "api/front.py", "cli/leaderboard/show.py"),  # a protocol; a column
+    "probe": ("cost/budget.py", "api/front.py", "cli/leaderboard/show.py"),  # a protocol; a column
 }  # fmt: skip
 """Words that name something else, by word: the files that have them."""
 

@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from blurb import tasks
-from blurb.api.doctor import protocol_files
 from blurb.corpora import demo
 from blurb.data import read_split
-from blurb.errors import SettingsError, UnknownName
+from blurb.doctor import protocol_files
+from blurb.execution.worker import execute
 from blurb.formulations import bind
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners import building, of_protocol
@@ -24,12 +24,12 @@ from blurb.learners.baselines.networks import FromScratch, RecurrentEncoder, sin
 from blurb.learners.baselines.vocabulary import VOCABULARIES
 from blurb.learners.building import resolve
 from blurb.learners.selection import score_of
+from blurb.messages.errors import SettingsError, UnknownName
+from blurb.planning import plan
 from blurb.protocols import protocol
 from blurb.protocols.settings import in_groups
 from blurb.results.row_scores import Origin, RowScores
-from blurb.runs import plan
-from blurb.runs.spec import short_weights
-from blurb.runs.worker import execute
+from blurb.store.trial import short_weights
 
 TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
 BOTH = ("bilstm", "transformer")

@@ -18,17 +18,17 @@ from sklearn.preprocessing import StandardScaler
 from blurb import tasks
 from blurb.checkpoints import Checkpoint
 from blurb.data import read_split
-from blurb.errors import SettingsError
+from blurb.execution.worker import Job, TrialOutcome, execute
 from blurb.formulations import bind
 from blurb.learners import building, of_protocol
 from blurb.learners.frozen import encoder as frozen
 from blurb.learners.frozen import probe
 from blurb.learners.frozen.encoder import Frozen
 from blurb.learners.selection import folds
+from blurb.messages.errors import SettingsError
+from blurb.planning import plan
 from blurb.protocols import protocol
-from blurb.runs import plan
-from blurb.runs.store import Store, read_json, read_predictions
-from blurb.runs.worker import Job, TrialOutcome, execute
+from blurb.store.store import Store, read_json, read_predictions
 from blurb.training import linear
 
 DATA = Path(__file__).parents[1] / "golden" / "data"

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from blurb import formulations, tasks
-from blurb.errors import SettingsError
 from blurb.heads import poolings
 from blurb.inputs.relations import MARKERS, STRATEGIES
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.messages.errors import SettingsError
 from blurb.protocols import protocol
 
 ROWS = [

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from blurb import data, tasks
-from blurb.errors import SettingsError
+from blurb.execution.worker import execute
 from blurb.formulations import bind
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning.encoder import EncoderLearner, check
+from blurb.messages.errors import SettingsError
+from blurb.planning import plan
 from blurb.protocols import protocol
 from blurb.protocols.protocol import complete
-from blurb.runs import plan
-from blurb.runs.store import Store, read_json, read_predictions
-from blurb.runs.worker import execute
+from blurb.store.store import Store, read_json, read_predictions
 from blurb.training.loop import Trainer
 
 DATA = Path(__file__).parents[1] / "golden" / "data"

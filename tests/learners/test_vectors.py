@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blurb import cache
 from blurb.learners.frozen import vectors
 from blurb.learners.frozen.vectors import Half, stored
+from blurb.system import cache
 
 SHAPES = [(5, 3), (5, 2)]
 KEY = {"weights": "w", "inputs": "i"}

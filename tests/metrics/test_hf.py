@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from blurb import metrics
-from blurb.errors import UnknownName
+from blurb.messages.errors import UnknownName
 
 evaluate = pytest.importorskip("evaluate")
 

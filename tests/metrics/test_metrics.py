@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from blurb import metrics
-from blurb.errors import UnknownName
+from blurb.messages.errors import UnknownName
 
 
 @pytest.mark.parametrize("name", metrics.names())

@@ -13,15 +13,15 @@ import pytest
 from sklearn.metrics import recall_score
 
 from blurb import formulations, metrics, tasks
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.metrics import functions
 from blurb.registry import Registry
 from blurb.results import from_store, predictions
-from blurb.runs import rows
-from blurb.runs.store import Store
 from blurb.statistics import bootstrap
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 from tests.results import played
-from tests.runs import fakes
+from tests.store import fakes
 
 FILE = '''
 import numpy as np

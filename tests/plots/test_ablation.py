@@ -12,7 +12,7 @@ from matplotlib.container import ErrorbarContainer
 from scipy import stats
 
 from blurb.analysis import ablations
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.plots import _style, ablation
 
 TAGGING = ablations.grid("tagging")

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.plots import forest
 from blurb.plots._style import OURS, PAPER, QUIET
 from blurb.results.comparison import ScoreComparison

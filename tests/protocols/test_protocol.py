@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from blurb import tasks
-from blurb.errors import SettingsError, UnknownName
 from blurb.formulations import bind
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols import protocol
 from blurb.protocols.settings import Settings, parse_overrides
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.errors import SettingsError, UnknownName
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols.settings import DEFAULTS, FACTS, FIELDS, Settings, groups
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
-from blurb.errors import SettingsError, UnknownName
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols import protocol, settings
-from blurb.runs.spec import Configuration
+from blurb.store.trial import Configuration
 
 STUDY = {"ncbi-disease": 8, "gad": 5, "hoc": 3}
 

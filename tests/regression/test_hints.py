@@ -17,7 +17,7 @@ from blurb.regression.rules import Limit
 from blurb.results import tables
 from blurb.results.comparison import compare_rows
 from blurb.results.row_scores import RowScores
-from blurb.runs.store import Store
+from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import play
 

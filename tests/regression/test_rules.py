@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
-from blurb.errors import BlurbError
+from blurb.messages.errors import BlurbError
 from blurb.regression.rules import SCORE, Limit, Rules, load
 
 NAMES = tuple(task.name for task in tasks.all() if task.paper_order)

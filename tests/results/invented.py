@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores
-from blurb.runs.spec import Configuration
+from blurb.store.trial import Configuration
 from blurb.tasks import Split
 
 CONFIGURATION = Configuration("quick", "0" * 64, {}, "fp32", "blurb")

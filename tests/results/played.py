@@ -9,11 +9,12 @@ from typing import Any
 
 from blurb import formulations, tasks
 from blurb.inputs import tagging
-from blurb.runs import rescore, rows
-from blurb.runs.spec import Configuration, Trial
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store import rescore
+from blurb.store.store import Store
+from blurb.store.trial import Configuration, Trial
 from blurb.tasks import Task
-from tests.runs import fakes
+from tests.store import fakes
 
 CONFIGURATION = Configuration("quick", "0" * 64, {}, "fp32", "blurb")
 SIZES = {"dev": 150, "test": 200}

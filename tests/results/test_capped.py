@@ -15,7 +15,7 @@ from blurb.leaderboard.html import collect, render
 from blurb.results import comparison, from_store
 from blurb.results.references import of_file
 from blurb.results.tables import rebuild
-from blurb.runs.store import Store
+from blurb.store.store import Store
 from tests.results.played import CONFIGURATION, play
 
 CAPPED = {"head": "linear", "pooling": "cls", "max_train": 64, "max_eval": 64}

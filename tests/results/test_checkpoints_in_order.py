@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blurb import names
-from blurb.api.options import RunOptions
 from blurb.cli import cli
 from blurb.leaderboard import ranking
+from blurb.planning.options import RunOptions
 from blurb.results import from_store
-from blurb.runs import rows
-from blurb.runs.store import Store
-from tests.runs.fakes import finish, row, trial
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
+from tests.store.fakes import finish, row, trial
 
 STEPS = [1000 * step for step in range(1, 13)]
 CHECKPOINTS = [f"checkpoint-{step}" for step in STEPS]

@@ -18,11 +18,11 @@ from blurb.data.splits import read_split
 from blurb.leaderboard import terminal
 from blurb.results import constants, from_store
 from blurb.results.row_scores import RowScores
-from blurb.runs import rows
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 from blurb.tasks import Split
 from tests.leaderboard.test_terminal import printed
-from tests.runs.fakes import row, trial, write
+from tests.store.fakes import row, trial, write
 
 
 def stored(folder: Path, gold: list[str], predicted: list[str], score: float, seeds: int = 1) -> RowScores:

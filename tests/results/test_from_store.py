@@ -12,10 +12,10 @@ import pytest
 
 from blurb.results import from_store
 from blurb.results.row_scores import Origin, RowScores
-from blurb.runs import rows
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 from tests.results import played
-from tests.runs import fakes
+from tests.store import fakes
 
 NAMES = ("ncbi-disease", "gad", "biosses")
 LIMITED = {"head": "crf", "tagging": "io", "max_train": 9, "max_eval": 0}

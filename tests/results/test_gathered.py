@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.results import gathered
 from blurb.results.schema import KEY
 from tests.conftest import ROOT

@@ -18,7 +18,7 @@ from blurb.learners import of_protocol
 from blurb.protocols import protocol
 from blurb.results import groups, published, results_csv
 from blurb.results.row_scores import RowScores
-from blurb.runs.store import Store
+from blurb.store.store import Store
 from tests.conftest import ROOT
 from tests.results import invented, played
 from tests.results.test_meeting import CASES, row

@@ -13,15 +13,16 @@ from typing import Any
 import pytest
 
 from blurb import formulations, metrics, tasks
-from blurb.errors import BlurbError, StoreError
+from blurb.messages.errors import BlurbError, StoreError
 from blurb.results import from_store, tables
-from blurb.runs import rescore, rows
-from blurb.runs.index import segments, union, writer
-from blurb.runs.index.union import Index
-from blurb.runs.spec import Trial
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store import rescore
+from blurb.store.index import segments, union, writer
+from blurb.store.index.union import Index
+from blurb.store.store import Store
+from blurb.store.trial import Trial
 from tests.results import played
-from tests.runs import fakes
+from tests.store import fakes
 
 NAMES = ("gad", "biosses", "ncbi-disease")
 PLANNED = [fakes.trial(name, seed) for name in NAMES for seed in (1, 2)]
@@ -216,9 +217,9 @@ def test_rows_of_an_index_read_no_json_of_a_trial(tmp_path: Path, monkeypatch: p
     for planned in PLANNED:
         write(store, "m", planned, random.Random(planned.hash))
     rows.write(store, fakes.row("m", *PLANNED))
-    monkeypatch.setattr("blurb.runs.store.read_json", lambda path: pytest.fail(f"{path} was read"))
-    monkeypatch.setattr("blurb.runs.provenance.read_json", lambda path: pytest.fail(f"{path} was read"))
-    monkeypatch.setattr("blurb.runs.store.file_hash", lambda path: pytest.fail(f"{path} was hashed"))
+    monkeypatch.setattr("blurb.store.store.read_json", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr("blurb.store.provenance.read_json", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr("blurb.store.store.file_hash", lambda path: pytest.fail(f"{path} was hashed"))
     monkeypatch.setattr(Store, "folder", lambda self, model: model)
     (row,) = from_store.read(store, pytest.fail)
     assert {name: row.seeds(name) for name in NAMES} == dict.fromkeys(NAMES, (1, 2))

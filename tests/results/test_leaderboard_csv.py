@@ -13,16 +13,16 @@ import pytest
 from scipy import stats
 
 from blurb import tasks
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.results import from_store, leaderboard_csv, published
 from blurb.results.references import of_file, resolve
 from blurb.results.row_scores import Origin, RowScores
 from blurb.results.schema import READ, SCHEMA
-from blurb.runs import rows
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 from tests.results import invented, tampered
 from tests.results.tampered import edited
-from tests.runs.fakes import finish, row, trial
+from tests.store.fakes import finish, row, trial
 
 NAMES = tuple(task.name for task in tasks.all() if task.paper_order)
 WHOLE = {name: [50.0 + place, 52.0 + place, 51.5 + place] for place, name in enumerate(NAMES)}

@@ -18,7 +18,7 @@ from blurb.results import leaderboard_csv, published, results_csv
 from blurb.results.meeting import Reason, Use
 from blurb.results.references import of_file
 from blurb.results.row_scores import RowScores
-from blurb.runs.spec import Configuration
+from blurb.store.trial import Configuration
 from tests.conftest import ROOT
 from tests.results import invented
 

@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.errors import DataError, StoreError
+from blurb.messages.errors import DataError, StoreError
 from blurb.results import leaderboard_csv, merge, published, results_csv, table_owners, tables
 from blurb.results.references import of_file
 from blurb.results.results_csv import read_lines
-from blurb.runs import rows
-from blurb.runs.spec import Trial
-from blurb.runs.store import Store
-from tests.runs.fakes import CONFIGURATION, finish, row, trial
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
+from blurb.store.trial import Trial
+from tests.store.fakes import CONFIGURATION, finish, row, trial
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -9,10 +9,10 @@ import pytest
 
 from blurb import formulations, tasks
 from blurb.results import from_store, predictions
-from blurb.runs import rows
-from blurb.runs.store import Record, Store
+from blurb.store import planned_rows as rows
+from blurb.store.store import Record, Store
 from tests.results import played
-from tests.runs import fakes
+from tests.store import fakes
 
 LABELS = tasks.get("hoc").labels
 

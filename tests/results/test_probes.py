@@ -26,10 +26,10 @@ from blurb.results.meeting import Reason
 from blurb.results.references import of_file
 from blurb.results.row_scores import RowScores
 from blurb.results.tables import rebuild
-from blurb.runs.store import Store
 from blurb.statistics.clusters import Clusters
 from blurb.statistics.permutation import swapped
 from blurb.statistics.welch import Comparison, combined
+from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import CONFIGURATION, NAMES, play
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.results import published
 from blurb.results.published import COLUMNS, DOUBTS, PAPER, Printed
 from blurb.results.row_scores import Origin, RowScores

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from blurb.errors import BlurbError, DataError, SettingsError, UnknownName
+from blurb.messages.errors import BlurbError, DataError, SettingsError, UnknownName
 from blurb.results import from_store, published, tables
 from blurb.results.references import of_file, pick, resolve
 from blurb.results.row_scores import Origin, RowScores
-from blurb.runs import rows
-from blurb.runs.index import Index
-from blurb.runs.store import Store
-from tests.runs import fakes
+from blurb.store import planned_rows as rows
+from blurb.store.index import Index
+from blurb.store.store import Store
+from tests.store import fakes
 
 
 def fill(store: Store, model: str, *configurations: object, score: float = 0.5) -> None:

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.results import from_store, results_csv, tables
 from blurb.results.row_scores import Origin, RowScores
 from blurb.results.schema import READ, SCHEMA
-from blurb.runs import rows
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 from tests.results import tampered
 from tests.results.tampered import edited
-from tests.runs import fakes
+from tests.store import fakes
 
 QUIET = replace(fakes.CONFIGURATION, note="")
 """A table keeps no words of a protocol."""

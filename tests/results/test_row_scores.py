@@ -11,7 +11,7 @@ from blurb import regression
 from blurb.results import from_store, results_csv, tables
 from blurb.results.references import of_file
 from blurb.results.row_scores import RowScores, labelled, names
-from blurb.runs.store import Store
+from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import NAMES, play
 

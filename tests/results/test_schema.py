@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.results import published, schema
-from blurb.runs.spec import Configuration
+from blurb.store.trial import Configuration
 from tests.results import invented
 
 COLUMNS = ("schema", *schema.KEY, "value")

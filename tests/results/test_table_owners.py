@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from blurb.errors import DataError, StoreError
+from blurb.messages.errors import DataError, StoreError
 from blurb.results import published, table_owners, tables
-from blurb.runs import rows
-from blurb.runs.store import Store
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 from tests.results.tampered import edited
-from tests.runs.fakes import finish, row, trial
+from tests.store.fakes import finish, row, trial
 
 
 def store_of(folder: Path, model: str) -> Store:

@@ -12,13 +12,13 @@ import pytest
 from rich.console import Console
 
 from blurb import tasks
-from blurb.errors import DataError, StoreError
 from blurb.leaderboard.standing import standing
 from blurb.leaderboard.terminal import card
+from blurb.messages.errors import DataError, StoreError
 from blurb.results import tables
-from blurb.runs import rows
-from blurb.runs.store import Store
-from tests.runs.fakes import CONFIGURATION, finish, row, trial
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
+from tests.store.fakes import CONFIGURATION, finish, row, trial
 
 NAMES = [task.name for task in tasks.all() if task.paper_order]
 

@@ -11,11 +11,11 @@ import pytest
 from blurb import formulations, metrics, tasks
 from blurb.leaderboard import intervals, ranking
 from blurb.results import from_store, predictions
-from blurb.runs import rows
-from blurb.runs.store import Store
 from blurb.statistics import bootstrap
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
 from tests.results import played
-from tests.runs import fakes
+from tests.store import fakes
 
 KINDS = ("ordinary", "collapsed", "nearly collapsed", "tiny", "two units")
 

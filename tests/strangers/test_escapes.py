@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import _exit, cli
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.terminal import output
 
 NAME = "\x1b]0;OWNED\x07\x1b[31mred\x9b\u202e"

@@ -16,10 +16,10 @@ from click.testing import CliRunner
 import blurb
 from blurb import tasks
 from blurb.cli import cli
-from blurb.files import seal
+from blurb.execution import sweeps
 from blurb.learners import kept
-from blurb.runs import sweeps
-from blurb.runs.store import Store
+from blurb.store.store import Store
+from blurb.system.files import seal
 from tests.strangers.evil import Evil
 
 LOOKS = (

@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 
 import blurb
 from blurb.cli import cli
-from blurb.errors import BlurbError, ModelError
-from blurb.files import seal
 from blurb.heads import heads
 from blurb.learners import kept
+from blurb.messages.errors import BlurbError, ModelError
+from blurb.system.files import seal
 from tests.strangers.evil import Evil
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from blurb import files, leases, toml
 from blurb.analysis.vocabulary import terms
 from blurb.checkpoints import reading, weights
 from blurb.cli import cli
@@ -20,7 +19,8 @@ from blurb.data import manifest, raw
 from blurb.data.readers._files import read_text
 from blurb.leaderboard.html.collect import _curve
 from blurb.results import csv_files
-from blurb.runs.store import Record, Store, read_predictions
+from blurb.store.store import Record, Store, read_predictions
+from blurb.system import files, leases, toml
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.errors import BlurbError
-from blurb.files import beside
-from blurb.runs.index import segments
-from blurb.runs.store import Store
+from blurb.messages.errors import BlurbError
+from blurb.store.index import segments
+from blurb.store.store import Store
+from blurb.system.files import beside
 
 BIGRAMS, MAJORITY = "baseline:bigrams", "baseline:majority"
 
@@ -88,7 +88,7 @@ def test_an_altered_trial_is_replaced_by_the_next_run(here: Path, monkeypatch: p
     (path / "spec.json").write_bytes(before.replace(b'"seed": 1', b'"seed": 9'))
     Store(Path("runs")).seal(path)
     names = iter([beside(path, "old") for _ in range(4)])
-    monkeypatch.setattr("blurb.runs.store.beside", lambda *given: next(names))
+    monkeypatch.setattr("blurb.store.store.beside", lambda *given: next(names))
     assert run("run", BIGRAMS, "--suite", "demo", "--tasks", "gad,biosses").exit_code == 0
     assert (path / "spec.json").read_bytes() == before
     assert (Store(Path("runs")).damage(path), list(path.parent.glob(".*"))) == ([], [])
@@ -195,7 +195,7 @@ def test_a_fact_of_another_type_is_none(here: Path) -> None:
 
 @pytest.mark.parametrize("given", [{"default": None}, {"limits": "gad"}, {"limits": {"gad": 5}}, {"overall": 3}])
 def test_rules_in_python_are_limits(given: dict[str, object]) -> None:
-    from blurb.errors import SettingsError
+    from blurb.messages.errors import SettingsError
     from blurb.regression import Rules
 
     with pytest.raises(SettingsError, match="must be a Limit"):

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from blurb import cache, tasks
+from blurb import tasks
 from blurb.cli import cli
-from blurb.errors import BlurbError
-from blurb.runs.store import Store
+from blurb.messages.errors import BlurbError
+from blurb.store.store import Store
+from blurb.system import cache
 from tests.strangers.evil import Evil
 
 MAJORITY, CONSTANT = "baseline:majority", "baseline:constant"

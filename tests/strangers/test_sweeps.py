@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from blurb import cache
 from blurb.checkpoints import source
 from blurb.cli import cli
-from blurb.errors import StoreError
+from blurb.execution import allowed, sweeps
+from blurb.execution.allowed import NotAllowed
+from blurb.execution.engines.ray import run_one
 from blurb.heads import heads
 from blurb.learners.kinds import majority
-from blurb.runs import allowed, sweeps
-from blurb.runs.allowed import NotAllowed
-from blurb.runs.engines.ray import run_one
-from blurb.runs.inventory import failure_of
+from blurb.messages.errors import StoreError
+from blurb.store.row_contents import failure_of
+from blurb.system import cache
 from tests.strangers.evil import Evil
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"

@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 import blurb
 from blurb import tasks
 from blurb.cli import cli
-from blurb.errors import SettingsError
 from blurb.heads import heads, poolings
+from blurb.messages.errors import SettingsError
 from blurb.regression import rules
-from blurb.runs.store import Store
+from blurb.store.store import Store
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"
 POOLING = "from blurb.heads.pooling.mean import Mean\n\n\nclass Mine(Mean):\n    pass\n"

@@ -18,10 +18,10 @@ import blurb
 from blurb import metrics, tasks
 from blurb.checkpoints import scratch
 from blurb.cli import cli
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.metrics import functions
 from blurb.registry import Registry
-from blurb.runs.store import Store, read_predictions
+from blurb.store.store import Store, read_predictions
 from blurb.tasks import types
 
 TYPE = '''

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from blurb import tasks
 from blurb.cli import cli
-from blurb.errors import BlurbError, SettingsError
-from blurb.runs import rescore
-from blurb.runs.store import Store
+from blurb.messages.errors import BlurbError, SettingsError
+from blurb.store import rescore
+from blurb.store.store import Store
 from blurb.tasks import _file  # noqa: F401
 
 NER = """

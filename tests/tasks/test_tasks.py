@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from blurb import metrics, tasks
-from blurb.errors import Notice, SettingsError, UnknownName
+from blurb.messages.errors import Notice, SettingsError, UnknownName
 
 # Table 3 of Gu et al. (docs/benchmark.md, "Datasets") in its order: name, title, type, metric, train, dev, test.
 TABLE_3 = [

@@ -6,11 +6,11 @@ import pytest
 from rich.console import Console
 
 from blurb.cli import compare
+from blurb.messages.text import plural, probability, signed
 from blurb.regression import DatasetDecision, Outcome, table
 from blurb.results.comparison import ScoreComparison
 from blurb.statistics.welch import Comparison
 from blurb.terminal.output import console, show
-from blurb.wording import plural, probability, signed
 
 
 def test_brackets_and_colons_of_others_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:

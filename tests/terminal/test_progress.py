@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from blurb.runs.events import News
-from blurb.runs.worker import TrialOutcome
+from blurb.execution.progress import News
+from blurb.execution.worker import TrialOutcome
 from blurb.terminal.progress import Display, told
-from tests.runs.cost.settings import estimate
+from tests.cost.settings import estimate
 
 NAMES = {"gad": 100.0, "biosses": 50.0}
 

@@ -13,9 +13,9 @@ import torch
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.errors import SettingsError, Several, TrainingError
 from blurb.heads._base import Kind
 from blurb.inputs.features import Features
+from blurb.messages.errors import SettingsError, Several, TrainingError
 from blurb.training.hardware import choose_device, choose_precision, out_of_memory, seed_everything
 from blurb.training.loop import CHECK_EVERY, Epoch, Trainer
 from blurb.training.network import Network

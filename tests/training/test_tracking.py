@@ -17,8 +17,8 @@ from accelerate.utils import LoggerType
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.errors import SettingsError
-from blurb.runs.store import read_json, read_predictions
+from blurb.messages.errors import SettingsError
+from blurb.store.store import read_json, read_predictions
 from blurb.training import tracking
 
 RUN = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--set", "epochs=2"]

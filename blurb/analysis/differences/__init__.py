@@ -10,9 +10,9 @@ from blurb.analysis import errors
 from blurb.analysis.differences import answers, entities
 from blurb.analysis.differences._base import OUTCOMES, Difference, Differences, Side, grouped, in_order
 from blurb.analysis.differences.texts import of_example
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.results.meeting import Reason
-from blurb.runs.store import Record
+from blurb.store.store import Record
 from blurb.tasks import Split
 
 __all__ = ["OUTCOMES", "Difference", "Differences", "Side", "differences", "grouped"]

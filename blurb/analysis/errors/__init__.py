@@ -7,9 +7,9 @@ from typing import Any
 
 from blurb import formulations
 from blurb.analysis.errors._base import Mistake, Report, Table
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.registry import load_object
-from blurb.runs.store import Record
+from blurb.store.store import Record
 from blurb.tasks import Split
 
 __all__ = ["Mistake", "Report", "Table", "analyse", "units"]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blurb.analysis.errors._base import Mistake, Report, Table
+from blurb.messages.text import signed
 from blurb.tasks import Task
-from blurb.wording import signed
 
 BANDS = 4
 

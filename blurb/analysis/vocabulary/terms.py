@@ -8,9 +8,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from blurb.errors import DataError
-from blurb.files import read_bytes
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.messages.errors import DataError
+from blurb.system.files import read_bytes
 
 
 @cache

@@ -45,7 +45,7 @@ def reader_of(model: str | None, folder: Path, casing: str | None) -> Read | Non
     """The function that tokenizes a split as the model does; None if no model was given."""
     if model is None:
         return None
-    from blurb.api.request import source
     from blurb.checkpoints.lengths import reader
+    from blurb.planning.request import source
 
     return reader(source(model, None, None, False, folder, casing))

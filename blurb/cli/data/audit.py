@@ -48,13 +48,13 @@ def audit(
     Exit code 0 whatever is found, 2 if a file cannot be read.
     """
     from blurb import tasks
-    from blurb.api.request import folders
     from blurb.corpora.originals.loading import load_original
     from blurb.data.audit import audit as examine
     from blurb.data.audit.gather import gather
     from blurb.data.splits import elsewhere
-    from blurb.errors import DataError, SettingsError
-    from blurb.files import write_whole
+    from blurb.messages.errors import DataError, SettingsError
+    from blurb.planning.request import folders
+    from blurb.system.files import write_whole
 
     if out is not None and out.suffix not in (".csv", ".json"):
         raise SettingsError(f"--out must end in .csv or .json (got '{out.name}').")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from blurb.cli import _complete
+from blurb.messages.text import option
 from blurb.terminal.output import console, show
-from blurb.wording import option
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -45,7 +45,7 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
     """
     from blurb import tasks
     from blurb.corpora.download import fetch
-    from blurb.errors import DataError
+    from blurb.messages.errors import DataError
 
     chosen = tasks.load_selection(selection)
     ours = [task for task in chosen if task.source and task.source.downloads]
@@ -104,7 +104,7 @@ def _by_hand(task: Task) -> str:
 def _check(chosen: list[Task], raw: Path, nltk_data: Path | None) -> list[Task]:
     """Prepares the tasks in a temporary folder; returns those whose files are incomplete or not BLURB's data."""
     from blurb.corpora.build import MissingRelease, MissingTool, prepare
-    from blurb.errors import DataError
+    from blurb.messages.errors import DataError
 
     wrong = []
     with tempfile.TemporaryDirectory() as folder:

@@ -40,7 +40,7 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
     from blurb import tasks
     from blurb.corpora.build import MissingRelease, MissingTool
     from blurb.corpora.build import prepare as make
-    from blurb.errors import DataError
+    from blurb.messages.errors import DataError
 
     chosen = tasks.load_selection(selection)
     if not raw.is_dir():

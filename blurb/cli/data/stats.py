@@ -38,11 +38,11 @@ def stats(
     al., and with how much training cuts at the task's or the encoder's maximum length.
     """
     from blurb import tasks
-    from blurb.api.request import folders
     from blurb.data.splits import elsewhere, path_of, read_split
     from blurb.data.stats import measure
-    from blurb.errors import DataError
     from blurb.formulations._majority import majority_score
+    from blurb.messages.errors import DataError
+    from blurb.planning.request import folders
     from blurb.plots import input_lengths
 
     if plot is not None:

@@ -41,7 +41,7 @@ def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: 
     from blurb import tasks
     from blurb.data.splits import elsewhere
     from blurb.data.verify import examine
-    from blurb.errors import DataError
+    from blurb.messages.errors import DataError
 
     chosen = tasks.load_selection(selection)
     if not folder.is_dir():

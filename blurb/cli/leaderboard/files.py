@@ -17,8 +17,8 @@ def merge(files: tuple[Path, ...], out: Path) -> None:
 
     Identical lines are merged. If two files disagree about a run, both lines are reported and nothing is written.
     """
+    from blurb.messages.text import plural
     from blurb.results import merge
-    from blurb.wording import plural
 
     count = merge.merge(files, out)
     click.echo(
@@ -47,10 +47,10 @@ def add(
 
     They appear in leaderboard.csv when it is written next."""
     from blurb import names
-    from blurb.errors import SettingsError, UnknownName
+    from blurb.messages.errors import SettingsError, UnknownName
+    from blurb.messages.text import plural
     from blurb.results import published
     from blurb.results.row_scores import DATASETS
-    from blurb.wording import plural
 
     for text, option in ((model, "--model"), (source, "--source"), *([(version, "--version")] if version else [])):
         names.check(text, option, option)
@@ -90,9 +90,9 @@ def validate(file: Path) -> None:
 
     If it cannot, the message names the line and the exit code is 2.
     """
+    from blurb.messages.text import plural
     from blurb.results import csv_files, published, results_csv
     from blurb.results.references import of_file
-    from blurb.wording import plural
 
     columns, _ = csv_files.read(file)
     if columns[: len(published.COLUMNS)] == published.COLUMNS:

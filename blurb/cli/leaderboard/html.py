@@ -26,10 +26,10 @@ def command(
     The file works offline and without a server. It has sortable tables, charts, pairwise comparisons, and the
     provenance of each row.
     """
-    from blurb.errors import SettingsError
-    from blurb.files import write_whole
     from blurb.leaderboard import html
-    from blurb.wording import plural
+    from blurb.messages.errors import SettingsError
+    from blurb.messages.text import plural
+    from blurb.system.files import write_whole
 
     if not output.is_dir() and not results and no_published:
         raise SettingsError(

@@ -60,12 +60,12 @@ def command(
     from a baseline of words and pairs of words (0 %) to the best published figure (100 %).
     """
     from blurb import tasks
-    from blurb.errors import SettingsError, UnknownName
-    from blurb.garbage import no_collection, settle
     from blurb.leaderboard import kept_intervals, ranking
     from blurb.leaderboard.intervals import SCORE
+    from blurb.messages.errors import SettingsError, UnknownName
     from blurb.results import gathered, published
     from blurb.results.row_scores import DATASETS
+    from blurb.system.gc_control import no_collection, settle
     from blurb.tasks import TWELVE
 
     with no_collection():
@@ -109,9 +109,9 @@ def command(
 
 def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None) -> None:
     from blurb.leaderboard import overview
+    from blurb.messages.text import grouped
     from blurb.results import groups
     from blurb.terminal.output import console, say
-    from blurb.wording import grouped
 
     out = console(width=120)
     out.print(overview.overview(ranks, column))
@@ -151,7 +151,7 @@ def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:
     """The test examples of each dataset, as the trials cut it, whose input occurs in its train set."""
     from blurb import data, formulations, tasks
     from blurb.data.audit import leaks
-    from blurb.errors import SettingsError
+    from blurb.messages.errors import SettingsError
 
     if folder is None:
         raise SettingsError("--without leaks compares the texts of the data", fix="add --data.")

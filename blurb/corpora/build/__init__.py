@@ -14,7 +14,7 @@ from blurb.corpora import manifest
 from blurb.corpora.build._write import write, written_aside
 from blurb.corpora.releases import MissingRelease, MissingTool, Release
 from blurb.data.verify import Verification, examine
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 
 Line = tuple[int, str]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from blurb.corpora.releases import SourceFile
 from blurb.corpora.releases.archives import content_of
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 
 BODY = "word/document.xml"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"

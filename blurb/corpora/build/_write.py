@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from blurb.errors import DataError
-from blurb.files import beside
+from blurb.messages.errors import DataError
+from blurb.system.files import beside
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 from blurb.corpora.build._lists import listed
 from blurb.corpora.releases import MissingRelease, Release, SourceFile
 from blurb.data.readers._files import json_object
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
 TRAINING = ("trainining7b.json", "training7b.json", "BioASQ-trainingDataset7b.json")  # the first is the official name

@@ -7,7 +7,7 @@ from pathlib import Path
 from blurb.corpora.build._docx import table
 from blurb.corpora.build._lists import listed
 from blurb.corpora.releases import Release
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS, Split, Task
 
 PAIRS, SCORES = "Annotation-Pairs.docx", "Annotator-Scores.docx"

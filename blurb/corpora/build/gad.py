@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blurb.corpora.releases import Release
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
 CUT = 4_261

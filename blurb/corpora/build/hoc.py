@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from blurb.corpora.build._lists import listed
 from blurb.corpora.releases import Release, SourceFile
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS, Split, Task
 
 ARCHIVES = ("Hallmarks-of-Cancer*", "HoC*", "text*", "labels*")

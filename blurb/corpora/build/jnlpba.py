@@ -7,7 +7,7 @@ from itertools import islice
 
 from blurb.corpora.build._conll import untyped
 from blurb.corpora.releases import Release, SourceFile
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
 CUT = 465_497

@@ -13,7 +13,7 @@ from typing import Any
 
 from blurb.corpora.releases import Release
 from blurb.data.readers._files import json_object
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
 QUESTIONS, TEST = "ori_pqal.json", "test_ground_truth.json"

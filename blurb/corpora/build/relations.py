@@ -10,8 +10,8 @@ from pathlib import Path
 from blurb.corpora.originals import chemprot, ddi
 from blurb.corpora.releases import Release
 from blurb.data.schema import Example
-from blurb.files import file_hash
 from blurb.inputs.relations import dummified
+from blurb.system.files import file_hash
 from blurb.tasks import SPLITS, Split, Task
 
 

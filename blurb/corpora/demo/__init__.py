@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from blurb.cache import home
 from blurb.corpora.demo import document, lexicon, ner, pico, qa, relation, similarity
-from blurb.files import new_folder
+from blurb.system.cache import home
+from blurb.system.files import new_folder
 
 
 def files(seed: int = 0) -> dict[str, str]:

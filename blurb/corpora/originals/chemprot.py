@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blurb.corpora.releases import MissingTool, Release
 from blurb.data.schema import Example
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 
 from blurb.corpora.releases import Release, SourceFile
 from blurb.data.schema import Example
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
 TOP = "DDIextraction_2013"

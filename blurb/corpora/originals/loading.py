@@ -8,8 +8,8 @@ from pathlib import Path
 
 from blurb.corpora.originals import rows as prepared
 from blurb.data.loading import TaskData, identified
-from blurb.errors import DataError
 from blurb.inputs.relations import dummified
+from blurb.messages.errors import DataError
 from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from blurb.data.readers._files import check_label, json_lines
 from blurb.data.schema import Example
-from blurb.errors import DataError
 from blurb.inputs.relations import is_dummified
+from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS, Split, Task
 
 KEYS = ("id", "doc_id", "text", "head", "tail", "label")

@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 
 from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, members
 from blurb.data.readers._files import decode, numbered
-from blurb.errors import DataError
-from blurb.files import file_hash
+from blurb.messages.errors import DataError
+from blurb.system.files import file_hash
 
 
 class MissingRelease(DataError):

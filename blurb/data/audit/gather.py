@@ -10,9 +10,9 @@ from blurb.data.audit._base import Corpus, Finding
 from blurb.data.loading import TaskData
 from blurb.data.readers._files import decode
 from blurb.data.splits import path_of, read_split
-from blurb.errors import BlurbError, DataError
-from blurb.files import read_bytes
 from blurb.inputs.tokenized_split import Read
+from blurb.messages.errors import BlurbError, DataError
+from blurb.system.files import read_bytes
 from blurb.tasks import SPLITS, Split, Task
 
 HEADERS = {"ncbi-disease": r"NCBI(?:train|develop|test)set_corpus\.txt"}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from blurb.errors import DataError
-from blurb.files import read_bytes
+from blurb.messages.errors import DataError
+from blurb.system.files import read_bytes
 
 
 def read_text(path: Path) -> str:

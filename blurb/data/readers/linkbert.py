@@ -13,7 +13,7 @@ from typing import Any
 from blurb.data.readers._files import check_label, json_lines
 from blurb.data.readers.relation import row_of
 from blurb.data.schema import Example
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
 NEGATIVE = "0"

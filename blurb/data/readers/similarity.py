@@ -7,7 +7,7 @@ from pathlib import Path
 
 from blurb.data.readers._files import table
 from blurb.data.schema import Example
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from blurb.data.readers._files import check_label, json_lines, lines
 from blurb.data.schema import Example
-from blurb.errors import DataError
 from blurb.inputs import tagging
+from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
 UNNAMED = "Entity"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from blurb.errors import SettingsError
 from blurb.export.formats._base import Files, Format, Wanted
-from blurb.files import beside, write_whole
+from blurb.messages.errors import SettingsError
 from blurb.registry import Registry
+from blurb.system.files import beside, write_whole
 
 __all__ = ["Files", "Format", "Wanted", "formats", "get", "render", "write"]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from blurb.errors import SettingsError, StoreError, UnknownName
+from blurb.messages.errors import SettingsError, StoreError, UnknownName
 from blurb.results import from_store
 from blurb.results.row_scores import DEMO, RowScores
-from blurb.runs.store import Store
+from blurb.store.store import Store
 from blurb.tasks import Task
 
 Files = Mapping[str, bytes]

@@ -6,14 +6,14 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from blurb.errors import SettingsError, StoreError, UnknownName
 from blurb.export.formats._base import Wanted, rows
+from blurb.messages.errors import SettingsError, StoreError, UnknownName
+from blurb.messages.text import grouped
 from blurb.results import groups, notes, published
 from blurb.results.groups import Standing
 from blurb.results.row_scores import DEMO, RowScores
 from blurb.results.score import datasets_by_type
 from blurb.tasks import Task
-from blurb.wording import grouped
 
 OPTIONS = frozenset({"published", "sd", "transpose"})
 SCORE = "BLURB score"

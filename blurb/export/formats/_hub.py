@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from blurb.errors import SettingsError, StoreError
 from blurb.export.formats._base import Wanted, real_row
+from blurb.messages.errors import SettingsError, StoreError
 from blurb.results.row_scores import RowScores
 from blurb.tasks import Task
 

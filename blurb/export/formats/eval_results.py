@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import yaml  # type: ignore[import-untyped]
 
-from blurb.errors import SettingsError
 from blurb.export.formats._base import Files, Format, Wanted
 from blurb.export.formats._hub import figures
+from blurb.messages.errors import SettingsError
 
 
 def _render(wanted: Wanted) -> Files:

@@ -8,9 +8,9 @@ import yaml  # type: ignore[import-untyped]
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from blurb import metrics
-from blurb.errors import DataError
 from blurb.export.formats._base import Files, Format, Wanted
 from blurb.export.formats._hub import Figure, figures
+from blurb.messages.errors import DataError
 from blurb.results.row_scores import RowScores
 
 

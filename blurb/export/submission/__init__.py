@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from blurb.errors import StoreError
 from blurb.export.submission import schemas
 from blurb.export.submission.values import Unit, predictions
+from blurb.messages.errors import StoreError
 from blurb.results.row_scores import RowScores
-from blurb.runs.store import PREDICTIONS, Record, read_predictions
+from blurb.store.store import PREDICTIONS, Record, read_predictions
 from blurb.tasks import Task
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from blurb.errors import StoreError
 from blurb.inputs.tagging import convert
+from blurb.messages.errors import StoreError
 from blurb.registry import load_object
 from blurb.tasks import Task
 from blurb.tasks.hoc import LABELS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from blurb.analysis import ablation_tables
-from blurb.errors import DataError
 from blurb.leaderboard.html.model import Ablation
+from blurb.messages.errors import DataError
 from blurb.results import csv_files
 
 Line = dict[str, str]

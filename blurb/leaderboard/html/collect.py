@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from blurb import tasks
-from blurb.files import ordinary
 from blurb.leaderboard import intervals, kept_intervals
 from blurb.leaderboard.html.ablations import read as read_ablations
 from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, PageRow
@@ -19,7 +18,8 @@ from blurb.names import by_number
 from blurb.results import gathered, published
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS, DEMO, Origin, RowScores, labelled
-from blurb.runs.store import Record
+from blurb.store.store import Record
+from blurb.system.files import ordinary
 from blurb.tasks import TWELVE
 
 TITLE = "BLURB leaderboard"

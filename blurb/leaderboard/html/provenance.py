@@ -11,9 +11,9 @@ from blurb import tasks
 from blurb.inputs.relations import DUMMIES
 from blurb.leaderboard.html.model import DatasetProvenance, RowProvenance
 from blurb.learners import is_named
+from blurb.messages.text import plural
 from blurb.results.row_scores import DEMO, RowScores
-from blurb.runs.provenance import Provenance
-from blurb.wording import plural
+from blurb.store.provenance import Provenance
 
 SELF_MADE = "scratch:"
 """Begins models that can be obtained by their name."""

@@ -15,10 +15,10 @@ from blurb.leaderboard.html.pairwise import MOST, MOST_PROBES, opening
 from blurb.leaderboard.html.strips import lowest, marks, strips
 from blurb.leaderboard.intervals import BASES, Value
 from blurb.leaderboard.terminal import SHORT
+from blurb.messages.text import probability
 from blurb.results import groups
 from blurb.results.comparison import PAIRED
 from blurb.tasks import TWELVE, TYPES
-from blurb.wording import probability
 
 MOST_DRAWN = 50
 """Maximum number of rows in the charts of a dataset: more are unreadable, and are most of the page's size."""

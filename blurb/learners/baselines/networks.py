@@ -16,7 +16,6 @@ from transformers import BertConfig, BertModel, PretrainedConfig
 from transformers.modeling_outputs import BaseModelOutput
 
 from blurb.checkpoints.source import Source
-from blurb.errors import SettingsError, UnknownName
 from blurb.formulations._base import Formulation
 from blurb.heads._lstm import BiLSTMLayer
 from blurb.inputs.tokenizer import Tokenizer
@@ -25,6 +24,7 @@ from blurb.learners.base import Subset
 from blurb.learners.baselines.vocabulary import LONGEST, VOCABULARIES
 from blurb.learners.finetuning import encoder
 from blurb.learners.finetuning.network import NetworkLearner
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols.settings import Where, unsaid
 from blurb.training.hardware import Precision
 

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from blurb.checkpoints import Source
 from blurb.checkpoints.loaded_encoder import encoder_of
-from blurb.errors import SettingsError
 from blurb.formulations._base import Formulation
 from blurb.heads import heads, poolings
 from blurb.heads._base import Head
@@ -18,6 +17,7 @@ from blurb.heads.pooling._base import Pooling
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.base import History, Progress, Subset
 from blurb.learners.finetuning.network import NetworkLearner
+from blurb.messages.errors import SettingsError
 from blurb.protocols.settings import Where, shown, unsaid
 from blurb.training import layerwise
 from blurb.training.hardware import Precision

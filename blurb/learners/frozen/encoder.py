@@ -11,11 +11,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from blurb.errors import ModelError
 from blurb.heads.pooling._words import word_vectors
 from blurb.heads.pooling.mention_mean import MentionMean
 from blurb.inputs.features import RAGGED, Features, Ragged
 from blurb.learners.frozen.vectors import Half
+from blurb.messages.errors import ModelError
 from blurb.training.batches import Batch
 from blurb.training.loop import asked
 

@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from blurb.checkpoints import Source
-from blurb.errors import TrainingError
 from blurb.formulations._base import Formulation, Output
 from blurb.heads import heads
 from blurb.heads._base import Problem
@@ -28,6 +27,7 @@ from blurb.learners.base import History, Learner, Progress, Subset
 from blurb.learners.frozen.encoder import LAYERS
 from blurb.learners.frozen.reader import Ints, Read, Reader
 from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, score_of, scored_items
+from blurb.messages.errors import TrainingError
 from blurb.protocols.settings import Where, unsaid
 from blurb.training.crf_fit import Chained, fit_chain
 from blurb.training.hardware import Precision, choose_device, seed_everything

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from blurb import leases
-from blurb.cache import home
-from blurb.files import beside
+from blurb.system import leases
+from blurb.system.cache import home
+from blurb.system.files import beside
 
 VERSION = 1
 """Raised by hand when a change gives other vectors for the same key."""

@@ -8,7 +8,7 @@ LEARNER = LearnerKind(
     summary="the constant answer that scores best on train",
     rows=ROWS,
     learner="blurb.learners.baselines.constants:Constant",
-    cost="blurb.runs.cost.learners:constant",
+    cost="blurb.cost.learners:constant",
     settings=EXAMPLES,
     deterministic=True,
 )

@@ -9,7 +9,7 @@ LEARNER = LearnerKind(
     rows=RowKind("encoder", "a fine-tuned encoder", "", place=1, measures=FINE_TUNING, beside_papers=True),
     learner="blurb.learners.finetuning.encoder:EncoderLearner",
     check="blurb.learners.finetuning.encoder:check",
-    cost="blurb.runs.cost.learners:encoder",
+    cost="blurb.cost.learners:encoder",
     save="blurb.learners.finetuning.kept:save",
     restore="blurb.learners.finetuning.kept:load",
     settings=in_groups("training", "model", "examples", "inputs"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.errors import SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.registry import Registry
 from blurb.tasks.types._type import TaskType
 
@@ -20,7 +20,7 @@ def names() -> list[str]:
 
 
 def get(name: str) -> TaskType:
-    """Returns the declaration of a type; raises `blurb.errors.UnknownName` if there is none."""
+    """Returns the declaration of a type; raises `blurb.messages.errors.UnknownName` if there is none."""
     declared = _registry.get(name)
     if not isinstance(declared, TaskType):
         raise SettingsError(f"The task type {name} is of type {type(declared).__name__}, not blurb.tasks.TaskType.")

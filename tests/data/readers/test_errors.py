@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blurb import data, tasks
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from tests.data.samples import HOC_LABELS, READERS, SAMPLES, put
 
 HEADED = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from blurb import tasks
 from blurb.data import read_split
 from blurb.data.schema import hash_rows, to_dataset
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from tests.data.samples import HOC_LABELS, READERS, SAMPLES, put
 
 PARTS = [

@@ -15,7 +15,7 @@ from blurb import data, tasks
 from blurb.corpora import demo
 from blurb.data.readers import linkbert
 from blurb.data.schema import Example
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS, Task
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blurb.data.readers._files import read_text
-from blurb.errors import DataError
+from blurb.messages.errors import DataError
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")

@@ -16,8 +16,8 @@ from blurb import data, tasks
 from blurb.corpora import demo
 from blurb.data.readers import task_file
 from blurb.data.schema import Example
-from blurb.errors import BlurbError, DataError
 from blurb.inputs import tagging
+from blurb.messages.errors import BlurbError, DataError
 from blurb.tasks import Task
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.files import SEAL, seal
-from blurb.runs.store import Store
+from blurb.store.store import Store
+from blurb.system.files import SEAL, seal
 from tests.corpora import originals
 from tests.faults.commands import blurb
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.errors import BlurbError
+from blurb.messages.errors import BlurbError
 from tests.faults.child import Faults
 from tests.faults.commands import Command
 from tests.faults.inputs.mutations import mutate

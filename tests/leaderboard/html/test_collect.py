@@ -15,8 +15,7 @@ import pytest
 from blurb import tasks
 from blurb.cli import cli
 from blurb.corpora import demo
-from blurb.errors import DataError
-from blurb.files import read_json, write_json
+from blurb.execution.engines import here
 from blurb.leaderboard import intervals
 from blurb.leaderboard.html import ablations as page_ablations
 from blurb.leaderboard.html import collect, pairwise
@@ -25,19 +24,21 @@ from blurb.leaderboard.html.model import Page
 from blurb.leaderboard.html.provenance import of_row, public
 from blurb.leaderboard.html.render import render
 from blurb.learners import building
+from blurb.messages.errors import DataError
+from blurb.planning import plan
 from blurb.protocols import protocol
 from blurb.results import comparison, from_store, predictions, published, results_csv, tables
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS
 from blurb.results.score import blurb_score, type_means
-from blurb.runs import plan, rows
-from blurb.runs.engines import here
-from blurb.runs.spec import Configuration
-from blurb.runs.store import Record, Store
 from blurb.statistics import bootstrap
 from blurb.statistics.student import half_width, t_critical
+from blurb.store import planned_rows as rows
+from blurb.store.store import Record, Store
+from blurb.store.trial import Configuration
+from blurb.system.files import read_json, write_json
 from tests.results.played import NAMES, play
-from tests.runs import fakes
+from tests.store import fakes
 
 GOOD, WORSE = dict.fromkeys(NAMES, 0.9), dict.fromkeys(NAMES, 0.7)
 

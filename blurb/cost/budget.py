@@ -1,0 +1,151 @@
+"""Chooses the protocol that fits a time budget, from a ladder of rungs from the cheapest row to the dearest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from blurb.cost import model
+from blurb.cost.model import Estimate
+from blurb.messages.errors import BlurbError, DataError, SettingsError, Several, said
+from blurb.messages.text import duration
+
+if TYPE_CHECKING:
+    from blurb.planning.plan import Planned
+    from blurb.tasks import Task
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0}
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A protocol, with its own seeds or with seeds 1 to `seeds`."""
+
+    protocol: str
+    seeds: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name to print."""
+        return f"{self.protocol} with {self.seeds} seeds" if self.seeds else self.protocol
+
+
+Prepare: TypeAlias = "Callable[[Rung, Sequence[Task]], Planned]"
+"""Plans the trials of a rung."""
+LADDER = (Rung("probe"), Rung("sketch"), Rung("quick"), Rung("quick", 3), Rung("standard"))
+"""From the cheapest to the dearest; later rows are more informative."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What fits a budget.
+
+    :param rung: index in the ladder
+    :param tasks: names of the tasks; if not all fit, the cheapest first
+    :param whole: whether all tasks fit
+    """
+
+    rung: int
+    tasks: Sequence[str]
+    whole: bool
+
+
+def seconds_of(text: str) -> float:
+    """Parses `90s`, `10m`, `2h` or `1h30m` into seconds; SettingsError for anything else, including 0."""
+    parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)([hms])", text.strip().lower())
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
+        raise SettingsError(f"--budget must be a time such as 90s, 10m, 2h or 1h30m (got '{text}').")
+    seconds = sum(float(number) * UNITS[unit] for number, unit in parts)
+    if not 0 < seconds < float("inf"):
+        raise SettingsError(f"--budget must be positive and finite (got '{text}').")
+    return seconds
+
+
+def choose(estimates: Sequence[Estimate], budget: float, ladder: Sequence[Rung] = LADDER) -> Choice:
+    """The dearest rung for which all tasks fit; otherwise as many tasks of the cheapest rung as fit, cheapest first.
+
+    :param estimates: one per rung, for all tasks
+    :param budget: seconds
+    :raises SettingsError: if not even the cheapest task fits
+    """
+    for place in reversed(range(len(estimates))):
+        if estimates[place].seconds <= budget:
+            return Choice(place, list(estimates[place].tasks), True)
+    by_task = estimates[0].tasks
+    cheapest = sorted(by_task, key=lambda name: by_task[name].seconds)
+    chosen: list[str] = []
+    for name in cheapest:
+        if estimates[0].of([*chosen, name]).seconds > budget:
+            break
+        chosen.append(name)
+    if not chosen:
+        raise SettingsError(
+            f"--budget: nothing fits into {duration(budget)}. The cheapest, {ladder[0].name} on {cheapest[0]}, is "
+            f"predicted to take {duration(by_task[cheapest[0]].seconds)}."
+        )
+    return Choice(0, chosen, False)
+
+
+@dataclass(frozen=True)
+class Affordable:
+    """What was chosen for a budget, and why.
+
+    :param rungs: the estimate of each rung for all tasks, in the order of the ladder
+    :param refused: rung -> why it cannot be run
+    :param left_out: names of the tasks for which there is no time
+    """
+
+    rung: Rung
+    planned: Planned
+    estimate: Estimate
+    rungs: Mapping[Rung, Estimate]
+    refused: Mapping[Rung, str]
+    left_out: Sequence[str]
+
+
+def afford(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepare) -> Affordable:
+    """Chooses the plan that fits a budget; a rung that the settings or the model do not allow is skipped.
+
+    :param prepare: plans the trials of a rung
+    :raises SettingsError: if nothing fits, nothing can be predicted, or no rung can be run
+    """
+    from blurb.cost.inputs import Inputs
+
+    seconds, known = seconds_of(text), Inputs()
+    plans, refused = possible(tasks, prepare)
+    try:
+        rungs = {rung: model.estimate([plan], jobs, known) for rung, plan in plans.items()}
+    except BlurbError:
+        raise
+    except Exception as error:  # an encoder that cannot be run, and nothing may be chosen blindly
+        raise SettingsError(
+            f"--budget: cannot predict the time ({said(error)})", fix="use --protocol instead."
+        ) from error
+    choice = choose(list(rungs.values()), seconds, list(rungs))
+    rung = list(rungs)[choice.rung]
+    if choice.whole:
+        return Affordable(rung, plans[rung], rungs[rung], rungs, refused, ())
+    inside = {task.name: task for task in tasks}
+    fitting = prepare(rung, [inside[name] for name in choice.tasks])
+    left_out = [name for name in inside if name not in choice.tasks]
+    return Affordable(rung, fitting, rungs[rung].of(choice.tasks), rungs, refused, left_out)
+
+
+def possible(tasks: Sequence[Task], prepare: Prepare) -> tuple[dict[Rung, Planned], dict[Rung, str]]:
+    """The plans of the rungs, and why others cannot be run.
+
+    :raises BlurbError: that of the last rung if none can be run, or if data cannot be read
+    """
+    plans: dict[Rung, Planned] = {}
+    refused: dict[Rung, str] = {}
+    for rung in LADDER:
+        try:
+            plans[rung] = prepare(rung, tasks)
+        except (SettingsError, Several) as error:
+            reasons = getattr(error, "errors", (error,))
+            if len(refused) == len(LADDER) - 1 or any(isinstance(one, DataError) for one in reasons):
+                raise
+            refused[rung] = " ".join(map(str, reasons))
+    return plans, refused

@@ -1,0 +1,120 @@
+"""The input lengths of a trial, from cached features or from a sample that is tokenised now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from blurb import formulations, tasks
+from blurb.checkpoints.encoder_size import EncoderSize
+from blurb.cost.passes import Ints, Lengths
+from blurb.data.schema import Example
+from blurb.execution.data_sources import load_data
+from blurb.execution.worker import Job, units_of
+from blurb.formulations._base import Formulation
+from blurb.inputs.cache import features_key, stored_lengths
+from blurb.inputs.features import RAGGED, Features
+from blurb.learners.base import Subset
+from blurb.protocols.settings import Settings, limits
+
+SAMPLE = 256
+"""Sample size per split without cached features: the mean length is then known to about 3 %."""
+
+
+class Inputs:
+    """Input lengths of trials, computed once for all trials with the same inputs."""
+
+    def __init__(self) -> None:
+        self._lengths: dict[tuple[object, ...], dict[tasks.Split, Lengths]] = {}
+
+    def of(self, job: Job, shape: EncoderSize) -> dict[tasks.Split, Lengths]:
+        """The lengths of train, dev and test, before sampling."""
+        formulation = formulations.bind(load_data(job.data).task, job.trial.settings)
+        longest = formulation.settings.max_length
+        limit = min(longest, shape.most or longest)
+        known = (job.data, job.source.location, job.source.casing, limit, str(sorted(formulation.options.items())))
+        if known not in self._lengths:
+            self._lengths[known] = _lengths(job, formulation, limit)
+        return self._lengths[known]
+
+    def units(self, job: Job) -> dict[tasks.Split, Lengths]:
+        """The same for learners that read no sub-tokens: one row per example, of length 0."""
+        known = (job.data, "", str(job.trial.settings.get("document_unit")))
+        if known not in self._lengths:
+            content = load_data(job.data)
+            formulation = formulations.bind(content.task, job.trial.settings)
+            found: dict[tasks.Split, Lengths] = {}
+            for split in tasks.SPLITS:
+                rows, _ = units_of(formulation, content, split)
+                numbers = np.arange(len(rows))
+                read = _read(formulation, rows)
+                found[split] = Lengths(np.zeros_like(numbers), numbers, len(rows), words=_words(rows), read=read)
+            self._lengths[known] = found
+        return self._lengths[known]
+
+
+def _read(formulation: Formulation, rows: list[Example]) -> float:
+    """Words per example, of all its texts, in a sample."""
+    some = rows[:: max(1, len(rows) // SAMPLE)]
+    return sum(len(text.split()) for part in formulation.texts(some) for text in part) / len(some)
+
+
+def _words(rows: list[Example]) -> int:
+    return sum(len(row["tokens"]) for row in rows if "tokens" in row)
+
+
+def _lengths(job: Job, formulation: Formulation, limit: int) -> dict[tasks.Split, Lengths]:
+    content = load_data(job.data)
+    units = {split: units_of(formulation, content, split) for split in tasks.SPLITS}
+    tokenizer = job.source.checkpoint.tokenizer.extended(formulation.special_tokens(units["train"][0]))
+    found: dict[tasks.Split, Lengths] = {}
+    for split, (rows, key) in units.items():
+        words = _words(rows)
+        stored = stored_lengths(features_key(key, tokenizer.hash, limit))
+        if stored is not None:
+            found[split] = Lengths(*stored, len(rows), words=words)
+            continue
+        start = time.perf_counter()
+        picked = np.linspace(0, len(rows), min(SAMPLE, len(rows)), endpoint=False).astype(np.int64)
+        features = formulation.features([rows[i] for i in picked], tokenizer, limit)
+        times = len(rows) / len(picked)
+        found[split] = replicate(
+            features, len(rows), words, seconds=(time.perf_counter() - start) * times, disk=int(disk(features) * times)
+        )
+    return found
+
+
+def replicate(features: Features, units: int, words: int, seconds: float, disk: int) -> Lengths:
+    """Extrapolates the lengths of a sample to all examples by repeating it.
+
+    :param features: features of the sample, which has `features.example_index.max() + 1` examples
+    """
+    sample = int(features.example_index.max()) + 1
+    rounds = [features.example_index + start for start in range(0, units, sample)]
+    unit = np.concatenate(rounds)
+    rows = np.resize(features.ids.lengths, len(unit))
+    inside = unit < units
+    return Lengths(rows[inside], unit[inside], units, units <= sample, words, seconds, disk)
+
+
+def disk(features: Features) -> int:
+    """Bytes of features in the cache, without a few hundred bytes of headers."""
+    total = int(features.example_index.nbytes)
+    for name in RAGGED:
+        ragged = getattr(features, name)
+        if ragged is not None:
+            total += 4 * len(ragged.values) + int(ragged.offsets.nbytes)
+    return total + (0 if features.entities is None else int(features.entities.nbytes))
+
+
+def drawn(lengths: Lengths, most: int, seed: int) -> Ints | None:
+    """The examples that a trial samples, drawn as the trial does; None for all."""
+    chosen = Subset.draw(range(lengths.units), "", most, seed).chosen  # type: ignore[arg-type]
+    return None if chosen is None else np.array(chosen)
+
+
+def used(lengths: Mapping[tasks.Split, Lengths], settings: Settings, seed: int) -> dict[tasks.Split, Ints]:
+    """The lengths of the rows that a trial reads from each split."""
+    return {split: each.of(drawn(each, *limits(settings, split, seed))) for split, each in lengths.items()}

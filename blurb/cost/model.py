@@ -1,0 +1,249 @@
+"""Predicts time, memory and disk of trials, from a short calibration and the finished trials of the store."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.cost import history
+from blurb.cost.history import Correction
+from blurb.cost.learners import Ask, Cost
+from blurb.cost.rates import Rates
+from blurb.cost.schedule import wall
+
+if TYPE_CHECKING:
+    from blurb.cost.inputs import Inputs
+    from blurb.execution.data_sources import DataSource
+    from blurb.execution.worker import Job
+    from blurb.planning.plan import Planned
+
+LIBRARIES = 0.6e9
+"""Bytes of a process that has only loaded the libraries."""
+
+
+@dataclass(frozen=True)
+class TrialEstimate:
+    """A trial with its predicted cost.
+
+    :param type: type of its task
+    :param done: it is in the store, or another trial of the run is identical
+    :param correction: from the history
+    """
+
+    job: Job
+    type: str
+    cost: Cost
+    done: bool
+    correction: Correction
+
+    @property
+    def seconds(self) -> float:
+        """Predicted seconds after correction; 0 if the trial is done."""
+        return 0.0 if self.done else self.cost.seconds * self.correction.factor
+
+    @property
+    def memory(self) -> float:
+        """Predicted peak bytes of a process that runs it alone."""
+        return self.cost.memory + LIBRARIES
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The predicted cost of trials.
+
+    :param jobs: number of trials in parallel
+    """
+
+    trials: Sequence[TrialEstimate]
+    jobs: int = 1
+
+    @property
+    def waiting(self) -> list[TrialEstimate]:
+        """The trials that are not done."""
+        return [trial for trial in self.trials if not trial.done]
+
+    @property
+    def tasks(self) -> dict[str, Estimate]:
+        """The estimate of each task, as if it ran alone, in the order of the trials."""
+        return {name: self.of([name]) for name in dict.fromkeys(trial.job.trial.task for trial in self.trials)}
+
+    def of(self, names: Collection[str]) -> Estimate:
+        """The estimate of some tasks, as if they ran alone."""
+        return dataclasses.replace(self, trials=[one for one in self.trials if one.job.trial.task in names])
+
+    @property
+    def seconds(self) -> float:
+        """Seconds until the last trial ends."""
+        return self._wall([trial.seconds for trial in self.waiting])
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Likely range of the seconds: errors of similar trials are correlated, so they do not cancel."""
+        spreads = [(trial.seconds, 1 + trial.correction.spread) for trial in self.waiting]
+        return self._wall([at / by for at, by in spreads]), self._wall([at * by for at, by in spreads])
+
+    def _wall(self, seconds: list[float]) -> float:
+        return wall(sorted(seconds, reverse=True), self.jobs)
+
+    @property
+    def history(self) -> int:
+        """Smallest number of finished trials behind any of the times; 0 means calibration only."""
+        return min((trial.correction.trials for trial in self.waiting), default=0)
+
+    @property
+    def memory(self) -> float:
+        """Bytes of the largest trials that may run in parallel, with their processes."""
+        largest = sorted((trial.cost.memory for trial in self.waiting), reverse=True)[: self.jobs]
+        return sum(largest) + LIBRARIES * (len(largest) + (self.jobs > 1)) if largest else 0.0
+
+    @property
+    def store(self) -> float:
+        """Bytes in the store."""
+        return sum(trial.cost.store for trial in self.waiting)
+
+    @property
+    def checkpoints(self) -> float:
+        """Bytes of checkpoints beside the store's, while the largest trials that may do so run in parallel."""
+        return sum(sorted((trial.cost.checkpoints for trial in self.waiting), reverse=True)[: self.jobs])
+
+    @property
+    def cache(self) -> float:
+        """Bytes in the cache, which trials of one model and task share."""
+        kept = {(one.job.source.name, one.job.trial.task): one.cost.cache for one in self.waiting}
+        return sum(kept.values())
+
+
+def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None) -> Estimate:
+    """Predicts the cost of planned trials; loads and times the encoders if they are not in the cache.
+
+    :param jobs: number of trials in parallel
+    :param known: input lengths known already, shared by the estimates of a budget
+    :raises BlurbError: if an encoder cannot be loaded; RuntimeError if it cannot be run
+    """
+    from blurb.cost.inputs import Inputs
+    from blurb.execution.environment import environment
+    from blurb.execution.processes import threads_of
+
+    inputs = known or Inputs()
+    listed = _without_twins([state for plan in planned for state in _states(plan)])
+    waiting = [job for job, done in listed if not done]
+    if not waiting:
+        return Estimate([TrialEstimate(job, "", Cost(), True, Correction()) for job, _ in listed], jobs)
+    threads = threads_of(jobs) if jobs > 1 else None
+    rates = _rates(waiting, inputs, threads)
+    costs = [_cost(job, inputs, rates) for job, _ in listed]
+    predicted = {
+        job.path: (job.learner.name, type_, cost.seconds) for (job, _), (type_, cost) in zip(listed, costs, strict=True)
+    }
+    here = {**environment(waiting[0].device), **({"threads": threads} if threads else {})}
+    past = history.read(waiting[0].store, predicted, here)
+    return Estimate(
+        [
+            TrialEstimate(job, type_, cost, done, past.correction(job.learner.name, type_))
+            for (job, done), (type_, cost) in zip(listed, costs, strict=True)
+        ],
+        jobs,
+    )
+
+
+def least(jobs: Sequence[Job]) -> Estimate:
+    """The memory and disk that trials need at least, without running an encoder; of their times it says nothing.
+
+    :raises BlurbError: if data or a tokenizer cannot be loaded
+    """
+    from blurb.cost.inputs import Inputs
+
+    inputs = Inputs()
+    sources = {(job.source.location, job.trial.precision): job.source for job in jobs if job.source.tokenizer}
+    rates = {key: Rates.unmeasured(source.checkpoint.size) for key, source in sources.items()}
+    costs = [(job, *_cost(job, inputs, rates)) for job in jobs]
+    return Estimate([TrialEstimate(job, type_, cost, False, Correction()) for job, type_, cost in costs])
+
+
+def _states(plan: Planned) -> list[tuple[Job, bool]]:
+    """The trials of a plan and whether they are done; a search includes the winner's trial with the first seed."""
+    searched = {(job.source.name, job.trial.task, job.trial.seed) for job in plan.searched}
+    states = [(job, _is_there(job.path)) for job in plan.searched]
+    for job in plan.final:
+        place = (job.source.name, job.trial.task, job.trial.seed)
+        states.append((job, place in searched or _is_there(job.path)))
+    return states
+
+
+def _without_twins(states: Sequence[tuple[Job, bool]]) -> list[tuple[Job, bool]]:
+    """Marks repeated trials as done, except the first: cells of an ablation may share trials."""
+    seen: set[Path] = set()
+    marked = []
+    for job, done in states:
+        marked.append((job, done or job.path in seen))
+        seen.add(job.path)
+    return marked
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a trial seems done; good enough for an estimate, as the worker checks the hashes."""
+    return (path / "DONE.json").is_file()
+
+
+def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[tuple[str, str], Rates]:
+    """The rates of the encoders by folder and precision, at the input lengths of most of their sub-tokens."""
+    import numpy as np
+
+    from blurb.cost.calibration import rates_of
+    from blurb.cost.rates import needed
+
+    encoders: dict[tuple[str, str], dict[DataSource, Job]] = {}
+    for job in jobs:
+        if job.source.tokenizer:
+            encoders.setdefault((job.source.location, job.trial.precision), {})[job.data] = job
+    rates = {}
+    for key, by_data in encoders.items():
+        first = next(iter(by_data.values()))
+        shape = first.source.checkpoint.size
+        rows = [split.rows for job in by_data.values() for split in inputs.of(job, shape).values()]
+        lengths = np.sort(np.concatenate(rows))
+        within = np.searchsorted(np.cumsum(lengths), [0.05 * lengths.sum(), 0.95 * lengths.sum()])
+        around = needed(int(lengths[place]) for place in within)
+        rates[key] = rates_of(first.source, first.device, first.trial.precision, threads, around)
+    return rates
+
+
+def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tuple[str, Cost]:
+    """Type of the task and cost of a trial."""
+    from blurb import formulations, tasks
+    from blurb.training.hardware import choose_device
+
+    task = tasks.load(job.data.task)
+    encoder = rates.get((job.source.location, job.trial.precision))
+    lengths = inputs.of(job, job.source.checkpoint.size) if encoder else inputs.units(job)
+    formulation = formulations.bind(task, job.trial.settings)
+    ask = Ask(
+        settings=formulation.settings,
+        seed=job.trial.seed,
+        lengths=lengths,
+        labels=len(formulation.labels),
+        parameters=job.source.parameters,
+        device=choose_device(job.device).type,
+        precision=job.trial.precision,
+        rates=encoder,
+    )
+    cost: Cost = job.learner.load("cost")(ask)
+    weights = 4.0 * job.source.parameters if job.keep != "none" else 0.0
+    checkpoints = cost.checkpoints if job.resume else 0.0
+    return task.type, dataclasses.replace(cost, store=cost.store + weights, checkpoints=checkpoints)
+
+
+def predicted(planned: Sequence[Planned], found: Estimate) -> list[Planned]:
+    """The plans with predicted times in their jobs, for the order of the trials and for provenance.
+
+    The times are uncorrected, so that the next correction starts from the calibration and not from the last correction.
+    """
+    seconds = {trial.job.path: trial.cost.seconds for trial in found.trials}
+
+    def told(jobs: Sequence[Job]) -> list[Job]:
+        return [dataclasses.replace(job, predicted=seconds[job.path]) for job in jobs]
+
+    return [dataclasses.replace(plan, searched=told(plan.searched), final=told(plan.final)) for plan in planned]

@@ -1,0 +1,64 @@
+"""Whether this machine has the memory and the disk that trials are predicted to need, as far as the system tells."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from blurb.cost.model import Estimate
+from blurb.messages.text import size
+from blurb.system import cache
+from blurb.system.files import nearest
+
+
+def memory(found: Estimate) -> Iterator[str]:
+    """Sentences on the memory that the largest trials need together and this machine, or a GPU of it, lacks."""
+    from blurb.training.hardware import choose_device
+
+    gpu = {place for place in {one.job.place for one in found.waiting} if choose_device(place).type == "cuda"}
+    on_gpu = [one for one in found.waiting if one.job.place in gpu]
+    elsewhere = replace(found, trials=[one for one in found.waiting if one.job.place not in gpu])
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # not every system tells
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if elsewhere.memory > there:
+            yield f"This machine has only {size(there)} of memory; reduce --jobs or the batch size."
+    if on_gpu:
+        yield from _of_gpus(replace(found, trials=on_gpu))
+
+
+def _of_gpus(found: Estimate) -> Iterator[str]:
+    import torch
+
+    from blurb.execution.processes import gpus_for
+
+    gpus = gpus_for([one.job for one in found.waiting]) or [found.waiting[0].job.place]
+    together = math.ceil(found.jobs / len(gpus))
+    needed = sum(sorted((one.cost.memory for one in found.waiting), reverse=True)[:together])
+    there = min(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus)
+    if needed > there:
+        yield (
+            f"The largest trials need {size(needed)} of a GPU at a time, which has {size(there)}; reduce --jobs or "
+            "the batch size."
+        )
+
+
+def disk(found: Estimate, store: Path) -> Iterator[str]:
+    """Sentences on the disks that have less free than trials, kept models, checkpoints and the cache will take."""
+    needed: dict[int, float] = {}
+    places: dict[int, Path] = {}
+    for folder, more in ((store, found.store + found.checkpoints), (cache.home(), found.cache)):
+        with contextlib.suppress(OSError):
+            place = nearest(folder)
+            number = place.stat().st_dev
+            places.setdefault(number, place)
+            needed[number] = needed.get(number, 0.0) + more
+    for number, place in places.items():
+        with contextlib.suppress(OSError):
+            free = shutil.disk_usage(place).free
+            if needed[number] > free:
+                yield f"The disk of {place} has only {size(free)} free, of {size(needed[number])} that are needed."

@@ -1,0 +1,88 @@
+"""`blurb doctor`: everything that is wrong with something, and how to mend it. Nothing is run or written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blurb import tasks
+from blurb.data import manifest
+from blurb.data.splits import elsewhere, path_of
+from blurb.doctor._base import Fact, Problem, Report
+from blurb.messages.errors import BlurbError, DataError, SettingsError
+from blurb.regression import rules
+from blurb.system import toml
+from blurb.system.files import NO_FILE
+
+__all__ = ["Fact", "Problem", "Report", "examine"]
+
+KINDS = (
+    "a store, a trial, a checkpoint, a data folder, a task file, a protocol, blurb-check.toml, or a table of results"
+)
+
+
+def examine(path: Path | None = None) -> Report:
+    """Examines what is at a path, or the environment without one.
+
+    :raises DataError: if there is nothing
+    :raises SettingsError: if it is none of the things that blurb knows
+    """
+    if path is None:
+        from blurb.doctor import environment
+
+        return environment.examine()
+    if not path.exists():
+        raise DataError("no such file or folder", path, fix=f"give {KINDS}.")
+    if not (path.is_file() or path.is_dir()):
+        raise DataError(f"{NO_FILE}", path, fix=f"give {KINDS}.")
+    return _file(path) if path.is_file() else _folder(path)
+
+
+def _file(path: Path) -> Report:
+    from blurb.doctor import data, settings_files, tables
+
+    if path.suffix == ".csv":
+        return tables.examine(path)
+    if path.suffix != ".toml":
+        raise SettingsError("cannot tell what this is", where=path, fix=f"give {KINDS}.")
+    if path.name == rules.NAME:
+        return settings_files.examine_rules(path)
+    try:
+        content = toml.read(path)
+    except BlurbError:  # whatever it is to be, it is told as a task file
+        content = {}
+    keys = {*content}
+    if keys & {"all", "search", "extends", "learner", "lr_by_size", "description", "note"} or (
+        isinstance(content.get("tasks"), dict) or keys == {"seeds"}
+    ):
+        return settings_files.examine_protocol(path)
+    if keys & {"split", "level", "max_drop", "min_score", rules.OVERALL, "datasets"}:
+        return settings_files.examine_rules(path)
+    return data.examine_task_file(path)
+
+
+def _folder(path: Path) -> Report:
+    from blurb.doctor import checkpoint, data, store
+    from blurb.execution.sweeps import FOLDER, JOBS
+    from blurb.store.store import OWNERS
+
+    if any(
+        True
+        for pattern in ("*/rows/*.json", "*/*/*/spec.json", "spec.json", f"*/{OWNERS}", f"{FOLDER}/*/{JOBS}")
+        for _ in path.glob(pattern)
+    ):
+        return store.examine(path)
+    patterns = (
+        "config.json",
+        "adapter_config.json",
+        "*.safetensors",
+        "pytorch_model*",
+        "tokenizer*.json",
+        "*/config.json",
+    )
+    if any(True for pattern in patterns for _ in path.glob(pattern)):
+        return checkpoint.examine(path)
+    every = tasks.select("all")
+    known = any(path_of(task, path, split).is_file() for task in every for split in tasks.SPLITS)
+    if known or manifest.path_of(path).is_file() or elsewhere(every, path):
+        return data.examine(path)
+    raise SettingsError("cannot tell what this folder is", where=path, fix=f"give {KINDS}.")

@@ -1,0 +1,68 @@
+"""What a check finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from blurb.messages.errors import BlurbError, ended
+
+Fact = str | int | None
+"""A number where it is one, `None` where there is none; sizes are in bytes."""
+SHOWN = 20
+"""Problems of one file that are listed; more of them have one cause."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is wrong.
+
+    :param where: file (and line), folder, package or setting
+    :param what: what is wrong with it
+    :param mend: what to do about it
+    """
+
+    where: str
+    what: str
+    mend: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that is wrong with one thing.
+
+    :param kind: what it was taken for: "store", "checkpoint", ...
+    :param subject: its path; "" for the environment
+    :param facts: what is known of it, by name; the names of sizes end in `bytes`
+    """
+
+    kind: str
+    subject: str
+    problems: Sequence[Problem]
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+
+def of_error(error: BlurbError | OSError, where: Path | str, mend: str) -> Problem:
+    """An error as a problem.
+
+    :param where: of an error that names no place
+    :param mend: if the error does not say what to do
+    """
+    if isinstance(error, OSError):
+        return Problem(str(where), ended(str(error)), mend)
+    return Problem(error.where or str(where), ended(error.what), sentence(error.fix or mend))
+
+
+def sentence(text: str) -> str:
+    """A text with a full stop, and with a capital if it begins with a plain word and no command."""
+    first = text.split(" ")[0]
+    return ended(text[:1].upper() + text[1:] if first.isalpha() and first not in ("blurb", "pip", "rm") else text)
+
+
+def few(problems: Sequence[Problem], where: Path | str) -> list[Problem]:
+    """At most `SHOWN` problems of one file, and how many more there are."""
+    more = len(problems) - SHOWN
+    if more <= 0:
+        return list(problems)
+    return [*problems[:SHOWN], Problem(str(where), f"And {more:,} more of this file.", "Mend those above first.")]

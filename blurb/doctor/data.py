@@ -1,0 +1,115 @@
+"""A data folder, and a task file with its corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from blurb import tasks
+from blurb.data import verify
+from blurb.data.splits import elsewhere
+from blurb.doctor._base import Fact, Problem, Report, few, of_error
+from blurb.messages.errors import BlurbError, DataError
+from blurb.messages.text import option
+from blurb.system import toml
+from blurb.tasks import SPLITS, Task
+
+PREPARE = "Make it with blurb data prepare from the original release"
+
+
+def examine(folder: Path) -> Report:
+    """What is wrong with a data folder in BLURB's layout: each file, and whether it is BLURB's data."""
+    chosen = tasks.select("all")
+    findings = [verify.examine(task, folder) for task in chosen]
+    facts: dict[str, Fact] = {
+        "datasets": len(findings),
+        "whole": sum(not one.missing for one in findings),
+        "identical_to_blurb": sum(one.verdict == "identical" for one in findings),
+        "leaks_and_copies": f"blurb data audit{option('--data', folder)}",
+    }
+    if all(len(one.missing) == len(SPLITS) for one in findings):
+        hint = elsewhere(chosen, folder).strip().removeprefix("Did you mean ").removesuffix("?")
+        mend = f"Use {hint}." if hint else "blurb data download and blurb data prepare make such a folder."
+        return Report("data", str(folder), [Problem(str(folder), "None of the data files is here.", mend)], facts)
+    problems = [problem for finding in findings for problem in _of_dataset(finding, folder)]
+    mend = "blurb data prepare writes file and manifest again, if this was not meant."
+    problems += dict.fromkeys(of_error(note, folder, mend) for finding in findings for note in finding.notes)
+    return Report("data", str(folder), problems, facts)
+
+
+def _of_dataset(found: verify.Verification, folder: Path) -> Iterator[Problem]:
+    task = found.task
+    where = task.source.page if task.source else task.homepage
+    if found.missing:
+        files = ", ".join(task.files[split] for split in found.missing)
+        yield Problem(f"{folder}: {task.name}", f"Missing: {files}.", f"{PREPARE} ({where}).")
+    for error in found.errors:
+        yield of_error(error, folder, f"{PREPARE}; or correct the file.")
+    if found.verdict == "differs" and not found.errors:
+        counts = ", ".join(
+            f"{split} {count:,} instead of {expected:,}"
+            for split, count in found.counts.items()
+            if (expected := task.expected(split)) is not None and expected != count
+        )
+        reason = f" ({task.unit}: {counts})" if counts else " (the numbers are right, the examples are others)"
+        yield Problem(
+            f"{folder}: {task.name}", f"These are not BLURB's examples{reason}.",
+            f"{PREPARE}. Rows made with it say that the data was not verified.",
+        )  # fmt: skip
+
+
+def examine_task_file(path: Path) -> Report:
+    """What is wrong with a task file, the files that it names, and their examples."""
+    from blurb.tasks import _file
+
+    mend = "docs/add-a-task.md has all keys; blurb tasks new writes a template."
+    problems = [of_error(error, path, mend) for error in _file.faults(path)]
+    facts: dict[str, Fact] = {}
+    problems += _missing(path)
+    try:
+        task = tasks.load(str(path))
+    except BlurbError as error:
+        if not problems:  # a name that is taken; anything else is told above
+            problems.append(of_error(error, path, mend))
+    else:
+        problems += _corpus(task, facts)
+    return Report("task file", str(path), problems, facts)
+
+
+def _missing(path: Path) -> Iterator[Problem]:
+    """Files that a task file names, and that are not there."""
+    try:
+        files = toml.read(path).get("files")
+    except BlurbError:  # told by `faults`
+        return
+    for split, name in files.items() if isinstance(files, dict) else ():
+        if split in SPLITS and isinstance(name, str) and not (path.resolve().parent / name).is_file():
+            yield Problem(str(path), f"The file of {split} is missing: {name}.", "Correct its path in [files].")
+
+
+def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
+    """Every example that cannot be read, and what the audit says of the others."""
+    from blurb.data.audit import Corpus, audit
+    from blurb.data.readers import task_file
+
+    sound = {}
+    for split in SPLITS:
+        path = Path(task.files[split])
+        if not path.is_file():
+            continue
+        found = list(task_file.each(path, task, split))
+        rows = [row for row in found if not isinstance(row, DataError)]
+        facts[f"{split}_examples"] = len(rows)
+        yield from few([of_error(one, path, "Correct the line.") for one in found if isinstance(one, DataError)], path)
+        if not found:
+            yield Problem(str(path), "The file contains no examples.", "Check [format] and the file.")
+        if rows:
+            sound[split] = rows
+    for finding in audit([Corpus(task, sound, files={split: Path(task.files[split]).read_bytes() for split in sound})]):
+        kind = f" ({finding.kind})" if finding.kind else ""
+        yield Problem(
+            f"{task.file}: {finding.where}",
+            f"{finding.check.capitalize()}{kind}: {finding.count:,}, such as {', '.join(finding.ids[:3])}; "
+            f"{finding.effect}.",
+            f"blurb data audit{option('--tasks', task.file)} has all ids.",
+        )  # fmt: skip

@@ -1,0 +1,160 @@
+"""The environment: packages, device, cache, plug-ins."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb import __version__
+from blurb.doctor._base import Fact, Problem, Report, of_error
+from blurb.messages.errors import SettingsError, said
+from blurb.system import cache
+from blurb.system.files import nearest
+
+if TYPE_CHECKING:
+    from blurb.registry import Registry
+
+DISTRIBUTION = "blurb-bench"
+ENOUGH = 1e9
+"""Bytes that the cache should have left: a probe's vectors alone take up to that."""
+DRIVER = Path("/proc/driver/nvidia")
+
+
+def examine() -> Report:
+    """What is wrong with the environment."""
+    facts: dict[str, Fact] = {"blurb": __version__, "python": platform.python_version()}
+    problems = [*_packages(facts), *_hardware(facts), *_disk(facts), *_plugins(facts)]
+    return Report("environment", "", problems, facts)
+
+
+def _packages(facts: dict[str, Fact]) -> Iterator[Problem]:
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
+
+    try:
+        made = metadata.distribution(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        yield Problem(
+            DISTRIBUTION, "It is not installed as a package, so nothing says which versions it needs.",
+            "Install it: pip install . in its checkout, or pip install blurb-bench.",
+        )  # fmt: skip
+        return
+    wanted = str(made.metadata["Requires-Python"] or "")
+    if not SpecifierSet(wanted).contains(platform.python_version(), prereleases=True):
+        yield Problem("python", f"It is {platform.python_version()}; blurb needs {wanted}.", "Use another Python.")
+    for text in made.requires or ():
+        asked = Requirement(text)
+        if asked.marker is not None and not asked.marker.evaluate({"extra": ""}):
+            continue
+        try:
+            there = metadata.version(asked.name)
+        except metadata.PackageNotFoundError:
+            yield Problem(asked.name, f"It is not installed; blurb needs {text}.", f"pip install '{text}'")
+            continue
+        if asked.name in ("torch", "transformers", "datasets"):
+            facts[asked.name] = there
+        if not asked.specifier.contains(there, prereleases=True):
+            yield Problem(asked.name, f"It is {there}; blurb needs {text}.", f"pip install '{text}'")
+
+
+def _hardware(facts: dict[str, Fact]) -> Iterator[Problem]:
+    try:
+        import torch
+
+        from blurb.training import hardware
+    except (ImportError, OSError) as error:
+        yield Problem("torch", f"It cannot be imported: {error}.", "Install torch again.")
+        return
+    device = hardware.choose_device("auto")
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    facts |= {"device": name, "bf16_in_hardware": hardware.has_bf16(device), "threads": torch.get_num_threads()}
+    if device.type != "cuda" and DRIVER.exists():
+        built = torch.version.cuda or "no CUDA"
+        yield Problem(
+            "torch", f"There is an NVIDIA driver, but torch (built for {built}) sees no GPU.",
+            "Install the torch of the driver's CUDA version (pytorch.org), and check CUDA_VISIBLE_DEVICES.",
+        )  # fmt: skip
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        yield Problem(
+            name, f"It cannot be used: {str(error).splitlines()[0]}.",
+            "Free its memory, or run with --device cpu.",
+        )  # fmt: skip
+
+
+def _disk(facts: dict[str, Fact]) -> Iterator[Problem]:
+    home = cache.home()
+    try:
+        used = sum(one.size for one in cache.usage())
+    except OSError as error:
+        yield Problem(str(home), f"The cache cannot be read: {error.strerror}.", "Set BLURB_HOME to another folder.")
+        return
+    parent = nearest(home)
+    facts |= {"cache": str(home), "cache_used_bytes": used}
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        yield Problem(str(home), f"The cache cannot be written in {parent}.", "Set BLURB_HOME to another folder.")
+        return
+    for name, place in (("cache", parent), ("working_folder", Path.cwd())):
+        free = facts[f"{name}_free_bytes"] = shutil.disk_usage(place).free
+        if free < ENOUGH:
+            yield Problem(
+                str(place), f"Only {free / 1e6:,.0f} MB of the disk are free.",
+                "Free some: blurb cache clear, or set BLURB_HOME to a folder on another disk.",
+            )  # fmt: skip
+
+
+def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
+    """Entry points that cannot be loaded, or have a name that is taken."""
+    count = 0
+    try:
+        points = [(registry, point) for registry in _registries()
+                  for point in metadata.entry_points(group=registry.group)]  # fmt: skip
+    except ValueError as error:
+        points = []
+        yield Problem(
+            "plug-ins", f"The entry_points.txt of an installed package cannot be read: {said(error)}.",
+            "Find it in the folders of the packages, and install that one again.",
+        )  # fmt: skip
+    for registry, point in points:
+        count += 1
+        try:
+            point.load()
+            _as_what_it_is(registry, point.name)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of others
+            package = point.dist.name if point.dist else "its package"
+            yield Problem(
+                f"{registry.group}: {point.name}", f"The plug-in {point.value} cannot be loaded: {said(error)}.",
+                f"Update or uninstall {package}.",
+            )  # fmt: skip
+    for registry in _registries():
+        for fault in registry.faults.values():
+            yield of_error(SettingsError(fault), "plug-ins", "Rename or uninstall one of them.")
+    facts["plugins"] = count
+
+
+def _as_what_it_is(registry: Registry[Any], name: str) -> None:
+    """Raises a BlurbError for a task, type or metric that is something else; two of one name are told elsewhere."""
+    from blurb import metrics, tasks
+    from blurb.tasks import types
+
+    known: dict[str, Callable[[str], object]]
+    known = {"blurb.tasks": tasks.get, "blurb.task_types": types.get, "blurb.metrics": metrics.get}
+    if registry.group in known and name not in registry.faults:
+        known[registry.group](name)
+
+
+def _registries() -> list[Registry[Any]]:
+    """All that take plug-ins."""
+    from blurb import heads, metrics, tasks
+    from blurb.execution.engines import engines
+    from blurb.export.formats import formats
+    from blurb.learners import kinds
+    from blurb.tasks import types
+
+    return [tasks._registry, types._registry, metrics._registry, heads.heads, heads.poolings, formats, engines, kinds]

@@ -1,0 +1,1 @@
+"""Making trials happen: the worker, sweeps, the job queue, and engines."""

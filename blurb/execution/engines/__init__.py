@@ -1,0 +1,56 @@
+"""Engines run the trials of a sweep: one is a module here, an entry point in `blurb.engines`, or `package:Class`.
+
+An engine is named as a head is, with its options: `local`, `ray,gpus=0.5`, `slurm,partition=gpu,minutes=30`. To write
+one: `from blurb.execution.engine import Engine` (docs/cluster.md).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.messages.errors import SettingsError
+from blurb.registry import Registry
+
+if TYPE_CHECKING:
+    from blurb.execution.engine import Engine, Launch
+
+engines: Registry[type[Engine]] = Registry("engine", "blurb.execution.engines", "ENGINE", "blurb.engines")
+DEFAULT = "local"
+
+
+def parse(text: str, launch: Launch) -> Engine:
+    """The engine that a person typed, with its options.
+
+    :raises UnknownName: if there is no such engine, or it has no such option
+    :raises SettingsError: if an option is not `key=value`, is given twice or has a wrong value
+    """
+    from blurb.execution.engine import Engine
+    from blurb.heads import _spec
+
+    engines.load(text.partition(",")[0].strip())  # its code, if it is a file of one's own
+    kind, options = _spec.parse(engines, text)
+    if not issubclass(kind, Engine):
+        raise SettingsError(f"The engine '{text}' is no subclass of blurb.execution.engine.Engine.")
+    engine: Engine = kind(launch, **options)
+    return engine
+
+
+def here(workers: int = 1) -> Engine:
+    """The engine of this machine.
+
+    :param workers: trials at a time
+    """
+    from blurb.execution.engine import Launch
+
+    return parse(DEFAULT, Launch(workers))
+
+
+def is_queued(folder: Path) -> bool:
+    """Whether jobs of a sweep are queued or running somewhere, which its command handed over."""
+    return any(engine.is_queued(folder) for engine in engines.usable().values())
+
+
+def of_this_process() -> str:
+    """The name of the engine that started this process."""
+    return next((name for name, engine in engines.usable().items() if engine.started_this()), DEFAULT)

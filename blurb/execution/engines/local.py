@@ -1,0 +1,200 @@
+"""Trials in this process, or in worker processes of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from blurb.execution import data_sources
+from blurb.execution.engine import Engine, Sweep
+from blurb.execution.job_queue import Turns, longest_first
+from blurb.execution.processes import SAVING, gpus_for, on_gpu, safe_path, threads_of
+from blurb.execution.progress import News
+from blurb.execution.worker import Job, TrialOutcome, execute, note_death
+from blurb.messages.errors import BlurbError
+from blurb.store.store import Store
+from blurb.system import gc_control as garbage
+from blurb.system import leases
+from blurb.system import signals as stopping
+
+
+class LocalEngine(Engine):
+    """Runs one job at a time in this process, or several in worker processes that share the cores and GPUs.
+
+    A single worker keeps the given order, so that the seeds of a task follow one another. Several workers start with
+    the longest jobs, so that no long job remains for one worker at the end. On GPUs every trial runs in a worker
+    process, as an error of CUDA spoils all that the process does afterwards; the workers take the GPUs in turn.
+    """
+
+    summary = "on this machine, --jobs of them at a time"
+    options_hint = "How many trials run at a time is --jobs."
+
+    def order(self, jobs: Sequence[Job]) -> Sequence[int]:
+        return range(len(jobs)) if self.launch.workers == 1 and not gpus_for(jobs) else longest_first(jobs)
+
+    def work(self, sweep: Sweep, turns: Turns) -> None:
+        gpus = gpus_for(sweep.jobs)
+        if self.launch.workers == 1 and not gpus:
+            while (index := turns.next()) is not None:
+                turns.end(index, execute(sweep.jobs[index], turns.told(index)))
+            return
+        with data_sources.handed_over(job.data for job in sweep.jobs) as folder, safe_path():
+            self._work_in_lanes(turns, folder, gpus)
+
+    def _work_in_lanes(self, turns: Turns, folder: Path | None, gpus: Sequence[str] = ()) -> None:
+        """Has turns taken in lanes: threads with one worker process each, which is replaced if it dies or is spoilt."""
+        jobs, lanes = turns.jobs, min(self.launch.workers, len(turns.jobs))
+        at_hand: set[int] = set()
+        stop = threading.Event()
+
+        def worker_thread(lane: int) -> None:
+            heard, told = _pipe()
+            pool = self._pool(folder, told)
+            try:
+                while not stop.is_set() and (index := turns.next(stop.wait)) is not None:
+                    at_hand.add(index)
+                    try:
+                        running = pool.submit(_work, execute, on_gpu(jobs[index], gpus, lane))
+                        while wait([running], LISTEN).not_done:
+                            _listen(heard, turns.told(index))
+                        _listen(heard, turns.told(index))
+                        outcome = running.result()
+                        died = outcome.status == "failed" and CUDA_ERROR in outcome.message
+                    except (BrokenProcessPool, SystemExit):  # killed, or told to end
+                        if stop.wait(1):  # with the whole command: it may be told a moment later than its workers
+                            return
+                        message = "The worker process died (killed, or out of memory); try fewer --jobs."
+                        outcome, died = TrialOutcome(jobs[index], "failed", message=message), True
+                        note_death(jobs[index], message)
+                    if died:
+                        pool.shutdown(wait=False)
+                        heard, told = _pipe()
+                        pool = self._pool(folder, told)
+                    at_hand.discard(index)
+                    turns.end(index, outcome)
+            finally:
+                pool.shutdown()
+
+        with ThreadPoolExecutor(lanes) as threads:
+            worker_threads = [
+                threads.submit(worker_thread, lane) for lane in range(min(self.launch.workers, len(jobs)))
+            ]
+            try:
+                for future in worker_threads:
+                    future.result()
+            except BaseException:  # an interrupt, or an error in `on_finished`: nobody waits for the trials at hand
+                stop.set()
+                _end_workers([jobs[index] for index in list(at_hand)])
+                while wait(worker_threads, 0.5).not_done:  # a lane may have been about to start its worker
+                    _end_workers([jobs[index] for index in list(at_hand)])
+                raise
+
+    def _pool(self, folder: Path | None = None, told: Connection | None = None) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            1,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_start_worker,
+            initargs=(threads_of(self.launch.workers), os.getpid(), folder, told),
+        )
+
+
+CUDA_ERROR = "CUDA error"
+"""In the message of an error after which a process cannot use its GPU any more; too little memory is none."""
+LISTEN = 0.1
+"""Seconds between two checks for news of a worker."""
+GRACE = 5.0
+"""Seconds that a worker has to clean up its files before it is killed."""
+
+
+def _pipe() -> tuple[Connection, Connection]:
+    """The receiving and the sending end; a killed worker breaks only its own pipe."""
+    return multiprocessing.get_context("spawn").Pipe(duplex=False)
+
+
+def _listen(heard: Connection, tell: Callable[[News], None]) -> None:
+    """Passes on the news of a worker since the last call; none if it died."""
+    with contextlib.suppress(EOFError, OSError):
+        while heard.poll():
+            tell(heard.recv())
+
+
+def _work(run: Callable[[Job, Callable[[News], None]], TrialOutcome], job: Job) -> TrialOutcome:
+    """In a worker process: runs a job and reports its progress to the command."""
+
+    def tell(news: News) -> None:
+        with contextlib.suppress(OSError):  # nobody listens any more: whoever ends the command ends this process, too
+            for told in _told:
+                told.send(news)
+
+    return run(job, tell)
+
+
+_told: list[Connection] = []
+
+
+def _end_workers(jobs: Sequence[Job]) -> None:
+    """Ends the worker processes within seconds; the next command repeats their unfinished trials.
+
+    :param jobs: those at hand
+    """
+    workers = multiprocessing.active_children()
+    for worker in workers:
+        worker.terminate()
+    saving = stopping.STEP_LIMIT + SAVING if any(job.resume for job in jobs) else 0.0
+    limit = time.monotonic() + GRACE + saving
+    for worker in workers:
+        worker.join(max(0.0, limit - time.monotonic()))
+        if worker.is_alive():
+            worker.kill()
+            worker.join()
+    for job in jobs:
+        _clean(job)
+
+
+def _clean(job: Job) -> None:
+    """Removes what a worker that was killed left of a trial."""
+    with contextlib.suppress(OSError, BlurbError):  # its folder, or its lease, may not be there yet
+        store = Store(job.store)
+        if store.lease(job.path).exists():
+            with leases.trying(store.lease(job.path)) as lease:
+                if lease is not None:
+                    store.clean(job.path)
+
+
+def _start_worker(threads: int, parent: int, folder: Path | None, told: Connection | None) -> None:
+    # Ctrl-C reaches the whole group: the command itself decides, and ends its workers by SIGTERM.
+    for number in stopping.SIGNALS:
+        if number != signal.SIGTERM:
+            signal.signal(number, signal.SIG_IGN)
+    import torch
+
+    garbage.own_process()
+    torch.set_num_threads(threads)
+    data_sources.receive(folder)
+    _told[:] = [] if told is None else [told]
+    # Not before: whoever is told to end while it imports has nothing to remove.
+    stopping.on_first([signal.SIGTERM], _leave, signal.SIG_IGN)
+
+    def end_with_parent() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)  # a worker must not outlive a killed command: it would hold the lease of its trial
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def _leave(number: int) -> None:
+    """Ends a worker by an exception, so that its trial is saved, or the temporary folder of the trial removed."""
+    raise SystemExit(128 + number)
+
+
+ENGINE = LocalEngine

@@ -1,0 +1,90 @@
+"""Options of commands, written once: type, default and words of a field are those of Python, command line and docs."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Keep: TypeAlias = Literal["none", "best", "replace"]
+KEEP: tuple[Keep, ...] = ("none", "best", "replace")
+GROUPS = ("Tasks and data", "Protocol", "Model", "Trials", "Machine", "Results")
+"""In the order of help, of the signature of `blurb.run` and of docs/reference.md."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a command line has to know of a field. Its type is the first of the annotation; `bool` is a flag.
+
+    :param help: one or two sentences
+    :param group: of `GROUPS`
+    :param flag: if that is not the name with hyphens
+    :param metavar: what help calls the value
+    :param choices: all values that there are
+    :param low: minimum of a number
+    :param path: "dir" or "file" if a path that is there can be nothing else
+    :param complete: function of `blurb.cli._complete` that completes values
+    :param page: of docs/ that says more
+    """
+
+    help: str
+    group: str
+    flag: str = ""
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    low: int | None = None
+    path: Literal["", "dir", "file"] = ""
+    complete: str = ""
+    page: str = ""
+
+
+def option(default: Any, group: str, help: str, **more: Any) -> Any:
+    """A field of a frozen data class that commands offer as an option; fields of others are for Python alone.
+
+    :param default: `dataclasses.MISSING` for one that must be given
+    :param more: of `Option`
+    """
+    about = {"option": Option(help, group, **more)}
+    if default == {}:
+        return field(default_factory=dict, metadata=about)
+    return field(metadata=about) if default is dataclasses.MISSING else field(default=default, metadata=about)
+
+
+def options_of(kind: type) -> dict[str, tuple[dataclasses.Field[Any], Option]]:
+    """The options of a class by name, in the order of their groups."""
+    found = {each.name: (each, each.metadata["option"]) for each in dataclasses.fields(kind) if each.metadata}
+    return dict(sorted(found.items(), key=lambda item: GROUPS.index(item[1][1].group)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialOptions:
+    """Options that concern the trials of any command; a `planning.plan.Request` has them, too.
+
+    :param suite: its rows never mix with those of another
+    :param seeds: seeds 1 to N; None for the protocol's
+    :param track, keep_model, resume_trials: no part of a trial's identity
+    """
+
+    suite: str = option(
+        "blurb", "Tasks and data", "The real datasets, or synthetic ones that are generated as needed.",
+        choices=("blurb", "demo"),
+    )  # fmt: skip
+    seeds: int | None = option(None, "Trials", "Run seeds 1 to N instead of the protocol's.", low=1)
+    device: str = option("auto", "Machine", "Device: auto, cpu, cuda, cuda:N or mps.", complete="devices")
+    track: str | None = option(
+        None, "Trials", "Log loss, learning rate and scores of every trial to an experiment tracker.",
+        choices=("tensorboard", "wandb", "mlflow", "trackio"), page="export.md#experiment-trackers",
+    )  # fmt: skip
+    keep_model: Keep = option(
+        "none", "Trials", "Keep the trained models for blurb predict; 'replace' also replaces a finished trial whose "
+        "model cannot be made again as it was.", choices=KEEP, page="models.md",
+    )  # fmt: skip
+    resume_trials: bool = option(
+        False, "Trials", "Save each trial after every epoch and when the command is told to end; the same command goes "
+        "on from there.", page="long-runs.md",
+    )  # fmt: skip
+
+    @property
+    def of_trials(self) -> dict[str, Any]:
+        """These options alone."""
+        return {each.name: getattr(self, each.name) for each in dataclasses.fields(TrialOptions)}

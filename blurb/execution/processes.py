@@ -1,0 +1,68 @@
+"""Processes that blurb starts: they share cores and GPUs, and never find modules in the folder where somebody is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from blurb.execution.worker import Job
+
+SAVING = 10.0
+"""Seconds, beside those of a step, that a process is given to save its trial before it is ended."""
+SAFE = "PYTHONSAFEPATH"
+"""Python's variable for -P: no module is imported from the working folder because it lies there."""
+
+
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """While it lasts, new Python processes do not import from the working folder; a file torch.py in it is not torch.
+
+    Processes of multiprocessing get the path of this one afterwards, as they need what it has imported.
+    """
+    before = os.environ.get(SAFE)
+    os.environ[SAFE] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(SAFE, None)
+        else:
+            os.environ[SAFE] = before
+
+
+@contextmanager
+def at_root() -> Iterator[None]:
+    """While it lasts, the working folder is that of the disk, where strangers cannot write.
+
+    Ray puts the working folder on the path of its workers, before all others.
+    """
+    before = os.getcwd()
+    os.chdir(os.path.abspath(os.sep))
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def threads_of(workers: int) -> int:
+    """Threads of each worker process; the workers share the cores."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // workers)
+
+
+def gpus_for(jobs: Sequence[Job]) -> list[str]:
+    """The GPUs of this machine that jobs without a device of their own may use; empty if they run on the CPU."""
+    import torch
+
+    if all(job.device not in ("auto", "cuda") or job.place == "cpu" for job in jobs) or not torch.cuda.is_available():
+        return []
+    return [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+
+
+def on_gpu(job: Job, gpus: Sequence[str], lane: int) -> Job:
+    """The job with the GPU of a lane, unless it names its own; the device is no part of a trial."""
+    return replace(job, device=gpus[lane % len(gpus)]) if gpus and job.device in ("auto", "cuda") else job

@@ -1,0 +1,224 @@
+"""Removes and renames rows of a store, without touching what other rows have.
+
+Rows of one model share trials, so only trials that no other row has are deleted. Whatever a kill leaves can be read,
+and the same command finishes it: trials are copied whole before their row is written, and deleted before their row is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from blurb import names
+from blurb.execution import sweeps
+from blurb.learners import kept
+from blurb.messages.errors import BlurbError, SettingsError, StoreError, followed
+from blurb.store import planned_rows as rows
+from blurb.store import provenance
+from blurb.store import row_contents as inventory
+from blurb.store import trial_checkpoints as checkpoints
+from blurb.store.planned_rows import PlannedRow
+from blurb.store.store import LEASE, OLD, OWNERS, Store, leftovers
+from blurb.system import leases
+from blurb.system.files import beside, copy_file, read_json, size_of, write_json
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What goes with a row.
+
+    :param trials: its trials that no other row has
+    :param shared: its trials that stay, as another row has them
+    :param unlisted: trials that no row has, which go with the last row of their model
+    :param size: bytes of all that goes
+    """
+
+    trials: tuple[Path, ...]
+    shared: tuple[Path, ...]
+    unlisted: tuple[Path, ...]
+    size: int
+
+
+def removal(store: Store, row: PlannedRow) -> Removal:
+    """What `remove` would delete; reads only."""
+    found = _rows_beside(store, row)
+    own = _own(store, row, found)
+    there = [path for path in inventory.paths(store, row) if path.exists()]
+    going = tuple(path for path in there if path in own)
+    last = all(other.key == row.key for other in found) and store.owners(row.model) <= {row.model}
+    folder = store.root / store.folder(row.model)
+    unlisted = tuple(path for path in inventory.unlisted(store, found) if folder in path.parents) if last else ()
+    begun = [each for path in own for each in checkpoints.all_of(path)]
+    size = sum(size_of(path) for path in (*going, *unlisted, *begun))
+    return Removal(going, tuple(path for path in there if path not in own), unlisted, size)
+
+
+def remove(store: Store, row: PlannedRow) -> Removal:
+    """Deletes a row and the trials that no other row has.
+
+    :raises StoreError: if a trial of the model is running, or a row beside it cannot be read; then nothing is deleted
+    """
+    with store.locked():
+        _check_free(store, row.model)
+        doomed = removal(store, row)
+        _remove(store, row)
+    return doomed
+
+
+def rename(store: Store, row: PlannedRow, name: str) -> PlannedRow:
+    """Gives a row another model name, and returns it. Trials that other rows have are copied.
+
+    :raises SettingsError: if the name is not valid, or its model has such a row with other trials
+    :raises StoreError: if a trial of either model is running, or something of the row is damaged; then nothing changes
+    """
+    names.check(name, "The new name", "NEWNAME")
+    renamed = replace(row, model=name)
+    if name == row.model:
+        raise SettingsError(f"The row has the name '{name}' already.")
+    with store.locked():
+        for model in (row.model, name):
+            _check_free(store, model)
+            _check_readable(store, model)
+        going = removal(store, row)
+        there = next((other for other in rows.read(store, _unheard) if other.key == renamed.key), None)
+        if there is not None and there.trials != row.trials:
+            raise SettingsError(
+                f"{name} has a row of this configuration with other trials",
+                fix="choose another name, or remove one of them with blurb runs rm.",
+            )
+        damaged = [path for path in (*going.trials, *going.shared) if store.damage(path)]
+        if damaged:
+            raise StoreError(
+                f"Nothing was renamed, as trials are damaged: {', '.join(map(str, damaged))}.",
+                fix="Repair the row with its blurb run command first.",
+            )
+        store.claim(name)
+        for path in (*inventory.paths(store, row), *_of_searches(store, row)):
+            _copy(store, path, store.path(name, path.parent.name, path.name), name)
+        rows.write(store, renamed)
+        _remove(store, row)
+    return renamed
+
+
+def _rows_beside(store: Store, row: PlannedRow) -> list[PlannedRow]:
+    """All rows whose trials are in the folder of this row's model; StoreError if one of them cannot be read."""
+    _check_readable(store, row.model)
+    found = rows.read(store, _unheard)
+    folder = store.folder(row.model)
+    if not any(other.key == row.key for other in found):
+        raise StoreError(
+            f"the row of {row.model} is gone; another process has removed or renamed it.", where=store.root
+        )
+    return [other for other in found if store.folder(other.model) == folder]
+
+
+def _own(store: Store, row: PlannedRow, beside: Iterable[PlannedRow]) -> list[Path]:
+    """The places of the trials that no other row has, also of those that never ran."""
+    others = {path for other in beside if other.key != row.key for path in inventory.paths(store, other)}
+    return [path for path in inventory.paths(store, row) if path not in others]
+
+
+def _check_readable(store: Store, model: str) -> None:
+    """Raises a StoreError if a row of the model's folder cannot be read, as its trials are then not known."""
+    told: list[BlurbError] = []
+    rows.read(store, told.append)
+    folder = store.root / store.folder(model) / rows.FOLDER
+    if wrong := [error for error in told if folder in Path(error.where or "").parents]:
+        raise followed(wrong[0], "Nothing was changed, as trials may belong to it")
+
+
+def _unheard(damage: BlurbError) -> None:
+    """Ignores damage elsewhere in the store."""
+
+
+def _check_free(store: Store, model: str) -> None:
+    """Raises a StoreError if a trial of the model is running."""
+    for lease in sorted((store.root / store.folder(model)).glob(f"*/.*{LEASE}")):
+        path = lease.with_name(lease.name[1:].removesuffix(LEASE))
+        if inventory.is_running(store, path):
+            raise StoreError(
+                f"A trial of {model} is running ({path}, {leases.who(lease)}), and nothing was changed",
+                fix="wait until it is done, or stop its blurb run.",
+            )
+
+
+def _of_searches(store: Store, row: PlannedRow) -> Iterator[Path]:
+    """The trials that ran for a row and are not in it: points of a search, seeds that newer ones replaced."""
+    listed = set(inventory.paths(store, row))
+    for spec in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
+        path = spec.parent
+        if path in listed or path.name.startswith("."):
+            continue
+        with contextlib.suppress(StoreError):
+            if store.damage(path):
+                continue
+            trial, made = store.read_spec(path), provenance.read(path)
+            alike = (trial.weights, trial.tokenizer, trial.recipe) == (row.weights, row.tokenizer, row.recipe)
+            if alike and made.model == row.model and made.configuration == row.configuration:
+                yield path
+
+
+def _copy(store: Store, path: Path, target: Path, model: str) -> None:
+    """Copies a trial with its kept model, or the reason why it failed, to another model; what is there stays."""
+    failure, copied = inventory.failure_of(path), inventory.failure_of(target)
+    if failure.exists() and not copied.exists():
+        with contextlib.suppress(StoreError):  # a reason that cannot be read is none
+            write_json(copied, read_json(failure))
+    if not path.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with leases.held(store.lease(target), wait=False) as lease:
+        store.recover(target)
+        if store.is_done(target):
+            if kept.is_kept(path) and not kept.is_kept(target):
+                with store.aside(target) as aside:
+                    kept.copy_as(model, path / kept.FOLDER, aside / kept.FOLDER)
+                    shutil.rmtree(target / kept.FOLDER, ignore_errors=True)  # damaged, or not there
+                    (aside / kept.FOLDER).rename(target / kept.FOLDER)
+            return
+        with store.writing(target, lease) as aside:
+            left_out = shutil.ignore_patterns("DONE.json", kept.FOLDER)
+            shutil.copytree(path, aside, ignore=left_out, dirs_exist_ok=True, copy_function=copy_file)
+            if (path / kept.FOLDER).is_dir():
+                kept.copy_as(model, path / kept.FOLDER, aside / kept.FOLDER)
+            write_json(aside / provenance.FILE, {**read_json(aside / provenance.FILE), "model": model})
+
+
+def _remove(store: Store, row: PlannedRow) -> None:
+    beside = _rows_beside(store, row)
+    unlisted = removal(store, row).unlisted
+    own = _own(store, row, beside)
+    for path in (*own, *unlisted):
+        _delete(store, path)
+    sweeps.drop(store, set(own))  # or a worker would run them, for no row
+    rows.remove(store, row)
+    disown(store, row.model)
+
+
+def _delete(store: Store, path: Path) -> None:
+    """Deletes a trial, or the reason why it failed: it is there whole, or not at all."""
+    if not path.parent.is_dir():
+        return
+    with leases.held(store.lease(path), wait=False):
+        if path.exists():
+            path.rename(beside(path, OLD))
+        for left in leftovers(path):
+            shutil.rmtree(left)
+        for file in (*path.parent.glob(f".{path.name}{LEASE}.*"), path.with_name(f".{path.name}.lock")):
+            file.unlink(missing_ok=True)  # the latter of earlier versions
+        checkpoints.remove(path)
+        inventory.failure_of(path).unlink(missing_ok=True)
+
+
+def disown(store: Store, model: str) -> None:
+    """Gives the folder of a model up after its last row: deleted if nobody else has it."""
+    folder = store.root / store.folder(model)
+    if not folder.is_dir() or any(row.model == model for row in rows.read(store, _unheard)):
+        return
+    if others := store.owners(model) - {model}:
+        write_json(folder / OWNERS, {"models": sorted(others)})
+    elif all(path.parent.name.startswith(".") for path in folder.glob("*/*/spec.json")):
+        shutil.rmtree(folder, ignore_errors=True)

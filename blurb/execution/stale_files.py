@@ -1,0 +1,151 @@
+"""What kills and earlier versions leave in a store, and nobody needs: found, and removed."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from blurb.execution import engines, sweeps
+from blurb.messages.errors import BlurbError
+from blurb.store import planned_rows as rows
+from blurb.store import row_contents as inventory
+from blurb.store import trial_checkpoints as checkpoints
+from blurb.store.store import ROWS_LEASE, Store, leftovers
+from blurb.system import leases
+from blurb.system.files import FORGOTTEN, OURS, beside, size_of
+
+Kind = Literal[
+    "temporary folder", "temporary file", "stale lease", "lock of an earlier version", "checkpoint", "finished sweep",
+    "damaged row file", "reason of a failure",
+]  # fmt: skip
+HIDDEN = re.compile(r"\.([0-9a-f]{16})\.")
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A file or folder that can go.
+
+    :param trial: folder of the trial that it is of, if any
+    :param size: bytes
+    """
+
+    kind: Kind
+    path: Path
+    trial: Path | None = None
+    size: int = 0
+
+
+def find(store: Store) -> list[Leftover]:
+    """What can be removed now: nothing of a trial that a living process has."""
+    found = [*_of_trials(store), *_of_sweeps(store), *_of_files(store)]
+    return [Leftover(one.kind, one.path, one.trial, size_of(one.path)) for one in found]
+
+
+def remove(store: Store | None, found: Sequence[Leftover]) -> list[Leftover]:
+    """Removes them, and returns those that went; what a process has begun to use meanwhile stays.
+
+    :param store: None for those of a data folder
+    """
+    gone = []
+    leases.wait_for_stale(one.path for one in found if one.kind == "stale lease")
+    for one in found:
+        if one.kind == "stale lease":
+            leases.is_free(one.path)  # removes it
+        elif one.trial is None or store is None:
+            _delete(one.path)
+        else:
+            with leases.trying(store.lease(one.trial)) as lease:
+                if lease is None:
+                    continue
+                if one.kind == "temporary folder":
+                    store.clean(one.trial)  # one that was about to be replaced is put back first
+                else:
+                    _delete(one.path)
+        if not one.path.exists():
+            gone.append(one)
+    return gone
+
+
+def waits(found: Sequence[Leftover]) -> bool:
+    """Whether leases of other machines are among them: `remove` then watches them until it is sure."""
+    holders = [leases.read(one.path) for one in found if one.kind == "stale lease"]
+    return any(holder is not None and not holder.is_here for holder in holders)
+
+
+def _of_trials(store: Store) -> Iterator[Leftover]:
+    for folder in sorted(path for path in store.root.glob("*/*") if path.is_dir() and path.name != rows.FOLDER):
+        hidden = {match[1] for path in folder.glob(".*") if (match := HIDDEN.match(path.name))}
+        for name in sorted(hidden | {path.name.partition(".")[0] for path in folder.glob("*.failed.json")}):
+            yield from _of_trial(store, folder / name)
+
+
+def _of_trial(store: Store, path: Path) -> Iterator[Leftover]:
+    lease = store.lease(path)
+    if leases.seems_held(lease) is not False:
+        return
+    if lease.exists():
+        yield Leftover("stale lease", lease, path)
+    for one in leftovers(path):
+        yield Leftover("temporary folder", one, path)
+    if (lock := path.with_name(f".{path.name}.lock")).exists():
+        yield Leftover("lock of an earlier version", lock, path)
+    done = (path / "DONE.json").exists()
+    for one in checkpoints.all_of(path):
+        if done or one != checkpoints.folder_of(path):  # of an unfinished trial only the one that was set aside
+            yield Leftover("checkpoint", one, path)
+    if done and inventory.failure_of(path).exists():
+        yield Leftover("reason of a failure", inventory.failure_of(path), path)
+
+
+def _of_sweeps(store: Store) -> Iterator[Leftover]:
+    for folder in sorted((store.root / sweeps.FOLDER).glob("*")):
+        over = not (folder / sweeps.JOBS).exists()
+        with contextlib.suppress(BlurbError):
+            over = over or all(map(sweeps.is_done, sweeps.read(folder)))
+        if over and not engines.is_queued(folder):  # a scheduler fails a job whose log it cannot write
+            yield Leftover("finished sweep", folder)
+
+
+def _of_files(store: Store) -> Iterator[Leftover]:
+    for path in sorted(store.root.glob(f"*/{rows.FOLDER}/*.damaged")):
+        yield Leftover("damaged row file", path)
+    if (lock := store.root / ".rows.lock").exists():
+        yield Leftover("lock of an earlier version", lock)
+    if (lease := store.root / ROWS_LEASE).exists() and leases.seems_held(lease) is False:
+        yield Leftover("stale lease", lease)
+    for path in _forgotten(store.root, ("", "*/", "*/*/", f"*/{rows.FOLDER}/")):
+        yield Leftover("temporary file", path)
+
+
+def find_in_data(folder: Path) -> list[Leftover]:
+    """What a killed `blurb data prepare` left in a data folder: copies of datasets that it had not finished."""
+    found = (path for path in _forgotten(folder, ("", "*/")) if path.is_dir())
+    return [Leftover("temporary folder", path, None, size_of(path)) for path in found]
+
+
+def _forgotten(folder: Path, depths: Sequence[str]) -> Iterator[Path]:
+    """The temporary files and folders of blurb at some depths that are older than any command needs them."""
+    try:
+        probe = beside(folder / ".clock")
+        probe.touch()
+        now = probe.stat().st_mtime  # by the clock of the disk, as those of the files
+        probe.unlink()
+    except OSError:  # a folder that may only be read
+        return
+    for depth in depths:
+        for path in sorted(folder.glob(f"{depth}.*.tmp")):
+            with contextlib.suppress(OSError):
+                if OURS.search(path.name) and now - path.stat().st_mtime > FORGOTTEN:
+                    yield path
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

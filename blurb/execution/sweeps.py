@@ -1,0 +1,303 @@
+"""Sweeps: the trials of one command in a file, `<store>/.sweeps/<hash>/jobs.json`, so that workers elsewhere can join.
+
+It has all that a worker needs beside the data and the checkpoints, which it finds at the same paths. It is there while
+the command runs, and afterwards if trials are left; it ends with the last of its trials.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args
+
+import blurb
+from blurb import names
+from blurb.checkpoints.source import CHECKPOINT, KINDS, Source
+from blurb.execution import allowed
+from blurb.execution.allowed import NotAllowed
+from blurb.execution.data_sources import DataSource
+from blurb.execution.worker import Job, Keep
+from blurb.learners import PREFIX, in_trial, kept
+from blurb.messages.errors import SettingsError, StoreError, Tell, UnknownName, tell_damage
+from blurb.store import rescore
+from blurb.store.plugins import Typed
+from blurb.store.store import SPEC, Store
+from blurb.store.trial import Configuration, Trial
+from blurb.system import leases
+from blurb.system.files import check_types, file_hash, read_json, write_json, writing_whole
+from blurb.training import devices, tracking
+
+SCHEMA = 1
+FOLDER = ".sweeps"
+JOBS = "jobs.json"
+SHARED: Mapping[str, type] = {"source": Source, "configuration": Configuration, "data": DataSource}
+"""Fields that many jobs have in common: the file has each value once."""
+OWN: Mapping[str, type | tuple[type, ...]] = {
+    "device": str, "track": str, "predicted": (int, float), "keep": str, "resume": bool
+}  # fmt: skip
+"""Fields that each job has of its own, and their types."""
+TYPES: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
+    "source": {
+        "name": str, "kind": str, "location": str, "weights": str, "tokenizer": str, "parameters": int,
+        "remote_code": bool, "revision": (str, NoneType), "casing": str,
+    },
+    "configuration": {
+        "protocol": str, "protocol_hash": str, "overrides": dict, "precision": str, "suite": str, "note": str,
+    },
+    "data": {"task": str, "folder": str, "original": bool},
+}  # fmt: skip
+"""Types of what jobs share."""
+
+
+def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None) -> tuple[Path, str]:
+    """Writes the sweep of some jobs of a store; one that is there stays as it is.
+
+    The same trials in the same order at the same places are the same sweep: workers count on its numbers.
+
+    :param about: more that tells sweeps apart
+    :returns: its folder, and the hash by which it is allowed, of what was planned and not of what is in the file by now
+    """
+    lines, about_all = _lines(jobs)
+    digest = hashlib.sha256()
+    for text in _json({**about_all, "about": about}, ({**line, "predicted": 0.0} for line in lines)):
+        digest.update(text.encode())
+    folder = store / FOLDER / digest.hexdigest()[:12]
+    if not _is_whole(folder / JOBS):
+        with writing_whole(folder / JOBS) as aside, aside.open("w", encoding="utf-8") as file:
+            file.writelines(_json(about_all, lines))
+    code = allowed.hash_of(about_all)
+    allowed.remember(code)
+    return folder, code
+
+
+def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What each job has of its own, with places in the lists of what many have in common; and all else of the file."""
+    shared: dict[str, dict[str, tuple[int, Any]]] = {name: {} for name in SHARED}
+    places: dict[str, dict[Any, int]] = {name: {} for name in SHARED}
+    lines = []
+    for job in jobs:
+        line: dict[str, Any] = {"trial": job.trial.content, **{name: getattr(job, name) for name in OWN}}
+        for name in SHARED:
+            value, values = getattr(job, name), shared[name]
+            if id(value) not in places[name]:  # of which the jobs keep the objects
+                content = _content(value)
+                places[name][id(value)] = values.setdefault(
+                    json.dumps(content, sort_keys=True), (len(values), content)
+                )[0]
+            line[name] = places[name][id(value)]
+        lines.append(line)
+    # Plug-ins are those of the process, the same for all jobs of a command.
+    plugins = {kind: {name: path and str(Path(path).absolute()) for name, path in files.items()}
+               for kind, files in (jobs[0].plugins if jobs else {}).items()}  # fmt: skip
+    paths = {path for named in plugins.values() for path in named.values() if path and Path(path).is_file()}
+    return lines, {
+        "schema": SCHEMA, "blurb": blurb.__version__, "plugins": plugins,
+        "code": {path: file_hash(Path(path)) for path in paths},
+        **{name: [content for _, content in values.values()] for name, values in shared.items()},
+    }  # fmt: skip
+
+
+def _json(whole: Mapping[str, Any], lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The JSON of an object with sorted keys, whose `jobs` are these lines; in parts, as they may be very many."""
+    before, after = (
+        {name: value for name, value in whole.items() if (name < "jobs") is first} for first in (True, False)
+    )
+    yield json.dumps(before, sort_keys=True)[:-1] + ', "jobs": ['
+    for number, line in enumerate(lines):
+        yield (", " if number else "") + json.dumps(line, sort_keys=True)
+    yield "], " + json.dumps(after, sort_keys=True)[1:]
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a list of trials is there, of which none was dropped: if one was, it is asked for again."""
+    try:
+        return None not in read_json(file)["jobs"]
+    except (StoreError, KeyError, TypeError):
+        return False
+
+
+def _content(value: Any) -> dict[str, Any]:
+    """A source, configuration or data source as JSON, with absolute paths."""
+    found = dataclasses.asdict(value)
+    if isinstance(value, DataSource):
+        found["folder"] = str(value.folder.absolute())
+        if value.task.endswith(".toml"):
+            found["task"] = str(Path(value.task).absolute())
+    if isinstance(value, Source) and value.is_checkpoint:
+        found["location"] = str(Path(value.location).absolute())
+    return found
+
+
+def read(folder: Path, allow: Collection[str] | None = None) -> list[Job]:
+    """The jobs of a sweep.
+
+    :param allow: to run them: hashes that a person typed, beside those that are remembered. None: only to look at them,
+        they bring no code
+    :raises StoreError: if it is gone, of another version of blurb, or damaged
+    :raises NotAllowed: if it may not run here
+    """
+    return [job for job in numbered(folder, allow) if job is not None]
+
+
+def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | None]:
+    """The same by number; None for one that was dropped."""
+    content = read_json(folder / JOBS)
+    if content.get("schema") != SCHEMA:
+        raise StoreError(
+            f"{folder / JOBS} has schema version {content.get('schema')}, but this version of blurb reads {SCHEMA}",
+            fix=f"use the version that wrote it ({content.get('blurb')}).",
+        )
+    try:
+        _check_shared(content, folder / JOBS)  # first: what is asked for depends on it
+        if allow is not None:
+            allowed.check(folder, content, allow)
+            _check_code(folder, content)
+        content["data"] = [{**each, "folder": Path(each["folder"])} for each in content["data"]]
+        shared = {name: [kind(**each) for each in content[name]] for name, kind in SHARED.items()}
+        plugins: Typed = {kind: {name: path and Path(path) for name, path in files.items()}
+                          for kind, files in content["plugins"].items()}  # fmt: skip
+        if allow is None:
+            plugins = {}
+            shared["source"] = [dataclasses.replace(source, remote_code=False) for source in shared["source"]]
+        for line in filter(None, content["jobs"]):
+            check_types(line, OWN, folder / JOBS)
+        jobs = [
+            None if line is None else Job(
+                Trial(**line["trial"]), store=folder.parent.parent, plugins=plugins,
+                **{name: shared[name][line[name]] for name in SHARED}, **{name: line[name] for name in OWN},
+            )
+            for line in content["jobs"]
+        ]  # fmt: skip
+        for job in filter(None, jobs):
+            check_types(job.trial.content, SPEC, folder / JOBS)
+            _check_job(job)
+            if job.trial.task != job.data.task and not job.data.task.endswith(".toml"):
+                raise ValueError(f"a trial of {job.trial.task} has the data of {job.data.task}")
+            if job.trial.weights != job.source.weights:
+                raise ValueError(f"a trial of {job.source.name} has the weights of another model")
+        return jobs
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, SettingsError) as error:
+        raise StoreError(
+            f"{folder / JOBS} is not a valid list of trials ({error})", fix="run the command that wrote it again."
+        ) from error
+
+
+def _check_shared(content: Mapping[str, Any], file: Path) -> None:
+    """Raises an error for a model, configuration or data that no command has written."""
+    for name, types in TYPES.items():
+        for each in content[name]:
+            check_types(each, types, file)
+    for source in content["source"]:
+        names.check(source["name"], "The name of a model")
+        if source["kind"] not in KINDS:
+            raise ValueError(f"{source['name']} is of the kind {source['kind']!r}")
+        if source["kind"] != CHECKPOINT and source["weights"] != f"{PREFIX}{source['location']}":
+            raise ValueError(f"the baseline {source['name']} has the weights of another model")
+
+
+def _check_job(job: Job) -> None:
+    """Raises an error for what is no device, tracker, learner or seed, or no way to keep a model."""
+    devices.check_name(job.device)
+    if job.track not in ("", *tracking.TRACKERS):
+        raise ValueError(f"there is no tracker {job.track!r}")
+    if job.keep not in get_args(Keep):
+        raise ValueError(f"there is no keep {job.keep!r}")
+    try:
+        kind = job.learner
+    except UnknownName as error:
+        raise ValueError(str(error)) from error
+    if kind.reads_checkpoint is not job.source.is_checkpoint or in_trial(kind) != job.trial.learner:
+        raise ValueError(f"{job.source.name} is not a model for the learner {kind.name!r}")
+    if job.trial.seed < 0:
+        raise ValueError(f"there is no seed {job.trial.seed}")
+
+
+def _check_code(folder: Path, content: Mapping[str, Any]) -> None:
+    """Raises a StoreError if the file of a plug-in is another than that which was allowed."""
+    for path in {path for named in content["plugins"].values() for path in named.values() if path}:
+        if Path(path).is_file() and file_hash(Path(path)) != content.get("code", {}).get(path):
+            raise StoreError(
+                f"the code of the plug-in {path} has changed since the trials were planned",
+                where=folder,
+                fix="run the command that planned them again.",
+            )
+
+
+def folders(store: Path) -> list[Path]:
+    """The folders of all sweeps of a store that are not over, the oldest first."""
+    found = []
+    for path in (store / FOLDER).glob(f"*/{JOBS}"):
+        with contextlib.suppress(FileNotFoundError):  # it has just ended
+            found.append((path.stat().st_mtime_ns, path.parent.name, path.parent))
+    return [folder for *_, folder in sorted(found)]
+
+
+def jobs_of(store: Path, tell: Tell = tell_damage, allow: Collection[str] | None = None) -> list[Job]:
+    """The jobs of all sweeps of a store, each trial once, as the newest sweep has it.
+
+    :param tell: receives a message for each sweep that cannot be read, or may not run here; it is left out
+    :param allow: as for `read`
+    """
+    found: dict[Path, Job] = {}
+    for folder in folders(store):
+        try:
+            found |= {job.path: job for job in read(folder, allow)}
+        except (StoreError, NotAllowed) as error:
+            if (folder / JOBS).exists():
+                tell(error)
+    return list(found.values())
+
+
+def end(folder: Path) -> None:
+    """Ends a sweep: its trials stay where they are, and so do Slurm's logs, as jobs may still be queued."""
+    (folder / JOBS).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def end_if_done(folder: Path) -> bool:
+    """Ends a sweep if nothing of it is left to do; returns whether it has ended."""
+    try:
+        jobs = read(folder)
+    except StoreError:
+        return not (folder / JOBS).exists()  # another process was quicker
+    if all(is_done(job) for job in jobs):
+        end(folder)
+        return True
+    return False
+
+
+def is_done(job: Job) -> bool:
+    """Whether nothing is left to do of a job; writes nothing."""
+    there = rescore.is_current(Store(job.store), job.path)
+    return there and (job.keep == "none" or kept.is_kept(job.path))
+
+
+def is_begun(job: Job) -> bool:
+    """Whether a trial is finished, or a living process has it."""
+    store = Store(job.store)
+    return store.is_done(job.path) or leases.seems_held(store.lease(job.path)) is not False
+
+
+def drop(store: Store, trials: Collection[Path]) -> None:
+    """Takes trials out of all sweeps, whose other trials keep their numbers.
+
+    :param trials: folders
+    """
+    for folder in folders(store.root):
+        with contextlib.suppress(StoreError):
+            going = [job is not None and _place(store, job) in trials for job in numbered(folder)]
+            if any(going):
+                content = read_json(folder / JOBS)
+                content["jobs"] = [None if gone else line for gone, line in zip(going, content["jobs"], strict=True)]
+                write_json(folder / JOBS, content)
+                end_if_done(folder)
+
+
+def _place(store: Store, job: Job) -> Path:
+    return store.path(job.source.name, job.trial.task, job.trial.hash)

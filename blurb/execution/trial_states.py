@@ -1,0 +1,153 @@
+"""Where the trials of a store stand: done, running, failed or to run; from names of files, without reading trials."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from blurb.execution import sweeps
+from blurb.store import planned_rows as rows
+from blurb.store import row_contents as inventory
+from blurb.store import trial_checkpoints as checkpoints
+from blurb.store.store import LEASE, Store
+from blurb.system import leases
+from blurb.system.gc_control import no_collection
+from blurb.system.lease_records import Holder
+
+State = Literal["done", "running", "failed", "to run"]
+STATES: tuple[State, ...] = get_args(State)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A trial that was asked for.
+
+    :param folder: of the trial
+    :param row: key of its row; "" for a trial of a search
+    :param configuration: of the row, as in tables
+    :param message: why it failed
+    :param holder: who runs it
+    :param saved: whether it goes on from a checkpoint
+    :param predicted: seconds, 0 if not known
+    :param joined: whether a sweep has it, so that workers can run it without its command
+    """
+
+    model: str
+    task: str
+    seed: int
+    folder: str
+    state: State
+    row: str = ""
+    configuration: str = ""
+    message: str = ""
+    holder: Holder | None = None
+    saved: bool = False
+    predicted: float = 0.0
+    joined: bool = False
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return Path(self.folder)
+
+    @property
+    def left(self) -> float:
+        """Predicted seconds until it is done."""
+        if self.state == "done" or self.state == "failed":
+            return 0.0
+        news = self.holder.news if self.holder else {}
+        total = news.get("total") or 0.0
+        return self.predicted * (1 - (news.get("done") or 0.0) / total if total else 1.0)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    row: str
+    configuration: str
+    model: str
+    seed: int
+
+
+Key = tuple[str, str, str]
+"""Folder of the model, task and hash: of a hundred thousand trials, paths alone take longer than all else."""
+
+
+def read(store: Store) -> list[Standing]:
+    """All trials that rows and sweeps of a store ask for, in the order of the rows.
+
+    A trial that is in its place counts as done: it was put there whole. Whether it still is, `blurb runs verify` tells.
+    """
+    predicted: dict[Key, float] = {}
+    with no_collection():
+        asked = dict(_of_rows(store))
+    for job in sweeps.jobs_of(store.root, lambda text: None):  # a worker says what is wrong with them
+        key = store.folder(job.source.name), job.trial.task, job.path.name
+        predicted[key] = job.predicted
+        asked.setdefault(key, _Asked("", "", job.source.name, job.trial.seed))
+    root, names = str(store.root), dict[str, frozenset[str]]()
+    with no_collection():
+        return [
+            _standing(store, f"{root}/{key[0]}/{key[1]}", key, one, names, predicted.get(key))
+            for key, one in asked.items()
+        ]
+
+
+def _of_rows(store: Store) -> Iterator[tuple[Key, _Asked]]:
+    for row in rows.read(store, lambda text: None):
+        key, configuration, folder = row.key, row.configuration.text, store.folder(row.model)
+        for task, seeds in row.trials.items():
+            for seed, hash_ in sorted(seeds.items()):
+                yield (folder, task, hash_), _Asked(key, configuration, row.model, seed)
+
+
+def _standing(
+    store: Store, folder: str, key: Key, one: _Asked, names: dict[str, frozenset[str]], predicted: float | None
+) -> Standing:  # fmt: skip
+    """
+    :param folder: of the task
+    :param names: what lies in the folders that were looked at
+    :param predicted: seconds, None if no sweep has the trial
+    """
+    if folder not in names:
+        try:
+            names[folder] = frozenset(os.listdir(folder))
+        except OSError:
+            names[folder] = frozenset()
+    _, task, hash_ = key
+    there, lease_name = names[folder], f".{hash_}{LEASE}"
+    asked = (one.model, task, one.seed, f"{folder}/{hash_}")
+    if hash_ in there and lease_name not in there:
+        return Standing(*asked, "done", one.row, one.configuration)
+    path = Path(folder, hash_)
+    joined, predicted, lease = predicted is not None, predicted or 0.0, store.lease(path)
+    if lease_name in there and leases.seems_held(lease) is not False:
+        return Standing(*asked, "running", one.row, one.configuration, holder=leases.read(lease), predicted=predicted)
+    if hash_ in there:
+        return Standing(*asked, "done", one.row, one.configuration)
+    saved = checkpoints.folder_of(path).name in there
+    failure = inventory.failure_of(path)
+    if failure.name in there:
+        return Standing(
+            *asked, "failed", one.row, one.configuration, inventory.reason(failure), saved=saved, joined=joined
+        )
+    return Standing(*asked, "to run", one.row, one.configuration, saved=saved, predicted=predicted, joined=joined)
+
+
+def seconds_left(trials: Sequence[Standing]) -> float | None:
+    """Predicted seconds until all are done, with as many workers as now; None if nothing is known or nobody works."""
+    running = [one for one in trials if one.state == "running"]
+    waiting = [one for one in trials if one.state in ("running", "to run")]
+    if not running or not all(one.predicted for one in waiting):
+        return None
+    return max(sum(one.left for one in waiting) / len(running), max(one.left for one in waiting))
+
+
+def counts(trials: Iterable[Standing]) -> dict[State, int]:
+    """The number of trials in each state."""
+    found = dict.fromkeys(STATES, 0)
+    for one in trials:
+        found[one.state] += 1
+    return found

@@ -1,0 +1,363 @@
+"""Runs one trial from its data to its files in the store."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import functools
+import gc
+import logging
+import shlex
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from blurb import formulations, tasks
+from blurb.checkpoints import Source, unchanged
+from blurb.data import TaskData
+from blurb.execution.data_sources import DataSource, load_data
+from blurb.execution.environment import environment
+from blurb.execution.options import Keep as Keep
+from blurb.execution.progress import News, Reporter
+from blurb.formulations._base import Formulation
+from blurb.inputs import cache
+from blurb.learners import LearnerKind, building, kept
+from blurb.learners.base import Learner, Subset
+from blurb.messages.errors import BlurbError, DataError, SettingsError, TrainingError, said
+from blurb.messages.redaction import masked
+from blurb.protocols.settings import limits
+from blurb.store import plugins, provenance, rescore
+from blurb.store import row_contents as inventory
+from blurb.store import trial_checkpoints as checkpoints
+from blurb.store.provenance import Provenance
+from blurb.store.store import PREDICTIONS, Store, read_predictions, write_predictions
+from blurb.store.trial import Configuration, Trial
+from blurb.system import gc_control as garbage
+from blurb.system import leases
+from blurb.system.files import write_json
+from blurb.system.leases import Lease
+from blurb.training import memory, tracking
+
+log = logging.getLogger("blurb")
+
+ALIKE = ("python", "torch", "transformers", "tokenizers", "accelerate", "numpy", "platform", "device", "threads")
+"""What two environments have in common where a trial gives the same predictions in both."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A trial with everything needed to run it on this machine.
+
+    :param plugins: what a person typed (`blurb.store.plugins.typed`)
+    :param predicted: predicted seconds (`blurb.cost`), 0 without an estimate
+    :param keep: whether to keep the trained model
+    :param resume: whether to write checkpoints, and to go on from them (`blurb.store.trial_checkpoints`)
+    """
+
+    trial: Trial
+    source: Source
+    configuration: Configuration
+    data: DataSource
+    store: Path
+    device: str
+    track: str = ""
+    plugins: plugins.Typed = field(default_factory=dict)
+    predicted: float = 0.0
+    keep: Keep = "none"
+    resume: bool = False
+
+    @property
+    def learner(self) -> LearnerKind:
+        """The kind of its learner."""
+        return self.trial.kind
+
+    @property
+    def place(self) -> str:
+        """The device that it runs on: that asked for, or the CPU for what always runs there."""
+        return self.device if self.learner.on_device else "cpu"
+
+    @functools.cached_property
+    def path(self) -> Path:
+        """Folder of the trial; valid for writing once the model has claimed its folder (`Store.claim`)."""
+        return Store(self.store).path(self.source.name, self.trial.task, self.trial.hash)
+
+
+@dataclass(frozen=True)
+class TrialOutcome:
+    """The result of a job; `message` is the reason if it failed, and who has the trial if it is `held`.
+
+    "submitted": another machine will run it, `message` says where; `script` is what its scheduler was or can be given.
+    """
+
+    job: Job
+    status: Literal["done", "already done", "failed", "held", "submitted"]
+    seconds: float = 0.0
+    message: str = ""
+    script: str = ""
+
+
+def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> TrialOutcome:
+    """Runs a trial unless it is done, or another living process has it (`held`).
+
+    A process that sleeps for long may lose its trial to another one, which runs it again; it is still counted once.
+
+    :param tell: receives the progress
+    """
+    plugins.remember(job.plugins)
+    store = Store(job.store)
+    start = time.perf_counter()
+    try:
+        job.path.parent.mkdir(parents=True, exist_ok=True)
+        with leases.trying(store.lease(job.path)) as lease:
+            if lease is None:
+                return TrialOutcome(job, "held", message=leases.who(store.lease(job.path)))
+            try:
+                status = _execute(job, store, lease, tell)
+            except Exception as error:
+                if not lease.is_held():  # the trial is another's now, with all that is wrong with it
+                    return TrialOutcome(job, "held", message=leases.who(store.lease(job.path)))
+                _note_failure(job, error)
+                raise
+    except Exception as error:  # noqa: BLE001 - whatever broke a trial must not stop the others
+        return TrialOutcome(job, "failed", time.perf_counter() - start, said(error))
+    return TrialOutcome(job, status, time.perf_counter() - start if status == "done" else 0.0)
+
+
+def _execute(job: Job, store: Store, lease: Lease, tell: Callable[[News], None]) -> Literal["done", "already done"]:
+    """Runs a trial whose lease this process holds."""
+    path = job.path
+    store.recover(path)
+    done = rescore.is_done(store, path)
+    if done and (job.keep == "none" or kept.is_kept(path)):
+        checkpoints.remove(path)  # of a process that was killed before it did
+        return "already done"
+
+    def told(news: News) -> None:
+        lease.news = news.brief
+        if lease.lost:  # what is to come would be dropped
+            lease.check()
+        tell(news)
+
+    reporter = Reporter(told, job.trial.settings.get("epochs", 0))
+    try:
+        if done:
+            put = _add_model(job, store, lease, reporter)
+        else:
+            outdated = store.is_done(path)  # and yet to run again
+            with store.aside(path) as aside:
+                _run(job, aside, reporter, lease)
+                put = store.put(aside, path, lease, replace=outdated)
+    finally:
+        gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
+        memory.trim_heap()
+    garbage.settle()  # not after an error, whose traceback holds the learner
+    inventory.failure_of(path).unlink(missing_ok=True)
+    checkpoints.remove(path)
+    return "done" if put else "already done"
+
+
+class Died(BlurbError):
+    """The process of a trial died."""
+
+
+def note_death(job: Job, message: str) -> None:
+    """Writes that the process of a trial died, so that workers do not die of it one after the other."""
+    store = Store(job.store)
+    with contextlib.suppress(OSError), leases.trying(store.lease(job.path)) as lease:
+        if lease is not None and not job.path.exists():
+            _note_failure(job, Died(message))
+
+
+def _note_failure(job: Job, error: Exception) -> None:
+    """Writes why a trial failed, for those who look; called while its error is handled."""
+    reason = {"message": said(error), "traceback": masked(traceback.format_exc()), "trial": job.trial.content}
+    if isinstance(error, TrainingError):  # going on would fail again
+        checkpoints.remove(job.path)
+    with contextlib.suppress(BlurbError, OSError):  # the reason may be that the disk is full
+        write_json(inventory.failure_of(job.path), reason)
+
+
+def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) -> tuple[list[dict[str, Any]], str]:
+    """The examples of a split as the formulation cuts them, and their key in the cache of features.
+
+    :raises DataError: if there are none: since no file is empty, a plug-in's formulation dropped all
+    """
+    rows = content.splits[split].to_list()  # ten times as fast as row by row
+    units = formulation.units(rows)
+    if not units:
+        made = type(formulation)
+        raise DataError(
+            f"units() of {made.__module__}.{made.__qualname__} returned nothing for {content.task.name}, {split} "
+            f"({len(rows)} rows); it must return at least one example."
+        )
+    key, code = f"{content.hash} {split} {sorted(formulation.options.items())}", plugins.of_formulation(content.task)
+    return units, f"{key} {code}" if code else key
+
+
+def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
+    """Trains and predicts, and writes all files of the trial into a folder, and its model if that is to be kept."""
+    trial = job.trial
+    content = load_data(job.data)
+    if content.hash != trial.data:
+        raise DataError(
+            "the data has changed since the trials were planned", job.data.folder, fix="run the command again."
+        )
+    if plugins.identity(content.task, trial.settings, trial.kind) != trial.plugins:
+        raise SettingsError(
+            "The code of a plug-in has changed since the trials were planned", fix="run the command again."
+        )
+    if trial.kind.recipe != trial.recipe:  # a sweep of before an update of blurb
+        raise SettingsError(
+            f"The trial was planned with recipe {trial.recipe} of its learner, but this version of blurb has "
+            f"{trial.kind.recipe}, which gives other results.",
+            fix="Run the command that planned it again.",
+        )
+    unchanged.check_trial(job.source, trial.weights, trial.tokenizer)
+    formulation = formulations.bind(content.task, trial.settings)
+    watch = _tracking(job, reporter)
+    handler = _Log(aside / "log.txt", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        started = time.time()
+        log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)
+        log.info("command: %s", shlex.join(sys.argv))
+        learner = building.learner(job.source, formulation, job.device, trial.precision, trial.learner)
+        learner.tracking = watch
+        if job.resume:
+            here = environment(job.place)
+            about = checkpoints.about(trial.hash, {name: here[name] for name in ALIKE})
+            learner.checkpoints = checkpoints.TrialCheckpoints(job.path, aside, about, lease)
+        units = {
+            split: Subset.draw(
+                *units_of(formulation, content, split), *limits(formulation.settings, split, trial.seed), split
+            )
+            for split in tasks.SPLITS
+        }
+        clock = time.perf_counter()
+        history = learner.fit(units["train"], units["dev"], trial.seed, reporter.step)
+        fitted = time.perf_counter()
+        columns = _predictions(formulation, learner, units)
+        facts = {
+            "train_seconds": round(fitted - clock + learner.facts.get("resumed", {}).get("seconds", 0.0), 2),
+            "predict_seconds": round(time.perf_counter() - fitted, 2),
+            "train_units": len(units["train"].used),
+            "features_version": cache.VERSION,
+            **({"predicted": _predicted(job, content.task)} if job.predicted else {}),
+            **learner.facts,
+        }
+        log.info("trained in %.1f s", fitted - clock)
+        figures = rescore.figures(formulation, columns)
+        watch.log({f"test/{name}": value for name, value in figures["test"].items()}, len(history))
+    finally:
+        watch.finish()
+        log.removeHandler(handler)
+        handler.close()
+    write_json(aside / "spec.json", trial.content)
+    write_predictions(aside / PREDICTIONS, columns)
+    write_json(aside / "metrics.json", figures)
+    write_json(aside / provenance.FILE, _provenance(job, content, started, facts).content)
+    _write_history(aside / "history.csv", history)
+    if job.keep != "none":
+        about = {"trial": trial.hash, "settings": dict(trial.settings), "precision": trial.precision}
+        trial.kind.load("save")(learner, aside / kept.FOLDER, about)
+
+
+def _add_model(job: Job, store: Store, lease: Lease, reporter: Reporter) -> bool:
+    """Trains a finished trial again for its model, which is kept only if it gives the stored predictions.
+
+    :returns: True, as what `Store.put` returns
+    :raises SettingsError: in another environment, or if it gives other predictions, unless it may replace the trial
+    """
+    path = job.path
+    before, now = store.read(path).provenance.environment, environment(job.device)
+    changed = [f"{name} {before.get(name)}, now {now[name]}" for name in ALIKE if before.get(name) != now[name]]
+    cure = "Replace the trial with --keep-model replace, or keep its model in another --output folder."
+    if changed and job.keep != "replace":
+        raise SettingsError(
+            f"The trial is finished without its model, in another environment ({'; '.join(changed)}), where it may "
+            f"give other predictions. {cure}"
+        )
+    with store.aside(path) as aside:
+        _run(job, aside, reporter, lease)
+        lease.check()
+        if read_predictions(aside / PREDICTIONS) == read_predictions(path / PREDICTIONS):
+            shutil.rmtree(path / kept.FOLDER, ignore_errors=True)  # it is damaged, or would not be made again
+            (aside / kept.FOLDER).rename(path / kept.FOLDER)
+            store.note(path)  # its folder has changed
+        elif job.keep == "replace":
+            store.put(aside, path, lease, replace=True)
+        else:
+            raise SettingsError(f"Trained again, the trial gives other predictions than the stored ones. {cure}")
+    return True
+
+
+class _Log(logging.FileHandler):
+    def format(self, record: logging.LogRecord) -> str:
+        return masked(super().format(record))
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Ignores errors: on a full disk the trial fails anyway, without a traceback for every line of its log."""
+
+
+def _tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
+    trial = job.trial
+    settings = {**trial.settings, "seed": trial.seed, "precision": trial.precision}
+    run = f"{job.path.parent.parent.name}/{trial.task}/{trial.seed}"
+    return tracking.Tracking(job.track, run, trial.hash, job.store / tracking.FOLDER, settings, reporter.epoch)
+
+
+def _predictions(
+    formulation: Formulation, learner: Learner, units: Mapping[tasks.Split, Subset]
+) -> dict[str, list[Any]]:
+    """The columns of `predictions.parquet` for dev and test, including the majority answer."""
+    majority = formulation.constants(units["train"].used)[0]
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("split", "id", "doc_id", "gold", "prediction", "majority", "scores")
+    }
+    for split in tasks.SCORED:
+        rows = units[split].used
+        predicted, scores = learner.predict(units[split])
+        columns["split"] += [split] * len(rows)
+        columns["id"] += [row["id"] for row in rows]
+        columns["doc_id"] += [row.get("doc_id") for row in rows]
+        columns["gold"] += [formulation.gold(row) for row in rows]
+        columns["prediction"] += predicted
+        columns["majority"] += [formulation.constant(majority, row) for row in rows]
+        columns["scores"] += scores if scores is not None else [None] * len(rows)
+    return columns
+
+
+def _predicted(job: Job, task: tasks.Task) -> dict[str, Any]:
+    """The prediction to store, for the estimates of later runs (`blurb.cost.history`)."""
+    return {"learner": job.learner.name, "type": task.type, "seconds": round(job.predicted, 2)}
+
+
+def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str, Any]) -> Provenance:
+    return Provenance(
+        data_verdict=content.verdict,
+        model=job.source.name,
+        revision=job.source.revision,
+        parameters=job.source.parameters,
+        configuration=job.configuration,
+        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        facts=facts,
+        environment=environment(job.place),
+        declaration=dataclasses.asdict(content.task) if content.task.file else None,
+    )
+
+
+def _write_history(path: Path, history: list[dict[str, Any]]) -> None:
+    """Writes one line per epoch, or per candidate that the learner tried."""
+    columns = list(history[0]) if history else ["epoch", "loss", "learning_rate", "dev"]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(history)

@@ -1,0 +1,1 @@
+"""What is told to people: errors with parts, words, redaction."""

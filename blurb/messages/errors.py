@@ -1,0 +1,173 @@
+"""Errors with messages for users: what happened, where, and what to do next."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from blurb.messages.redaction import masked
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class BlurbError(Exception):
+    """Base of all errors with a message for the user; the command line prints it and exits with code 2.
+
+    >>> print(BlurbError("the file is empty", where="a.csv", fix="download it again."))
+    a.csv: the file is empty; download it again.
+    >>> print(BlurbError("There is no store.", fix="Give --output."))
+    There is no store. Give --output.
+    """
+
+    def __init__(self, what: str, *, where: object = None, fix: str = "", **names: str) -> None:
+        """
+        :param what: what is wrong
+        :param where: file (and line), folder, package or setting, which stands before it
+        :param fix: what to do, beginning with a verb
+        :param names: in what errors that are otherwise alike differ, by its place in `what`: `{task}`, `{model}`
+        """
+        super().__init__(what)
+        self.template = what
+        for name, value in names.items():
+            what = what.replace(f"{{{name}}}", value)
+        self.what = what
+        self.where = None if where is None else str(where)
+        self.fix = fix
+
+    def __str__(self) -> str:
+        text = self.what if self.where is None else f"{self.where}: {self.what}"
+        if not self.fix:
+            return text
+        return f"{text} {self.fix}" if text.endswith((".", "?", "!")) else f"{text}; {self.fix}"
+
+
+class UnknownName(BlurbError, KeyError):
+    """A task, head, protocol or setting that does not exist."""
+
+    def __init__(
+        self, kind: str, name: str, available: Iterable[str], aliases: Mapping[str, str] | None = None, how: str = ""
+    ) -> None:
+        """
+        :param aliases: names that people type -> the available name that they mean
+        :param how: a last sentence, with a blank before it
+        """
+        names = list(available)
+        meant = (aliases or {}).get(name)
+        alike = [each for each in names if each.lower() == name.lower()]  # of CRF, no letter is that of crf
+        close = [meant] if meant else alike or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {', '.join(names) or 'none'}.{how}")
+
+
+class DataError(BlurbError):
+    """A data file that is missing or invalid."""
+
+    def __init__(self, what: str, path: Path | None = None, line: int | None = None, *, fix: str = "") -> None:
+        super().__init__(what, where=path if line is None else f"{path}:{line}", fix=fix)
+        self.path = path
+        self.line = line
+
+
+class ModelError(BlurbError):
+    """A model reference that does not lead to a valid encoder and tokenizer."""
+
+
+class SettingsError(BlurbError):
+    """An invalid protocol file, option or combination of settings."""
+
+
+class TrainingError(BlurbError):
+    """Training that failed (the loss is not finite, out of memory)."""
+
+
+class StoreError(BlurbError):
+    """Results on disk that are damaged or have another schema version."""
+
+
+class Several(BlurbError):
+    """Several errors of checks that do not depend on each other, as a numbered list."""
+
+    def __init__(self, errors: Sequence[BlurbError], then: str = "") -> None:
+        """
+        :param then: a sentence below the list
+        """
+        lines = [f"{number}. {error}" for number, error in enumerate(errors, 1)]
+        text = "\n".join(line.replace("\n", "\n   ") for line in lines)
+        super().__init__(f"{len(errors)} things are wrong; nothing was run:\n{text}" + (f"\n{then}" if then else ""))
+        self.errors = tuple(errors)
+
+
+class Gathered:
+    """The errors of checks that are all made, whatever the others find; each error is told once.
+
+    :ivar errors: so far
+    """
+
+    def __init__(self) -> None:
+        self.errors: list[BlurbError] = []
+
+    def tried(self, check: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T | None:
+        """What a check returns, or None after adding its error."""
+        try:
+            return check(*arguments, **more)
+        except BlurbError as error:
+            self.add(error)
+        return None
+
+    def add(self, error: BlurbError) -> None:
+        """Adds an error, or those of a `Several`, unless the same was said before."""
+        told = {str(one) for one in self.errors}
+        self.errors += [one for one in getattr(error, "errors", (error,)) if str(one) not in told]
+
+    def tell(self, then: str = "") -> None:
+        """Raises the only error as it is, or all of them as `Several`; does nothing if there is none.
+
+        :param then: a sentence below a list
+        """
+        if len(self.errors) == 1:
+            raise self.errors[0]
+        if self.errors:
+            raise Several(self.errors, then)
+
+
+def said(error: BaseException) -> str:
+    """The message of an error without secrets; of one that is not for users, with its type."""
+    return masked(str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}")
+
+
+class DamageWarning(UserWarning):
+    """A damaged part of a store was left out. The command line then exits with 1 or 2."""
+
+
+class Notice(UserWarning):
+    """A sentence for people about what a process does; the exit code stays."""
+
+
+Tell = Callable[[BlurbError], None]
+
+
+def tell_damage(error: BlurbError) -> None:
+    """Warns about damage: what, where, and what to do."""
+    warnings.warn(DamageWarning(str(error)), stacklevel=2)
+
+
+def followed(error: BlurbError, effect: str, fix: str = "") -> StoreError:
+    """An error with what follows from it.
+
+    :param effect: a sentence without its full stop
+    :param fix: of an error that has none
+
+    >>> print(followed(StoreError("the file is cut", where="a.json"), "It is left out", "run the command again."))
+    a.json: the file is cut. It is left out; run the command again.
+    """
+    fix = error.fix or fix
+    return StoreError(f"{ended(error.what)} {effect}{'' if fix else '.'}", where=error.where, fix=fix)
+
+
+def ended(text: str) -> str:
+    """A text with a full stop."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -1,0 +1,123 @@
+"""Uniform formatting of differences, p-values, counts and labels."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+
+COMMANDS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
+"""Control characters but tabulator and line feed, separators of lines, and marks of direction; halves of characters."""
+
+
+def distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str]:
+    """Makes equal labels distinct by adding extras, one after the other.
+
+    :param extras: for each label the same number of texts, in the order of addition; "" adds nothing
+
+    >>> distinct(["m", "m", "n"], [("bf16", "1"), ("bf16", "2"), ("bf16", "3")])
+    ['m 1', 'm 2', 'n']
+    """
+    found = list(labels)
+    for column in zip(*extras, strict=True):
+        alike: dict[str, set[str]] = {}
+        for label, extra in zip(found, column, strict=True):
+            alike.setdefault(label, set()).add(extra)
+        found = [
+            f"{label} {extra}" if extra and len(alike[label]) > 1 else label
+            for label, extra in zip(found, column, strict=True)
+        ]
+    return found
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A difference with its sign; without sign if it rounds to 0.
+
+    >>> signed(0.5), signed(-0.004), signed(-0.006)
+    ('+0.50', '0.00', '-0.01')
+    """
+    text = f"{value:+.{digits}f}"
+    return text if float(text) else text[1:]
+
+
+def option(name: str, place: object, default: object = None) -> str:
+    r"""An option of a command to paste, with a blank before it; nothing if it is the default.
+
+    >>> print(option("--output", "q'uote"), option("--output", "runs", "runs") == "")
+     --output 'q'"'"'uote' True
+    """
+    return "" if str(place) == str(default) else f" {name} {shlex.quote(str(place))}"
+
+
+def escaped(text: str) -> str:
+    """Text of strangers without characters that command a terminal or turn a line around; they are shown as escapes.
+
+    >>> escaped("a\\x1b[31mb\\n")
+    'a\\\\x1b[31mb\\n'
+    """
+    return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def probability(p: float | None) -> str:
+    """A p-value; "" for None."""
+    return "" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
+def plural(count: int, name: str) -> str:
+    """A number with a noun in singular or plural.
+
+    >>> plural(1, "trial"), plural(2_000, "trial")
+    ('1 trial', '2,000 trials')
+    """
+    return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
+
+
+def once(said: Iterable[tuple[str, str]], count: int) -> list[str]:
+    """Each sentence once: alone if it holds of all, else after the names of all that it holds of.
+
+    :param count: how many there are
+
+    >>> once([("a", "Synthetic."), ("a", "Two seeds."), ("b", "Synthetic.")], 2)
+    ['Synthetic.', 'a: Two seeds.']
+    """
+    names: dict[str, list[str]] = {}
+    for name, sentence in said:
+        names.setdefault(sentence, []).append(name)
+    return [text if len(those) == count else f"{', '.join(those)}: {text}" for text, those in names.items()]
+
+
+def grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each reason, with all that it holds of; the reasons are no columns, so that a table stays narrow.
+
+    >>> grouped([("a", "missing"), ("b", ""), ("c", "missing"), ("d", "damaged")])
+    ['a, c: missing.', 'd: damaged.']
+    """
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons:
+        names.setdefault(reason, []).append(name)
+    return [f"{', '.join(those)}: {reason}." for reason, those in names.items() if reason]
+
+
+def duration(seconds: float) -> str:
+    """A time in readable units.
+
+    >>> duration(0.2), duration(89.6), duration(600), duration(5_000), duration(6_000), duration(400_000)
+    ('1 s', '90 s', '10 min', '83 min', '1 h 40 min', '111 h')
+    """
+    if seconds < 99.5:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes < 24 * 60 else f"{round(minutes / 60)} h"
+
+
+def size(count: float) -> str:
+    """Bytes in readable units.
+
+    >>> size(300), size(2_500_000), size(12_300_000_000)
+    ('0.0 MB', '2.5 MB', '12.3 GB')
+    """
+    if count >= 1e9:
+        return f"{count / 1e9:.1f} GB"
+    return f"{count / 1e6:.0f} MB" if count >= 1e7 else f"{count / 1e6:.1f} MB"

@@ -1,0 +1,219 @@
+"""The options of `blurb run` and `blurb ablate`, by the same names in Python and on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from blurb.execution.engines import DEFAULT
+from blurb.execution.options import KEEP, TrialOptions, option
+from blurb.inputs.relations import DUMMIES
+from blurb.messages.errors import SettingsError
+from blurb.names import checkpoints_by_number
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from blurb.execution.options import Keep
+    from blurb.regression import Rules
+
+    Model: TypeAlias = str | Path | PreTrainedModel
+    from blurb.results.references import Row
+
+    Tokenizer: TypeAlias = str | Path | PreTrainedTokenizerBase
+
+__all__ = ["KEEP", "AblateOptions", "Keep", "Model", "Row", "RunOptions", "Tokenizer", "TrainOptions"]
+SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
+"""Options that are settings; the others are given with `--set`, or by name in Python."""
+MOST_JOBS = 4_096
+"""Trials at a time on one machine: a larger number is a typo."""
+LIMITED = ("max_train", "max_eval")
+"""The settings that `--limit` gives."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(TrialOptions):
+    """Options of both, in the words of `--help`; of fields without words, for Python:
+
+    :param model: one model or several: references, or loaded models (with `tokenizer`)
+    :param progress: whether estimates, progress and failures are printed to stderr
+    """
+
+    model: Model | Sequence[Model]
+    tasks: str | Sequence[str] | None = option(
+        "all", "Tasks and data", "Task names, types or files, comma-separated; blurb-12: all but BioASQ.",
+        complete="tasks",
+    )  # fmt: skip
+    data: Path | str | None = option(
+        None, "Tasks and data", "Data folder in BLURB's layout (not with --suite demo).", page="data.md"
+    )
+    raw: Path | str | None = option(
+        None, "Tasks and data", "Folder of the original releases; needed for ChemProt and DDI without entity dummies "
+        "(not with --suite demo).", page="data.md#relations-without-dummies",
+    )  # fmt: skip
+    protocol: str | Path | None = option(
+        None, "Protocol", "Protocol name or TOML file.  [default: standard; with --suite demo: demo]",
+        complete="protocols", page="protocols.md",
+    )  # fmt: skip
+    settings: Mapping[str, Any] = option(
+        {}, "Protocol", "Override a setting of the protocol, such as warmup=0 (keys are listed below); repeatable.",
+        flag="--set", metavar="KEY=VALUE", complete="keys",
+    )  # fmt: skip
+    lr: float | None = option(None, "Protocol", "Peak learning rate; short for --set lr=...")
+    batch_size: int | None = option(None, "Protocol", "Inputs per step; short for --set batch_size=...")
+    epochs: int | None = option(None, "Protocol", "Epochs; short for --set epochs=...")
+    limit: int | None = option(
+        None, "Protocol", "Use at most this many examples of train, dev and test each, for a try: such a row has no "
+        "rank. Short for --set max_train=N --set max_eval=N.", low=1,
+    )  # fmt: skip
+    name: str | None = option(
+        None, "Model", "Name of the row, if there is one MODEL.  [default: last part of MODEL]"
+    )  # fmt: skip
+    tokenizer: Tokenizer | None = option(
+        None, "Model", "Folder or Hub id of the tokenizer, if it is not that of the checkpoint.", metavar="REF",
+        page="python.md",
+    )  # fmt: skip
+    revision: str | None = option(None, "Model", "Revision of the model on the Hub.")
+    trust_remote_code: bool = option(False, "Model", "Allow the checkpoint to run its own code.")
+    casing: str | None = option(
+        None, "Model", "Overrides whether the tokenizer keeps upper case, if the checkpoint's files are wrong.",
+        choices=("cased", "uncased"), page="encoders-that-surprise.md",
+    )  # fmt: skip
+    output: Path | str = option("runs", "Results", "Store: the folder of the trials.")
+    precision: str = option(
+        "auto", "Machine", "Precision of the encoder; auto is bf16 where the hardware supports it.",
+        choices=("auto", "fp32", "bf16", "fp16"),
+    )  # fmt: skip
+    jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1)
+    dry_run: bool = option(False, "Trials", "List the trials with their estimated cost, and stop.", page="cost.md")
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("data", "raw", "output", "leaderboard", "out", "plot"):
+            if isinstance(getattr(self, name, None), str):
+                object.__setattr__(self, name, Path(getattr(self, name)))
+        from blurb.protocols.protocol import MOST_SEEDS
+
+        if not 1 <= self.jobs <= MOST_JOBS:
+            raise SettingsError(f"jobs must be a whole number from 1 to {MOST_JOBS:,} (got {self.jobs}).")
+        if self.seeds is not None and not 1 <= self.seeds <= MOST_SEEDS:
+            raise SettingsError(f"seeds must be a whole number from 1 to {MOST_SEEDS:,} (got {self.seeds}).")
+
+    @property
+    def models(self) -> list[Model]:
+        """The models, also if there is one; checkpoints of one run by their numbers."""
+        if isinstance(self.model, str) or not isinstance(self.model, Sequence):
+            return [self.model]
+        named = all(isinstance(one, str | Path) for one in self.model)
+        return checkpoints_by_number(self.model) if named else list(self.model)
+
+    @property
+    def shorthands(self) -> dict[str, str]:
+        """The settings that are given by an option of their own: setting -> option."""
+        given = {name: f"--{name.replace('_', '-')}" for name in SHORTHANDS if getattr(self, name, None) is not None}
+        return given if self.limit is None else {**given, **dict.fromkeys(LIMITED, "--limit")}
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """All settings that are given; SettingsError if one is given twice."""
+        shorthands = self.shorthands
+        for setting in shorthands.keys() & self.settings.keys():
+            raise SettingsError(f"{setting} is given twice, by {shorthands[setting]} and by --set", fix="remove one.")
+        own = {name: self.limit if option == "--limit" else getattr(self, name) for name, option in shorthands.items()}
+        return {**self.settings, **own}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(TrainOptions):
+    """The options of `blurb run`."""
+
+    budget: str | None = option(
+        None, "Protocol", "Time limit such as 10m or 2h: run the largest protocol predicted to fit, instead of "
+        "--protocol.", metavar="TIME", page="cost.md",
+    )  # fmt: skip
+    head: str | None = option(
+        None, "Protocol", "Head, such as crf or bilstm,hidden=128 (see blurb heads); short for --set head=...",
+        complete="heads",
+    )  # fmt: skip
+    pooling: str | None = option(
+        None, "Protocol", "Pooling of sequence tasks (see blurb heads); short for --set pooling=...",
+        complete="poolings",
+    )  # fmt: skip
+    tagging: str | None = option(
+        None, "Protocol", "Tagging scheme of NER and PICO; short for --set tagging=NAME.", complete="taggings"
+    )
+    relation_input: str | None = option(
+        None, "Protocol", "How relation inputs show the entities: dummify, dummy-tokens, original, markers or "
+        "typed-markers.", metavar="NAME", complete="relation_inputs", page="data.md#relations-without-dummies",
+    )  # fmt: skip
+    dummy_tokens: bool = option(False, "Protocol", "Short for --relation-input dummy-tokens.")
+    leaderboard: Path | str | None = option(
+        "leaderboard.csv", "Results", "Table to write; its runs go into results.csv in the same folder, or "
+        "NAME-results.csv for NAME.csv.", page="csv.md",
+    )  # fmt: skip
+    check: Row | None = option(
+        None, "Results", "Then compare the row with this baseline, as blurb check does.", metavar="ROW",
+        complete="rows_anywhere", page="ci.md",
+    )  # fmt: skip
+    rules: Path | str | Rules | None = option(
+        None, "Results", "Rules for --check.  [default: blurb-check.toml]", page="ci.md"
+    )
+    across: Sequence[str] = option(
+        (), "Results", "Judge rows that differ in this, or do not say (unknown); repeatable.",
+        choices=("protocol", "recipe", "overrides", "unknown"), page="ci.md",
+    )  # fmt: skip
+    engine: str = option(
+        DEFAULT, "Machine", "Where to run the trials: local, ray or slurm, with options such as slurm,partition=gpu "
+        "(docs/cluster.md).", metavar="NAME[,KEY=VALUE...]", complete="engines", page="cluster.md",
+    )  # fmt: skip
+    print_script: bool = option(
+        False, "Machine", "With --engine slurm: print the script instead of submitting it.", flag="--print",
+        page="cluster.md#slurm",
+    )  # fmt: skip
+    keep_sweep: bool = option(
+        False, "Trials", "Leave the trials to blurb worker also if the command is ended before any of them is "
+        "finished.", page="cluster.md#join-a-sweep",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dummy_tokens and self.relation_input in (None, *DUMMIES):
+            object.__setattr__(self, "relation_input", "dummy-tokens")
+
+    @property
+    def contradictions(self) -> list[SettingsError]:
+        """What cannot be, whatever there is on the machine."""
+        found = []
+        if self.keep_model not in KEEP:
+            found.append(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
+        if self.dummy_tokens and self.relation_input not in (None, *DUMMIES):
+            found.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
+        return [SettingsError(text) for text in found]
+
+    @property
+    def shorthands(self) -> dict[str, str]:
+        """The settings that are given by an option of their own: setting -> option."""
+        return {**super().shorthands, **({"relation_input": "--dummy-tokens"} if self.dummy_tokens else {})}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblateOptions(TrainOptions):
+    """The options of `blurb ablate`."""
+
+    axis: str = option(
+        MISSING, "Tasks and data", "Setting to vary: head (Table 12), tagging (13), relation (14: input x pooling), "
+        "pooling (cells of Table 14 with entity markers).", choices=("head", "tagging", "relation", "pooling"),
+    )  # fmt: skip
+    tasks: str | Sequence[str] | None = option(
+        None, "Tasks and data", "Task names or types, comma-separated.  [default: those of the table]",
+        complete="tasks",
+    )  # fmt: skip
+    name: str | None = option(None, "Model", "Model name in the tables.  [default: last part of MODEL]")
+    out: Path | str = option("ablations", "Results", "Folder for the tables.", path="dir")
+    plot: Path | str | None = option(
+        None, "Results", "Also plot the cells to a .png, .svg or .pdf (needs the extra 'plots').", metavar="FILE",
+        path="file",
+    )  # fmt: skip
+    dry_run: bool = option(False, "Trials", "List the trials of all cells and stop.")

@@ -1,0 +1,310 @@
+"""From a request to trials: models x tasks x seeds under a protocol, and the search of some protocols."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from blurb import formulations, learners, names
+from blurb.checkpoints import Source
+from blurb.execution.data_sources import DataSource, data_hash
+from blurb.execution.engine import Engine
+from blurb.execution.job_queue import OnFinished, OnProgress
+from blurb.execution.options import TrialOptions
+from blurb.execution.worker import Job, TrialOutcome
+from blurb.learners import LearnerKind, building, of_protocol
+from blurb.messages.errors import BlurbError, Gathered, SettingsError
+from blurb.planning.hashed_settings import relevant
+from blurb.planning.planning_errors import told_once
+from blurb.protocols import settings as settings_
+from blurb.protocols.protocol import Protocol
+from blurb.store import planned_rows as rows
+from blurb.store import plugins
+from blurb.store.planned_rows import PlannedRow
+from blurb.store.store import Store
+from blurb.store.trial import Configuration, Trial
+from blurb.tasks import Task
+
+
+@dataclass(frozen=True)
+class Request(TrialOptions):
+    """The resolved arguments of `blurb run`, beside the options that trials have as they are.
+
+    :param overrides: settings from the command line
+    :param options: setting -> option that overrides it, if that is not `--set`
+    :param precision: resolved
+    :param raw: folder of the original releases, for inputs that need them
+    """
+
+    sources: Sequence[Source]
+    tasks: Sequence[Task]
+    protocol: Protocol
+    data: Path
+    store: Path
+    precision: str
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    raw: Path | None = None
+
+    def configuration(self, source: Source) -> Configuration:
+        """The configuration of a model's row."""
+        protocol, kind = self.protocol, self.learner(source)
+        # Only what can change its answers tells its rows apart.
+        overrides = {name: value for name, value in self.overrides.items() if name in kind.settings}
+        precision = self.precision if kind.precisions else ""
+        asked = of_protocol.kind_of(protocol)
+        note = protocol.note if asked in (kind, learners.DEFAULT) else ""  # a baseline is no probe
+        return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, note)
+
+    def where(self, task: Task, setting: str, baseline: str = "") -> str:
+        """The origin of a setting's value, for messages: a command-line option or the protocol."""
+        if setting in self.overrides:
+            return self.options.get(setting, settings_.SET)
+        return self.protocol.where(task, setting, baseline)
+
+    def learner(self, source: Source) -> LearnerKind:
+        """The kind of learner: that of the protocol for a checkpoint, else the one that stands in a model's place."""
+        return building.kind_of(source, self.protocol.learner)
+
+    def row(self, source: Source) -> PlannedRow:
+        """The row of a model, still without trials."""
+        kind = self.learner(source)
+        return PlannedRow(
+            source.name, source.weights, source.tokenizer, kind.recipe, self.configuration(source), {}, {},
+            learner=learners.in_trial(kind),
+        )  # fmt: skip
+
+    def row_key(self, source: Source) -> str:
+        """The key of that row."""
+        return self.row(source).key
+
+
+def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[str, Any] | None = None) -> Job:
+    """One trial; `point` is a point of the protocol's search grid.
+
+    :raises SettingsError: if model, head, inputs and task cannot work together
+    """
+    overrides = {**(point or {}), **request.overrides}
+    searched = (point or {}).keys() - request.overrides.keys()
+    kind = request.learner(source)
+    table = kind.name if kind.own_training else ""
+    settings = request.protocol.settings(task, overrides, source.parameters, table)
+    formulation = formulations.bind(task, settings)
+
+    def where(setting: str) -> str:
+        return (
+            f"search of protocol {request.protocol.name}"
+            if setting in searched
+            else request.where(task, setting, table)
+        )
+
+    for setting in request.overrides:
+        of_protocol.check_settings(kind, [setting], where(setting))
+    building.check(kind, source, formulation, where)
+    origin = DataSource(task.file or task.name, request.data)
+    if formulation.needs_original:
+        if request.raw is None:
+            raise SettingsError(
+                "BLURB's files of {task} have dummies instead of entity names; the relation input "
+                f"{settings_.shown(settings, 'relation_input', where)} needs the names",
+                fix="add --raw with the folder of the original release.",
+                task=task.name,
+            )
+        origin = DataSource(task.name, request.raw, original=True)
+    concerning = relevant(formulation, kind)
+    trial = Trial(
+        task=task.name,
+        weights=source.weights,
+        tokenizer=source.tokenizer,
+        data=data_hash(origin),
+        settings=concerning,
+        seed=seed,
+        precision=request.precision if kind.precisions else "fp32",
+        recipe=kind.recipe,
+        plugins=plugins.identity(task, concerning, kind),
+        learner=learners.in_trial(kind),
+    )
+    asked = request.configuration(source)
+    return Job(
+        trial, source, asked, origin, request.store, request.device, request.track or "", plugins.typed(),
+        keep=request.keep_model if kind.save else "none", resume=request.resume_trials,
+    )  # fmt: skip
+
+
+def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:
+    """The seeds to run; only one for a learner that is deterministic."""
+    kind = request.learner(source)
+    if kind.deterministic and kind.reads_checkpoint and (request.seeds or 1) > 1:  # else they are for other models
+        noun = kind.rows.noun
+        raise SettingsError(
+            f"{noun[0].upper()}{noun[1:]} is deterministic: {request.seeds} seeds would give the same number "
+            f"{request.seeds} times.",
+            fix="Remove --seeds.",
+        )
+    seeds = request.protocol.seeds(task, request.seeds)
+    return seeds[:1] if kind.deterministic else seeds
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A request with its trials.
+
+    :param searched: trials of the search, if the protocol has one
+    :param final: trials of the rows; until a search is finished, with the protocol's settings instead of the winner's
+    """
+
+    request: Request
+    searched: Sequence[Job]
+    final: Sequence[Job]
+
+    @property
+    def jobs(self) -> list[Job]:
+        """All trials, those of the search first."""
+        return [*self.searched, *self.final]
+
+
+def prepare(request: Request) -> Planned:
+    """Plans the trials of a request; reads and hashes its data.
+
+    :raises BlurbError: all that is wrong, once for all models and tasks that it holds of: model, head, inputs and task
+        that cannot work together, data that cannot be read
+    """
+    found = Gathered()
+    found.tried(_check_overrides, request)
+    searched: list[Job] = []
+    final: list[Job] = []
+    refused = []
+    for source in request.sources:
+        for task in request.tasks:
+            try:
+                searched += _search_jobs(request, source, task)
+                final += _final_jobs(request, source, task)
+            except BlurbError as error:
+                refused.append((error, source, task))
+    for one in told_once(refused):
+        found.add(one)
+    found.tell()
+    return Planned(request, searched, final)
+
+
+def _check_overrides(request: Request) -> None:
+    """Raises a SettingsError for an override that applies to none of the models."""
+    asked = [request.learner(source) for source in request.sources]
+    for setting in request.overrides:
+        if setting in learners.DEFAULT.settings or any(setting in kind.settings for kind in asked):
+            continue
+        fit = [f"{learners.PREFIX}{name}" for name, kind in learners.named().items() if setting in kind.settings]
+        alone = f"{fit[0]} alone, which is" if len(fit) == 1 else f"{', '.join(fit)} alone, which are"
+        raise SettingsError(f"{settings_.SET} {setting} applies to {alone} not among the models.")
+
+
+def _search_jobs(request: Request, source: Source, task: Task) -> list[Job]:
+    """The trials of the protocol's search, if any: every grid point with the first seed; none keeps its model."""
+    grid = request.protocol.grid(request.overrides) if request.learner(source).searches else []
+    return [
+        replace(job(request, source, task, seeds_of(request, source, task)[0], point), keep="none") for point in grid
+    ]
+
+
+def _final_jobs(request: Request, source: Source, task: Task, point: Mapping[str, Any] | None = None) -> list[Job]:
+    """The trials of a row on a task, with the settings that a search chose, if there was one.
+
+    They are alike but for their seeds: they share their settings in memory.
+    """
+    first, *others = seeds_of(request, source, task)
+    one = job(request, source, task, first, point)
+    return [one, *(replace(one, trial=replace(one.trial, seed=seed)) for seed in others)]
+
+
+def run(
+    planned: Sequence[Planned], engine: Engine, on_finished: OnFinished, on_progress: OnProgress,
+    keep_sweep: bool = False,
+) -> list[TrialOutcome]:  # fmt: skip
+    """Runs the searches and then all trials, and records in the store which trials make a row.
+
+    The trials of all requests go to the engine together, so that its workers stay busy until the end.
+
+    :param on_finished: called when a trial ends
+    :param on_progress: called with the progress of a running trial
+    :param keep_sweep: whether workers may still join if this is ended before any trial is finished
+    """
+    for plan in planned:
+        store = Store(plan.request.store)
+        with store.locked():
+            for source in plan.request.sources:
+                store.claim(source.name)
+    searched = [one for plan in planned for one in plan.searched]
+    outcomes = engine.run(searched, on_finished, on_progress, keep_sweep) if searched else []
+    jobs: list[Job] = []
+    for plan in planned:
+        final = _after_search(plan) if plan.searched else plan.final
+        _note_rows(plan.request, final)
+        jobs += final
+    return outcomes + engine.run(jobs, on_finished, on_progress, keep_sweep)
+
+
+def _after_search(plan: Planned) -> list[Job]:
+    """The final trials with the winning settings and their predicted times."""
+    request, winners = plan.request, _winners(plan.request, plan.searched)
+    final = [
+        one
+        for source in request.sources
+        for task in request.tasks
+        # Else all points of its search failed.
+        if not request.learner(source).searches or (source.name, task.name) in winners
+        for one in _final_jobs(request, source, task, winners.get((source.name, task.name)))
+    ]
+    predicted = {(one.source.name, one.trial.task, one.trial.seed): one.predicted for one in plan.final}
+    return [
+        replace(one, predicted=predicted.get((one.source.name, one.trial.task, one.trial.seed), 0.0)) for one in final
+    ]
+
+
+def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """The best point on dev for each model and task, the first if tied. Failed trials are skipped."""
+    store = Store(request.store)
+    axes = request.protocol.search.keys()
+    best: dict[tuple[str, str], tuple[float, Mapping[str, Any]]] = {}
+    for searched in jobs:
+        if not store.is_done(searched.path):
+            continue
+        score = store.read(searched.path).score("dev")
+        key = (searched.source.name, searched.trial.task)
+        if key not in best or score > best[key][0]:
+            settings = searched.trial.settings  # without what does not concern the task
+            best[key] = (score, {axis: settings[axis] for axis in axes if axis in settings})
+    return {key: point for key, (_, point) in best.items()}
+
+
+def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
+    store = Store(request.store)
+    by_source: dict[Source, list[Trial]] = {}
+    for job in jobs:
+        by_source.setdefault(job.source, []).append(job.trial)
+    with store.locked():
+        for source in request.sources:
+            planned = by_source.get(source, [])
+            trials: dict[str, dict[int, str]] = {}
+            for trial in planned:
+                trials.setdefault(trial.task, {})[trial.seed] = trial.hash
+            if trials:
+                families = {trial.task: trial.family for trial in planned}
+                code = {trial.task: trial.plugins for trial in planned if trial.plugins}
+                rows.write(store, replace(request.row(source), trials=trials, families=families, plugins=code))
+
+
+def check_names(sources: Sequence[Source]) -> None:
+    """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
+    found, given = Gathered(), Counter(source.name for source in sources)
+    for name, count in given.items():
+        found.tried(names.check, name, "The model name")
+        if count > 1:
+            found.add(
+                SettingsError(
+                    f"Two models have the name '{name}'", fix="run them separately, each with its own --name."
+                )
+            )
+    found.tell()

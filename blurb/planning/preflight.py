@@ -1,0 +1,295 @@
+"""Before anything is planned, queued or written: all that is wrong with what was asked for, in one list.
+
+What is typed wrongly is told at once, without loading torch: with it comes what the files of data and checkpoints show
+by themselves. If all of that is right, models, tokenizers and device are loaded, and what does not go together is told
+with what cannot be loaded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.messages.errors import BlurbError, Gathered, ModelError, SettingsError
+from blurb.planning.options import RunOptions
+
+if TYPE_CHECKING:
+    from blurb.checkpoints import Source
+    from blurb.cost.budget import Rung
+    from blurb.execution.engine import Engine
+    from blurb.planning.options import Model, TrainOptions
+    from blurb.planning.plan import Planned, Request
+    from blurb.protocols.protocol import Protocol
+    from blurb.regression import Rules
+    from blurb.tasks import Task
+
+LATER = "What has to be loaded for it (tokenizers, device, what goes together) is looked at once these are mended."
+
+
+def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
+    """What `blurb run` is to plan, where its trials run, and the rules of its check.
+
+    :raises BlurbError: the only thing that is wrong; `Several` if there are more
+    """
+    from blurb import names
+    from blurb.planning import quick_checks as before_loading
+    from blurb.planning.request import load_protocol
+
+    found = Gathered()
+    for error in options.contradictions:
+        found.add(error)
+    found.tried(_check_budget, options)
+    protocol = found.tried(load_protocol, options.protocol, options.suite)
+    settings = _settings(options, found)
+    engine = _engine(options, found)
+    if options.name and len(options.models) > 1:
+        found.add(SettingsError("--name needs exactly one MODEL."))
+    if options.name is not None:
+        found.tried(names.check, options.name, "The model name")
+    _check_places(options, found)
+    chosen = _tasks(options.tasks or "all", found)
+    before_loading.look(options, engine, chosen, protocol, settings, found)
+    rules = found.tried(_rules, options, chosen)
+    data = found.tried(_data, options, chosen) if chosen or options.data else None
+    if found.errors or protocol is None or data is None or engine is None:
+        for model in options.models:
+            found.tried(before_loading.look_at, model, options)
+        found.tell(LATER)
+        raise AssertionError("None without an error")
+    if options.track:
+        from blurb.training import tracking
+
+        found.tried(tracking.check, options.track)
+    request = _request(options, chosen, protocol, data, settings, found, engine.elsewhere)
+    if engine.hands_over:  # to jobs that end with their time
+        request = dataclasses.replace(request, resume_trials=True)
+    found.tried(_check_together, request, options, engine)
+    if found.errors:  # else planning is what comes next, and tells it itself; so does `check_engine_is_there`
+        found.tried(_try_to_plan, request, options)
+        if not options.dry_run:
+            found.tried(engine.check_there)
+    found.tell()
+    return request, engine, rules
+
+
+def check_engine_is_there(planned: Sequence[Planned], engine: Engine) -> None:
+    """Raises a BlurbError if there are trials to run, and nothing on this machine to run them with."""
+    from blurb.execution import sweeps
+
+    try:
+        engine.check_there()
+    except BlurbError:
+        if not all(sweeps.is_done(job) for one in planned for job in one.jobs):
+            raise
+
+
+def resolved(
+    options: TrainOptions, chosen: list[Task], settings: Mapping[str, Any], shorthands: Mapping[str, str]
+) -> Request:
+    """What `blurb ablate` is to plan.
+
+    :param settings: typed
+    :param shorthands: setting -> option that it was given with, if not with `--set`
+    :raises BlurbError: the only thing that is wrong; `Several` if there are more
+    """
+    from blurb.planning.request import load_protocol
+
+    found = Gathered()
+    protocol = found.tried(load_protocol, options.protocol, options.suite)
+    data = found.tried(_data, options, chosen)
+    if protocol is None or data is None:
+        found.tell(LATER)
+        raise AssertionError("None without an error")
+    request = _request(options, chosen, protocol, data, settings, found)
+    found.tell()
+    return dataclasses.replace(request, options=shorthands)
+
+
+def _check_budget(options: RunOptions) -> None:
+    from blurb.cost.budget import seconds_of
+
+    if options.budget is None:
+        return
+    for option, given in (("--protocol", options.protocol), ("--seeds", options.seeds)):
+        if given is not None:
+            raise SettingsError("--budget chooses the protocol and its seeds", fix=f"remove {option} or --budget.")
+    seconds_of(options.budget)
+
+
+def _engine(options: RunOptions, found: Gathered) -> Engine | None:
+    """The engine, and what cannot be asked of it."""
+    from blurb.execution import engines
+    from blurb.execution.engine import Launch
+
+    table = None if options.leaderboard is None else Path(options.leaderboard)
+    engine = found.tried(engines.parse, options.engine, Launch(options.jobs, table, options.print_script))
+    if engine is None:
+        return None
+    if options.print_script and not engine.hands_over:
+        others = " or ".join(name for name, kind in engines.engines.usable().items() if kind.hands_over)
+        found.add(SettingsError(f"--print shows the script of an engine that submits one: add --engine {others}."))
+    if options.check is not None and engine.hands_over:
+        found.add(SettingsError("--check needs the results, which submitted jobs bring later: then run blurb check."))
+    if options.precision == "auto" and engine.elsewhere:
+        found.add(SettingsError(
+            "The trials run on other machines, whose hardware is not known here: say --precision bf16, fp32 or fp16."
+        ))  # fmt: skip
+    return engine
+
+
+def _settings(options: RunOptions, found: Gathered) -> dict[str, Any]:
+    """The settings of their types, without those that have faults."""
+    from blurb.planning.request import typed_settings
+
+    given = found.tried(lambda: options.overrides) or {}
+    typed: dict[str, Any] = {}
+    for name, value in given.items():
+        typed |= found.tried(typed_settings, {name: value}, options.shorthands) or {}
+    return typed
+
+
+def _check_places(options: RunOptions, found: Gathered) -> None:
+    from blurb.planning.request import check_writable
+    from blurb.results import tables
+    from blurb.store.store import Store
+
+    found.tried(check_writable, output=Path(options.output))
+    if options.leaderboard is not None:
+        found.tried(check_writable, leaderboard=Path(options.leaderboard).parent)
+        found.tried(tables.check, Store(Path(options.output)), Path(options.leaderboard))
+
+
+def _tasks(wanted: Any, found: Gathered) -> list[Task]:
+    """The tasks of all words that name any."""
+    from blurb import tasks
+
+    words = [word for word in (wanted.split(",") if isinstance(wanted, str) else wanted) if word.strip()]
+    known = [word for word in words if found.tried(tasks.load_selection, [word])]
+    return (found.tried(tasks.load_selection, known) or []) if known or not words else []
+
+
+def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
+    """The rules of `check`, read before training, so that a typo costs nothing; None without it."""
+    from blurb.regression.reading import read_rules
+    from blurb.results.references import row_of
+
+    if options.rules and options.check is None:
+        raise SettingsError("--rules needs --check with the row to compare with.")
+    if options.across and options.check is None:
+        raise SettingsError("--across needs --check with the row to compare with.")
+    if options.check is None:
+        return None
+    found = Gathered()
+    rules = found.tried(read_rules, options.rules, across=options.across)
+    found.tried(row_of, options.check, Path(options.output), lambda text: None)  # the run may repair what is damaged
+    found.tell()
+    if rules is not None and rules.required is None:
+        return dataclasses.replace(rules, required=tuple(task.name for task in chosen))
+    return rules
+
+
+def _data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | None]:
+    """The folders of the data and of the originals, with all files that the tasks need."""
+    from blurb.planning.request import check_files, folders
+
+    folder, raw = folders(options.suite, options.data, options.raw, chosen)  # type: ignore[arg-type]
+    check_files(chosen, folder)
+    return folder, raw
+
+
+def _request(
+    options: TrainOptions, chosen: list[Task], protocol: Protocol, data: tuple[Path, Path | None],
+    settings: Mapping[str, Any], found: Gathered, elsewhere: bool = False,
+) -> Request:  # fmt: skip
+    """The request of the models that can be loaded."""
+    from blurb.planning import plan
+    from blurb.planning.request import precision_of
+
+    folder, raw = data
+    precision = found.tried(precision_of, options, elsewhere)
+    # Whoever mistyped a device does not wait for downloads.
+    models = [model for model in options.models if precision is not None or not _is_remote(model)]
+    sources = [each for model in models if (each := _source(options, model, folder, found)) is not None]
+    found.tried(plan.check_names, sources)
+    return plan.Request(
+        sources=sources, tasks=chosen, protocol=protocol, data=folder, store=Path(options.output), overrides=settings,
+        options=options.shorthands, raw=raw, precision=precision or "fp32", **options.of_trials,
+    )  # fmt: skip
+
+
+def _is_remote(model: Model) -> bool:
+    """Whether a reference is that of a model on the Hub."""
+    from blurb.checkpoints import references, scratch
+    from blurb.learners import is_named
+
+    if not isinstance(model, str | Path) or is_named(model) or str(model).startswith(scratch.PREFIX):
+        return False
+    try:
+        return not isinstance(references.folder_or_id(str(model)), Path)
+    except BlurbError:
+        return False  # it is nothing, which is told
+
+
+def _source(options: TrainOptions, model: Model, folder: Path, found: Gathered) -> Source | None:
+    from blurb.planning import quick_checks as before_loading
+    from blurb.planning.request import source
+
+    try:
+        return source(
+            model, options.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer
+        )
+    except ModelError as error:
+        place = Path(str(model)).expanduser() if isinstance(model, str | Path) else None
+        found.add(before_loading.whole(place, error) if place is not None and place.is_dir() else error)
+    except BlurbError as error:
+        found.add(error)
+    return None
+
+
+def _check_together(request: Request, options: RunOptions, engine: Engine) -> None:
+    """Raises a SettingsError for options that do not go with the models or the protocol."""
+    from blurb.learners import of_protocol
+
+    kinds = [request.learner(source) for source in request.sources]
+    asked = of_protocol.kind_of(request.protocol)
+    if options.keep_model != "none" and not asked.save:
+        raise SettingsError(
+            f"--keep-model keeps fine-tuned encoders; {asked.rows.noun} trains none.",
+            fix="Remove it, or change --protocol.",
+        )
+    if options.keep_model != "none" and not any(kind.save for kind in kinds) and len(kinds) == len(options.models):
+        raise SettingsError("--keep-model keeps fine-tuned encoders, and there are only baselines", fix="remove it.")
+    searched = any(kind.searches for kind in kinds) and bool(request.protocol.grid(request.overrides))
+    if searched and not options.dry_run and engine.hands_over:
+        raise SettingsError(
+            f"The protocol {request.protocol.name} has a search, and its final trials are planned when the search is "
+            "over: run it on this machine, without --engine, and let blurb worker on the cluster join it."
+        )
+
+
+def rung_of(request: Request, options: RunOptions, rung: Rung, some: Sequence[Task]) -> Planned:
+    """The trials of some tasks with the protocol that a budget may choose."""
+    from blurb.planning import plan
+    from blurb.planning.request import load_protocol
+
+    protocol = load_protocol(rung.protocol, options.suite)
+    return plan.prepare(dataclasses.replace(request, protocol=protocol, seeds=rung.seeds, tasks=some))
+
+
+def _try_to_plan(request: Request, options: RunOptions) -> None:
+    """Raises what planning refuses, with whatever protocol a budget would choose."""
+    from blurb.cost.budget import possible
+    from blurb.learners import DEFAULT, is_named
+    from blurb.planning import plan
+
+    if sum(map(is_named, options.models)) > sum(not source.is_checkpoint for source in request.sources):
+        # One of them is not known, and settings that concern no encoder may be its own.
+        own = {name: value for name, value in request.overrides.items() if name in DEFAULT.settings}
+        request = dataclasses.replace(request, overrides=own)
+    if options.budget is None:
+        plan.prepare(request)
+    else:
+        possible(request.tasks, partial(rung_of, request, options))

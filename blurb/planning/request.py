@@ -1,0 +1,164 @@
+"""From the options of a run to what is planned: settings, folders, models, precision."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.messages.errors import DataError, SettingsError
+from blurb.system.files import nearest
+
+if TYPE_CHECKING:
+    from blurb.checkpoints import Source
+    from blurb.planning.options import Model, Tokenizer, TrainOptions
+    from blurb.protocols.protocol import Protocol
+    from blurb.tasks import Task
+
+
+def folders(
+    suite: str, data: Path | None, raw: Path | None, chosen: list[Task], has_suite: bool = True
+) -> tuple[Path, Path | None]:
+    """The folders of the datasets and of the original releases (None if not given).
+
+    Task files name their own data files and need no --data.
+
+    :param has_suite: whether the command has the option --suite
+    """
+    if suite == "demo":
+        from blurb.corpora import demo
+
+        if data is not None:
+            raise SettingsError("--suite demo generates its own data", fix="remove --data.")
+        if raw is not None:
+            raise SettingsError("--suite demo generates its own originals", fix="remove --raw.")
+        if any(task.file for task in chosen):
+            raise SettingsError("--suite demo has its own tasks", fix="remove --suite to run a task file.")
+        folder = demo.prepare()
+        return folder, folder
+    if data is None and all(task.file for task in chosen):
+        return Path(chosen[0].file).parent, raw
+    if data is None:
+        hint = " (or use --suite demo, which needs no data)" if has_suite else ""
+        raise SettingsError(f"Give the folder of the datasets with --data{hint}.")
+    return data, raw
+
+
+def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
+    """The protocol that a person named, or by default that of the suite; code that its file names is loaded."""
+    from blurb.learners import of_protocol
+    from blurb.store import plugins
+
+    found = of_protocol.load(str(protocol) if protocol else ("demo" if suite == "demo" else "standard"))
+    if str(protocol).endswith(".toml"):
+        searched = [dict(zip(found.search, point, strict=False)) for point in zip(*found.search.values(), strict=False)]
+        plugins.load_all([found.everywhere, *found.per_task.values(), *found.per_baseline.values(), *searched])
+    return found
+
+
+def check_files(chosen: list[Task], folder: Path) -> None:
+    """Raises a DataError that lists every missing dataset, before anything is trained."""
+    from blurb.data.splits import elsewhere, path_of
+    from blurb.tasks import SPLITS, TWELVE, select
+
+    if not folder.is_dir():
+        raise DataError("the data folder does not exist.", folder)
+    missing = {
+        task.name: [task.files[split] for split in SPLITS if not path_of(task, folder, split).is_file()]
+        for task in chosen
+    }
+    missing = {task: paths for task, paths in missing.items() if paths}
+    if missing:
+        others = [task for task in chosen if task.name not in missing]
+        there = TWELVE if others == select(TWELVE) else ",".join(task.name for task in others)
+        lost = "; ".join(f"{task} ({', '.join(paths)})" for task, paths in missing.items())
+        hint = f" To run the others: --tasks {there}" if there else elsewhere(chosen, folder)
+        raise DataError(f"missing files: {lost}.{hint}", folder)
+
+
+def check_writable(**places: Path) -> None:
+    """Raises a SettingsError if an option's folder cannot be created or written; leaves nothing behind.
+
+    :param places: folder by option name
+    """
+    for option, folder in places.items():
+        place = nearest(folder)
+        try:
+            with tempfile.TemporaryDirectory(dir=place):
+                pass
+        except OSError as error:
+            raise SettingsError(f"--{option}: cannot write to {folder}: {error.strerror}.") from error
+
+
+def check_reference(reference: str) -> None:
+    """Raises a SettingsError for what cannot be a model: the name of a task, a name that is not valid UTF-8."""
+    from blurb import tasks
+
+    selections = {*(task.name for task in tasks.all()), *tasks.TYPES, "all", tasks.TWELVE}
+    if reference in selections and not Path(reference).is_dir():
+        raise SettingsError(
+            f"MODEL '{reference}' is a task", fix="separate tasks by commas without blanks: --tasks gad,hoc."
+        )
+    if reference != reference.encode(errors="replace").decode():
+        shown = reference.encode("ascii", "backslashreplace").decode()
+        raise SettingsError(f"The folder name '{shown}' is not valid UTF-8", fix="rename the folder.")
+
+
+def source(
+    model: Model, name: str | None, revision: str | None, remote_code: bool, folder: Path, casing: str | None = None,
+    tokenizer: Tokenizer | None = None,
+) -> Source:  # fmt: skip
+    """Resolves a model; one that starts from scratch gets a vocabulary from the data."""
+    from blurb import names
+    from blurb.checkpoints import scratch
+    from blurb.learners import is_named
+    from blurb.learners.building import resolve
+
+    if name is not None:
+        names.check(name, "The model name")
+    if not isinstance(model, str | Path):
+        from blurb.checkpoints import of_folder, staged_checkpoint
+
+        folder = staged_checkpoint.of_loaded(model, tokenizer)
+        return of_folder(
+            folder, name or staged_checkpoint.default_name(model), staged_checkpoint.IN_MEMORY, casing=casing or ""
+        )
+    reference = str(model)
+    check_reference(reference)
+    if tokenizer is not None and (is_named(reference) or reference.startswith(scratch.PREFIX)):
+        raise SettingsError(f"{reference} has no use for another tokenizer", fix="remove --tokenizer.")
+    if reference.startswith(scratch.PREFIX):
+        return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
+    return resolve(reference, name, revision=revision, remote_code=remote_code, casing=casing, tokenizer=tokenizer)
+
+
+def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Settings that a person typed, of their types; heads and poolings are loaded, and in canonical spelling.
+
+    :param given: setting -> value; text as after `--set`
+    :param shorthands: setting -> option that it was given with, if not with `--set`
+    """
+    from blurb.heads._spec import canonical
+    from blurb.protocols import settings
+    from blurb.store import plugins
+
+    found = settings.parse_overrides(given, shorthands)
+    for kind, registry in plugins.KINDS.items():
+        if kind in found and not registry.is_builtin(found[kind]):  # whose import takes seconds, and is not needed yet
+            plugins.load(kind, found[kind])
+            found[kind] = canonical(registry, found[kind])
+    return found
+
+
+def precision_of(options: TrainOptions, elsewhere: bool) -> str:
+    """The resolved precision, which is part of a trial; SettingsError if the device does not have it.
+
+    :param elsewhere: whether the trials run on other machines
+    """
+    from blurb.training import devices, hardware
+
+    if elsewhere:
+        devices.check_name(options.device)
+        return options.precision
+    return hardware.choose_precision(options.precision, hardware.choose_device(options.device))

@@ -1,0 +1,66 @@
+"""Warnings before anything trains: what is predicted not to fit, and data that is not BLURB's. None stops a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.messages.text import option, plural
+
+HIGHEST_RATE = 0.01
+"""Learning rate above which no fine-tuning of a pretrained encoder is known to succeed."""
+
+if TYPE_CHECKING:
+    from blurb.cost.model import Estimate
+    from blurb.execution.engine import Engine
+    from blurb.planning.plan import Planned
+
+
+def doubts(planned: Sequence[Planned], expected: Estimate | None, output: Path, engine: Engine) -> list[str]:
+    """Sentences, each with what to do.
+
+    :param expected: None if nothing could be predicted
+    :param output: the store
+    """
+    if expected is not None and not expected.waiting:
+        return []
+    return [*_rates(planned), *_data(planned), *(_room(expected, output, engine) if expected is not None else ())]
+
+
+def _rates(planned: Sequence[Planned]) -> Iterator[str]:
+    """Learning rates at which no pretrained encoder learns."""
+    jobs = [job for one in planned for job in one.jobs if job.source.is_checkpoint]
+    rates = {float(job.trial.settings["lr"]) for job in jobs if "lr" in job.trial.settings}
+    if high := max((rate for rate in rates if rate > HIGHEST_RATE), default=None):
+        yield f"lr={high:g} is above {HIGHEST_RATE:g}; pretrained encoders are fine-tuned with rates such as 3e-5."
+
+
+def _data(planned: Sequence[Planned]) -> Iterator[str]:
+    """Data that its rows will call not verified."""
+    from blurb.execution.data_sources import data_verdict
+
+    jobs = [job for one in planned if one.request.suite != "demo" for job in one.jobs if not job.data.original]
+    verdicts = {source: data_verdict(source) for source in dict.fromkeys(job.data for job in jobs)}
+    doubtful: dict[str, list[str]] = {}
+    for source, verdict in verdicts.items():
+        if verdict in ("counts only", "differs"):
+            doubtful.setdefault(verdict, []).append(source.task)
+    if doubtful:
+        listed = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in doubtful.items())
+        number, folder = sum(map(len, doubtful.values())), jobs[0].data.folder
+        yield (
+            f"Not verified as BLURB's, as the rows will say: {number} of {plural(len(verdicts), 'dataset')} "
+            f"({listed}). To see where: blurb data verify{option('--data', folder)}"
+        )
+
+
+def _room(expected: Estimate, output: Path, engine: Engine) -> Iterator[str]:
+    """Memory, disk and time that are less than what is predicted."""
+    from blurb.cost import room
+
+    yield from engine.shortfalls(expected)
+    if not engine.elsewhere:
+        yield from room.memory(expected)
+    yield from room.disk(replace(expected, jobs=engine.at_once(expected)), output)

@@ -1,0 +1,41 @@
+"""The rules that a person asks for: a file of them, and options over it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from blurb import regression
+from blurb import tasks as known
+from blurb.messages.errors import Gathered, SettingsError, UnknownName
+from blurb.regression import Rules
+from blurb.results.meeting import ACROSS
+from blurb.tasks import Split
+
+
+def read_rules(
+    rules: Rules | Path | str | None, split: Split | None = None, max_drop: float | None = None,
+    tasks: str | Sequence[str] | None = None, across: Sequence[str] = (),
+) -> Rules:  # fmt: skip
+    """Reads the rules (by default blurb-check.toml of the working folder, if it exists) and applies the options."""
+    if rules is None and os.path.lexists(regression.rules.NAME):  # a link to nowhere or a folder cannot be read
+        rules = regression.rules.NAME
+        if os.path.exists(rules) and not os.path.isfile(rules) and not os.path.isdir(rules):
+            raise SettingsError("this is a pipe or a device and no file", where=rules, fix="remove it.")
+    wrong = Gathered()
+    found = wrong.tried(regression.load, Path(rules)) if isinstance(rules, str | Path) else rules
+    named = None if tasks is None else wrong.tried(known.select, tasks)
+    for one in across:
+        if one not in ACROSS:
+            wrong.add(UnknownName("value of across", str(one), ACROSS))
+    wrong.tell()
+    found = found or regression.Rules()
+    if split:
+        found = dataclasses.replace(found, split=split)
+    if max_drop is not None:
+        found = dataclasses.replace(found, default=regression.rules.Limit(max_drop=max_drop))
+    if named is not None:
+        found = dataclasses.replace(found, required=tuple(task.name for task in named))
+    return dataclasses.replace(found, across=tuple(across))

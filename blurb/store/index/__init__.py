@@ -1,0 +1,14 @@
+"""The index of a store, `<root>/.index/`: what views need of finished trials, so that their files need not be read.
+
+Every process that finishes trials writes segments of its own (`segments`, `writer`), and readers take all of them
+together (`union`); nothing is locked.
+The folders stay the truth: an entry counts only while the folder is as it was when the entry was made (`entry`), and
+what no entry is of is read from its folder. So the index may be deleted at any time, and lags behind at worst.
+"""
+
+from __future__ import annotations
+
+from blurb.store.index.entry import Entry, Facts
+from blurb.store.index.union import Index, key_of, of
+
+__all__ = ["Entry", "Facts", "Index", "key_of", "of"]

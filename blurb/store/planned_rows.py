@@ -1,0 +1,292 @@
+"""Records which trials make a leaderboard row: `<root>/<model>/rows/<key>.json`.
+
+The key has everything that decides whether two rows are comparable, and no notes. Keys of schema 1 had the protocol's
+note, but neither tokenizer nor recipe; such files are converted when read, and replaced when one of their rows is
+written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from blurb import names
+from blurb.learners import is_named
+from blurb.messages.errors import BlurbError, StoreError, Tell, followed, tell_damage
+from blurb.names import HASH, TASK
+from blurb.store import provenance
+from blurb.store.store import Store
+from blurb.store.trial import Configuration, Trial
+from blurb.system.files import read_json, write_json
+
+SCHEMA = 2
+FOLDER = "rows"
+"""No task can have this name (`blurb.tasks`)."""
+FILE = re.compile(r"[0-9a-f]{12}\.json")
+WORDS = {"quick": "", "smoke": "smoke test: scores mean nothing"}
+"""Notes of shipped protocols in schema 1, without the numbers of seeds and examples, which a row now has itself."""
+
+
+@dataclass(frozen=True)
+class PlannedRow:
+    """The trials of a row.
+
+    :param tokenizer: hash of the tokenizer; "" for a baseline
+    :param recipe: recipe number of the learner (`blurb.learners.kind`)
+    :param trials: task -> seed -> hash of the trial
+    :param families: task -> hash of its trials without the seed
+    :param plugins: task -> `Trial.plugins` of its trials, if any
+    :param learner: `Trial.learner` of its trials; stored only if not empty
+    """
+
+    model: str
+    weights: str
+    tokenizer: str
+    recipe: int
+    configuration: Configuration
+    trials: Mapping[str, Mapping[int, str]]
+    families: Mapping[str, str]
+    plugins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    learner: str = ""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The content to store."""
+        return {name: value for name, value in asdict(self).items() if value or name != "learner"}
+
+    @cached_property
+    def key(self) -> str:
+        """12 hexadecimal digits: a hash of everything that decides whether rows are comparable."""
+        parts = [self.model, self.weights, self.tokenizer, self.recipe, self.configuration.identity]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+    def over(self, before: PlannedRow) -> PlannedRow:
+        """This row, with the additional trials of an earlier version of it.
+
+        Excluded are seeds of another family (other data, another winner of a search), which must not be averaged with
+        these, and datasets that were run with other plug-in code. They stay in the store.
+        """
+        code = {item for used in self.plugins.values() for item in used.items()}
+        changed = {setting for setting, _ in code}
+        kept = {
+            task: seeds
+            for task, seeds in before.trials.items()
+            if all(item in code for item in before.plugins.get(task, {}).items() if item[0] in changed)
+        }
+        trials = {task: dict(seeds) for task, seeds in kept.items()}
+        for task, seeds in self.trials.items():
+            same = before.families.get(task) == self.families[task]
+            trials[task] = {**(trials.get(task, {}) if same else {}), **seeds}
+        families, plugins = {**before.families, **self.families}, {**before.plugins, **self.plugins}
+        return replace(
+            self, trials=trials, families={task: families[task] for task in trials},
+            plugins={task: plugins[task] for task in trials if task in plugins},
+        )  # fmt: skip
+
+
+def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[PlannedRow]:
+    """All rows of a store, in a fixed order.
+
+    :param tell: receives a message for each file that cannot be read; such files are skipped
+    :param near: the name of a row or of its model: only those that it may be of, and all of equal names
+    """
+    rows: list[PlannedRow] = []
+    for model in _folders(store):
+        if not near or names.related(model, near):
+            rows += _together(row for _, row in _files(store, store.root / model / FOLDER, tell)).values()
+    return rows
+
+
+def _folders(store: Store) -> list[str]:
+    """The folders that may be of models."""
+    try:
+        return sorted(os.listdir(store.root), key=names.by_number)
+    except OSError:
+        return []
+
+
+def write(store: Store, row: PlannedRow, tell: Tell = tell_damage) -> PlannedRow:
+    """Adds a row, or trials to an existing row; the caller holds the lock of the store.
+
+    :param tell: receives a message if the file of this row is damaged; it is renamed and rebuilt from its trials
+    """
+    folder = store.root / store.folder(row.model) / FOLDER
+    there = _files(store, folder, lambda text: None)
+    own = folder / f"{row.key}.json"
+    if own.exists() and own not in [path for path, _ in there]:
+        aside = own.with_suffix(".damaged")
+        own.replace(aside)
+        done = f"renamed it to {aside.name} and rebuilt its row from the trials of the store."
+        tell(StoreError(f"could not be read; {done}", where=own))
+        there.append((own, _recovered(store, row)))
+    rows = _together([*(other for _, other in there), row])
+    old = {path for path, _ in there if path.stem not in rows}
+    folder.mkdir(parents=True, exist_ok=True)
+    for key in {row.key, *(other.key for path, other in there if path in old)}:
+        write_json(folder / f"{key}.json", {"schema": SCHEMA, **rows[key].content})
+    for path in old:  # only now: what they said stands in the new ones
+        path.unlink()
+    return rows[row.key]
+
+
+def remove(store: Store, row: PlannedRow) -> None:
+    """Removes a row, and leaves its trials where they are; the caller holds the lock of the store."""
+    folder = store.root / store.folder(row.model) / FOLDER
+    there = _files(store, folder, lambda text: None)
+    rows = _together(other for _, other in there)
+    concerned = {path for path, other in there if other.key == row.key}
+    for key in {other.key for path, other in there if path in concerned} - {row.key}:  # schema 1 had several in a file
+        write_json(folder / f"{key}.json", {"schema": SCHEMA, **rows[key].content})
+    for path in concerned:
+        path.unlink()
+
+
+def _recovered(store: Store, row: PlannedRow) -> PlannedRow:
+    """Rebuilds a row from the trials that belong to it; planned trials that never ran are lost."""
+    found = replace(row, trials={}, families={}, plugins={})
+    for path in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
+        try:
+            trial, made = store.read_spec(path.parent), provenance.read(path.parent)
+        except StoreError:
+            continue
+        alike = (trial.weights, trial.tokenizer, trial.recipe) == (row.weights, row.tokenizer, row.recipe)
+        if alike and made.configuration == row.configuration and made.model == row.model:
+            one = {"trials": {trial.task: {trial.seed: trial.hash}}, "families": {trial.task: trial.family}}
+            code = {trial.task: trial.plugins} if trial.plugins else {}
+            found = replace(row, **one, plugins=code).over(found)  # type: ignore[arg-type]
+    return found
+
+
+def _together(rows: Iterable[PlannedRow]) -> dict[str, PlannedRow]:
+    """Rows by key; rows with the same key are merged, later ones last."""
+    found: dict[str, PlannedRow] = {}
+    for row in rows:
+        found[row.key] = row.over(found[row.key]) if row.key in found else row
+    return found
+
+
+def _files(store: Store, folder: Path, tell: Tell) -> list[tuple[Path, PlannedRow]]:
+    """The rows of a folder with their files: schema 1 first, then by age."""
+    found: list[tuple[int, float, str, Path, list[PlannedRow]]] = []
+    try:
+        there = sorted(filter(FILE.fullmatch, os.listdir(folder)))
+    except OSError:  # of a model without rows, or no folder
+        return []
+    for path in (folder / name for name in there):
+        try:
+            schema, rows = _parse(store, path)
+            found.append((schema, path.stat().st_mtime, path.name, path, rows))
+        except (BlurbError, KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+            unreadable = StoreError(f"not a valid row file: {_said(error)}", where=path)
+            fix = "run its blurb run command again to rebuild it, without training."
+            tell(followed(error if isinstance(error, BlurbError) else unreadable, "Its row is left out", fix))
+    return [(path, row) for *_, path, rows in sorted(found, key=lambda item: item[:3]) for row in rows]
+
+
+def _parse(store: Store, path: Path) -> tuple[int, list[PlannedRow]]:
+    """The schema version of a file, and its rows."""
+    content = read_json(path)
+    schema = content.pop("schema")
+    if schema not in (1, SCHEMA):
+        raise StoreError(f"schema version {schema}; this version of blurb reads 1 to {SCHEMA}.", where=path)
+    configuration = Configuration(**content.pop("configuration"))
+    trials = {
+        str(task): {int(seed): str(hash_) for seed, hash_ in seeds.items()}
+        for task, seeds in content.pop("trials").items()
+    }
+    families = {str(task): str(family) for task, family in content.pop("families").items()}
+    if missing := trials.keys() - families.keys():
+        raise KeyError(*missing)
+    if schema == SCHEMA:
+        rows = [PlannedRow(configuration=configuration, trials=trials, families=families, **content)]
+        if f"{rows[0].key}.json" != path.name:
+            raise ValueError("the file name does not match the content")
+    else:
+        rows = _of_schema_1(store, content["model"], content["weights"], configuration, trials, families)
+    for row in rows:
+        _check(row, path)
+    # A dataset that lost its trials would be one that nobody asked for, and a check would pass without it.
+    lost = [task for task in families if not trials.get(task) and (task in trials or schema == SCHEMA)]
+    if lost:
+        raise ValueError(f"no trials of {', '.join(lost)}, which it has planned")
+    return schema, rows
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, ValueError):
+        return str(error)
+    return f"{error} is missing" if isinstance(error, KeyError) else "a field is missing, unknown or of the wrong type"
+
+
+def _check(row: PlannedRow, path: Path) -> None:
+    """Raises a ValueError or BlurbError if a field of a row is invalid."""
+    made = row.configuration
+    texts = [
+        row.weights,
+        row.tokenizer,
+        row.learner,
+        made.protocol,
+        made.protocol_hash,
+        made.precision,
+        made.suite,
+        made.note,
+    ]
+    scalar = isinstance(made.overrides, dict) and all(
+        isinstance(value, str | int | float) for value in made.overrides.values()
+    )
+    if not (scalar and isinstance(row.model, str) and isinstance(row.recipe, int)):
+        raise ValueError("a field has the wrong type")
+    hashes = [hash_ for seeds in row.trials.values() for hash_ in seeds.values()]
+    if not all(map(HASH.fullmatch, hashes)) or not all(map(TASK.fullmatch, row.trials)):
+        raise ValueError("invalid name or hash of a trial")
+    if len(set(hashes)) < len(hashes):
+        raise ValueError("two seeds or datasets name one trial")
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"expected a text, got {text!r}")
+    names.check(row.model, f"{path}: the model name")
+    # Not asdict: of thousands of rows its copies take seconds. Its trials have been checked, and are most of it.
+    content = {**vars(row), "trials": {}, "configuration": vars(made)}
+    json.dumps(content, ensure_ascii=False).encode()  # no halves of characters
+
+
+def _of_schema_1(
+    store: Store, model: str, weights: str, configuration: Configuration,
+    trials: Mapping[str, Mapping[int, str]], families: Mapping[str, str],
+) -> list[PlannedRow]:  # fmt: skip
+    """A row for each tokenizer and recipe among its trials; trials that never ran go to the first."""
+    kinds = {task: _asked(store, model, task, seeds.values()) for task, seeds in trials.items()}
+    configuration = replace(configuration, note=WORDS.get(configuration.protocol, configuration.note))
+    known = list(dict.fromkeys(kind for kind in kinds.values() if kind))
+    if not known:
+        begun = any(store.path(model, task, hash_).exists() for task in trials for hash_ in trials[task].values())
+        # What was planned and never begun is nothing yet, and its tokenizer is not known.
+        known = [("", 1, "")] if begun or is_named(weights) else []
+    return [
+        PlannedRow(
+            model, weights, tokenizer, recipe, configuration,
+            {task: seeds for task, seeds in trials.items() if (kinds[task] or known[0]) == kind},
+            {task: families[task] for task in trials if (kinds[task] or known[0]) == kind},
+            learner=learner,
+        )
+        for kind in known
+        for tokenizer, recipe, learner in [kind]
+    ]  # fmt: skip
+
+
+def _asked(store: Store, model: str, task: str, hashes: Iterable[str]) -> tuple[str, int, str] | None:
+    """Tokenizer, recipe and learner of the first readable trial."""
+    for hash_ in hashes:
+        try:
+            trial: Trial = store.read_spec(store.path(model, task, hash_))
+        except (StoreError, TypeError):
+            continue
+        return trial.tokenizer, trial.recipe, trial.learner
+    return None

@@ -1,0 +1,150 @@
+"""Computes metrics from stored predictions, at the end of a trial and again when a metric changes."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from blurb import formulations, metrics
+from blurb.formulations._base import Formulation
+from blurb.messages.errors import BlurbError, Notice, SettingsError, StoreError, Tell, followed, tell_damage
+from blurb.store import index, provenance
+from blurb.store.index import Facts
+from blurb.store.store import LEFT_OUT, Store, left_out, read_predictions
+from blurb.system import leases
+from blurb.system.files import read_json, write_json
+from blurb.tasks import SCORED, SPLITS
+
+ROUNDING = 1e-12
+"""No figure that is nearer than this to another is another one; tables show a millionth of a fraction."""
+
+TICK = 2_000_000_000
+"""Nanoseconds between two times that every file system tells apart; FAT counts in steps of two seconds."""
+
+
+def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """The content of `metrics.json`: all scores on dev and test as fractions, and those of the majority answer."""
+    content: dict[str, Any] = {"metrics_version": metrics.VERSION, "majority": {}}
+    for split in SCORED:
+        rows = [i for i, name in enumerate(columns["split"]) if name == split]
+        gold, documents = ([columns[name][i] for i in rows] for name in ("gold", "doc_id"))
+        for name, target in (("prediction", content), ("majority", content["majority"])):
+            target[split] = formulation.score(gold, [columns[name][i] for i in rows], documents)
+            for metric, value in target[split].items():
+                if not math.isfinite(value):
+                    raise SettingsError(
+                        f"The metric gave {value!r} for {metric} on {split}; where a value is undefined, a metric "
+                        "must give 0.0."
+                    )
+    content["metric"] = next(iter(content["test"]))
+    return content
+
+
+def is_done(store: Store, path: Path) -> bool:
+    """Whether a trial is finished; recomputes its metrics if they are of another version.
+
+    A trial of the index is believed if size and time of all its files are as they were; of others the files are hashed.
+    The caller holds the lease of the trial.
+    """
+    known = index.of(store.root).find(index.key_of(path))
+    if known is not None and known.facts.metrics_version == metrics.VERSION:
+        return not _is_outdated(known.facts, path.parent.name)
+    damage = store.damage(path)
+    if damage not in ([], ["metrics.json"]) or (path / "metrics.json").is_dir() or outdated(path):
+        return False
+    if damage or read_json(path / "metrics.json").get("metrics_version") != metrics.VERSION:
+        refresh(store, path)
+    if known is None:
+        store.note(path)
+    return True
+
+
+def is_current(store: Store, path: Path) -> bool:
+    """Whether a trial is finished, undamaged and made as the current code makes it; nothing is written."""
+    known = index.of(store.root).find(index.key_of(path))
+    if known is not None:
+        return not _is_outdated(known.facts, path.parent.name)
+    return store.is_done(path) and not outdated(path)
+
+
+def outdated(path: Path) -> bool:
+    """Whether a finished trial truncated its inputs differently from the current code.
+
+    Up to version 4 of the features, the second of two long texts kept an odd sub-token more often than `longest_first`
+    allows. This affects similarity trials with truncated inputs; the recipe is unchanged, as no pair of BIOSSES is cut
+    at 512.
+    """
+    made = provenance.read(path)
+    if made.features_version > 4 or not any(made.truncated(split) for split in SPLITS):
+        return False
+    return formulations.of(made.task(str(read_json(path / "spec.json")["task"]))).has_pair
+
+
+def _is_outdated(facts: Facts, task: str) -> bool:
+    """The same of a trial in the index."""
+    return facts.features_version <= 4 and facts.truncated and formulations.of(facts.task(task)).has_pair
+
+
+def refresh(store: Store, path: Path) -> bool:
+    """Recomputes the metrics of a finished trial; returns whether they changed. The caller holds its lease."""
+    spec = store.read_spec(path)
+    formulation = formulations.bind(provenance.read(path).task(spec.task), spec.settings)
+    content = figures(formulation, read_predictions(path / "predictions.parquet"))
+    if not store.damage(path) and _same(read_json(path / "metrics.json"), content):
+        return False
+    before = path.stat()
+    write_json(path / "metrics.json", content)
+    store.seal(path)
+    if path.stat().st_mtime_ns == before.st_mtime_ns:  # written within a tick of the clock: an index would not see it
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + TICK))
+    store.note(path)
+    return True
+
+
+def _same(stored: Any, computed: Any) -> bool:
+    """Whether figures are alike but for the last bits, in which sums of two processors may differ."""
+    if isinstance(stored, Mapping) and isinstance(computed, Mapping):
+        return stored.keys() == computed.keys() and all(_same(stored[name], computed[name]) for name in computed)
+    if isinstance(stored, float) and isinstance(computed, float):
+        return math.isclose(stored, computed, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    return bool(stored == computed)
+
+
+def _damaged_leases(store: Store) -> list[Path]:
+    """The leases that do not say whose they are."""
+    found = [store.lease(path) for path in store.trial_folders()]
+    return [lease for lease in found if lease.exists() and leases.read(lease) is None]
+
+
+def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
+    """Recomputes the metrics of all finished trials; returns how many there are and how many changed.
+
+    A trial with a damaged metrics file, and no other damage, is repaired. One that a process runs is left to it.
+
+    :param tell: receives messages about other damage, which is left for `blurb run`
+    """
+    scored = changed = 0
+    # Leases that nobody may have any more are watched together, not two minutes for each. Those that were not written
+    # for so long are free at once.
+    damaged = [lease for lease in _damaged_leases(store) if not leases.is_free(lease)]
+    if damaged:
+        warnings.warn(Notice(f"Waiting up to two minutes for {damaged[0]}, which cannot be read."), stacklevel=2)
+    leases.wait_for_stale(damaged)
+    for path in store.trial_folders():
+        try:
+            with leases.held(store.lease(path), wait=False):
+                damage = store.damage(path)
+                if damage in ([], ["metrics.json"]) and not (path / "metrics.json").is_dir():
+                    changed += refresh(store, path)
+                    scored += 1
+                    continue
+        except (BlurbError, OSError, TypeError, KeyError, ValueError) as error:  # ValueError: of a metric
+            told = error if isinstance(error, StoreError) else StoreError(f"{error!r}", where=path)
+            tell(followed(told, LEFT_OUT))
+            continue
+        tell(left_out(path, damage))
+    return scored, changed

@@ -1,0 +1,96 @@
+"""What lies in a store: the trials of a row with their state and size, and those that no row has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from blurb.messages.errors import StoreError
+from blurb.store import index
+from blurb.store.planned_rows import PlannedRow
+from blurb.store.store import Record, Store
+from blurb.system import leases
+from blurb.system.files import read_json, size_of
+
+State = Literal["done", "running", "failed", "damaged", "to run"]
+STATES: tuple[State, ...] = get_args(State)
+
+
+@dataclass(frozen=True)
+class TrialState:
+    """A trial that a row has asked for.
+
+    :param message: why it failed, or which files are damaged
+    :param size: bytes of its folder
+    :param record: of a finished trial
+    """
+
+    task: str
+    seed: int
+    path: Path
+    state: State
+    message: str = ""
+    size: int = 0
+    record: Record | None = None
+
+
+def trials(store: Store, row: PlannedRow) -> list[TrialState]:
+    """The trials of a row by task and seed."""
+    return [
+        _state(store, task, seed, store.path(row.model, task, hash_))
+        for task, seeds in row.trials.items()
+        for seed, hash_ in sorted(seeds.items())
+    ]
+
+
+def paths(store: Store, row: PlannedRow) -> list[Path]:
+    """The folders of the trials of a row, whether they are there or not."""
+    return [store.path(row.model, task, hash_) for task, seeds in row.trials.items() for hash_ in seeds.values()]
+
+
+def unlisted(store: Store, rows: Iterable[PlannedRow]) -> list[Path]:
+    """The trials that none of the rows has: those of searches, and seeds whose row has newer ones."""
+    listed = {path for row in rows for path in paths(store, row)}
+    return [path for path in store.trial_folders() if path not in listed]
+
+
+def is_running(store: Store, path: Path) -> bool:
+    """Whether a process holds the lease of a trial, as far as one look can tell.
+
+    In a store that may only be read, that of another machine counts unless the trial is there.
+    """
+    held = leases.seems_held(store.lease(path))
+    return not path.exists() if held is None else held
+
+
+def failure_of(path: Path) -> Path:
+    """The file with the reason why a trial failed."""
+    return path.with_name(f"{path.name}.failed.json")
+
+
+def _state(store: Store, task: str, seed: int, path: Path) -> TrialState:
+    size = size_of(path) if path.is_dir() else 0
+    if is_running(store, path):
+        return TrialState(task, seed, path, "running", size=size)
+    if path.exists():
+        try:
+            if index.of(store.root).find(index.key_of(path)) is not None:
+                return TrialState(task, seed, path, "done", size=size, record=Record(str(path)))
+            if damage := store.damage(path):
+                return TrialState(task, seed, path, "damaged", ", ".join(damage), size)
+            return TrialState(task, seed, path, "done", size=size, record=store.read(path))
+        except StoreError as error:
+            return TrialState(task, seed, path, "damaged", str(error), size)
+    if failure_of(path).exists():
+        return TrialState(task, seed, path, "failed", reason(failure_of(path)))
+    return TrialState(task, seed, path, "to run")
+
+
+def reason(path: Path) -> str:
+    """What a file of a failure (`failure_of`) says of it."""
+    try:
+        return str(read_json(path).get("message", ""))
+    except StoreError as error:
+        return str(error)

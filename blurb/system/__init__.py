@@ -1,0 +1,1 @@
+"""The machine: leases, signals, files, caches."""

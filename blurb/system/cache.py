@@ -1,0 +1,75 @@
+"""The cache folder, with files that blurb can recreate: tokenised data, vectors, the demo suite, scratch encoders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from blurb.system.files import beside, size_of
+
+KINDS = {
+    "features": "tokenised data",
+    "vectors": "vectors of frozen encoders",
+    "demo": "the synthetic suite",
+    "scratch": "scratch encoders",
+    "models": "loaded models, and checkpoints with another tokenizer",
+    "intervals": "intervals of the rows of a store",
+    "rates": "measured speed of encoders on this machine",
+    "downloads": "downloaded releases",
+}
+"""Folders below `home()` and their contents, all of which can be recreated or downloaded again."""
+
+
+def home() -> Path:
+    """The cache folder: `$BLURB_HOME`, or by default the user's cache folder."""
+    import platformdirs
+
+    return Path(os.environ.get("BLURB_HOME") or platformdirs.user_cache_dir("blurb-bench", appauthor=False))
+
+
+@dataclass(frozen=True)
+class Usage:
+    """The size of one kind of cache.
+
+    :param entries: number of files and folders directly in its folder
+    :param size: bytes of all files
+    """
+
+    kind: str
+    entries: int
+    size: int
+
+
+def usage() -> list[Usage]:
+    """The entries and bytes of every kind; files that another process removes meanwhile are ignored."""
+    return [Usage(kind, len(list(_entries(kind))), sum(map(size_of, _entries(kind)))) for kind in KINDS]
+
+
+def clear(kind: str) -> int:
+    """Removes all entries of a kind; returns the number of freed bytes.
+
+    Each entry is renamed first, so that other processes see it complete or not at all; the folder itself stays. A run
+    that is reading its demo data or its scratch encoder at that moment fails; reading features is safe.
+    """
+    freed = 0
+    for entry in list(_entries(kind)):
+        doomed = beside(entry, "cleared")
+        try:
+            size = size_of(entry)
+            entry.rename(doomed)
+            if doomed.is_dir():
+                shutil.rmtree(doomed)
+            else:
+                doomed.unlink()
+        except FileNotFoundError:  # another process was quicker
+            continue
+        freed += size
+    return freed
+
+
+def _entries(kind: str) -> Iterator[Path]:
+    folder = home() / kind
+    return folder.iterdir() if folder.is_dir() else iter(())

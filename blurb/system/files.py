@@ -1,0 +1,232 @@
+"""Atomic writing of files, file hashes, and folders that are sealed with theirs."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import glob
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from blurb.messages.errors import BlurbError, DataError, StoreError
+from blurb.messages.text import COMMANDS, escaped
+
+SEAL = "SEAL.json"
+NO_FILE = "this is no ordinary file (but a pipe or a device)"
+FORGOTTEN = 3600
+"""Age in seconds from which a temporary file is assumed to be left from a killed process."""
+SHOWN = 60
+"""Characters of a path that is too long for the system, in its message."""
+OURS = re.compile(r"\.[0-9a-f]{16}\.tmp$")
+"""The end of the names that `beside` makes; hidden files of other names are somebody else's."""
+
+
+def ordinary(path: str, flags: int) -> int:
+    """The `opener` of every file that may be somebody else's: a pipe waits for ever, and a device has no end.
+
+    :raises OSError: for what is neither a file nor a folder, of which `open` itself tells
+    """
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would wait, too
+    kind = os.fstat(handle).st_mode
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):
+        return handle
+    os.close(handle)
+    raise OSError(errno.EINVAL, NO_FILE, path)
+
+
+def of_system(error: OSError) -> str:
+    """What the system says, about the file that was meant and not the temporary one beside it.
+
+    >>> of_system(OSError(30, "Read-only file system", "runs/.spec.json.0123456789abcdef.tmp"))
+    'runs/spec.json: Read-only file system.'
+    """
+    if not error.strerror or not isinstance(error.filename, str | bytes | os.PathLike):
+        return str(error)
+    path = Path(os.fsdecode(error.filename))
+    name = OURS.sub("", path.name)
+    meant = str(path.with_name(name.removeprefix(".")) if name != path.name else path)
+    if error.errno == errno.ENAMETOOLONG:
+        return f"{meant[:SHOWN]}... ({len(meant):,} characters): {error.strerror}. Choose a shorter name or path."
+    return f"{meant}: {error.strerror}."
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file; OSError if it cannot be read, or is a pipe or a device."""
+    with open(path, "rb", opener=ordinary) as file:
+        return file.read()
+
+
+def copy_file(source: str, target: str) -> str:
+    """The `copy_function` with which `shutil.copytree` refuses what is no file; it would copy a device for ever."""
+    if not os.path.isfile(source):
+        raise DataError(f"{NO_FILE}", Path(source), fix="remove it.")
+    return shutil.copy2(source, target)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes a file atomically: readers never see a part of it. Creates its folder if necessary.
+
+    :raises DataError: if it cannot be written; then nothing is left behind
+    """
+    with writing_whole(path) as aside:
+        aside.write_bytes(content)
+
+
+@contextlib.contextmanager
+def writing_whole(path: Path) -> Iterator[Path]:
+    """A temporary path for the content of `write_whole`, where that is too long to be held in memory."""
+    try:
+        with replacing(path) as aside:
+            aside.touch()
+            remove_forgotten(path, aside.stat().st_mtime)
+            yield aside
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}.", path) from error
+
+
+def remove_forgotten(path: Path, now: float) -> None:
+    """Removes the temporary files of a path that killed processes left.
+
+    :param now: by the clock of the disk, as their times are
+    """
+    for left in path.parent.glob(f".{glob.escape(path.name.removeprefix('.'))}.*.tmp"):
+        with contextlib.suppress(OSError):
+            if OURS.search(left.name) and now - left.stat().st_mtime > FORGOTTEN:
+                left.unlink()
+
+
+def write_json(path: Path, content: object) -> None:
+    """Writes a JSON file atomically.
+
+    :raises StoreError: for a number that JSON has not: 1e999, which a file may say, is infinite when it is read
+    """
+    try:
+        text = json.dumps(content, indent=1, allow_nan=False)
+    except ValueError as error:
+        raise StoreError(f"cannot be written: {error}.", where=path) from None
+    write_whole(path, f"{text}\n".encode())
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Reads a JSON object; StoreError if that fails. Characters that would command a terminal come as escapes."""
+    try:
+        text = read_bytes(path).decode("utf-8")
+        content = json.loads(text, parse_constant=_no_constant)
+        if "\\u" in text or COMMANDS.search(text):
+            content = _escaped(content)
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end
+        raise StoreError(f"cannot be read: {error}.", where=path) from error
+    if not isinstance(content, dict):
+        raise StoreError("no JSON object.", where=path)
+    return content
+
+
+def _no_constant(name: str) -> None:
+    """Refuses NaN and Infinity, which are no JSON and which no file of ours has."""
+    raise ValueError(f"it has the number {name}")
+
+
+def check_types(values: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]], path: Path) -> None:
+    """Raises a StoreError for a value that is not of its type; one that is missing is left to whoever needs it."""
+    for name, kinds in types.items():
+        kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+        if name in values and type(values[name]) not in kinds:
+            wanted = " or ".join(kind.__name__ for kind in kinds)
+            raise StoreError(f"'{name}' must be of type {wanted} (got {type(values[name]).__name__}).", where=path)
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {escaped(name): _escaped(content) for name, content in value.items()}
+    if isinstance(value, list):
+        return [_escaped(content) for content in value]
+    return escaped(value) if isinstance(value, str) else value
+
+
+def beside(path: Path, kind: str = "tmp") -> Path:
+    """A new name beside a path, hidden. It has no process id: those of two machines or containers may be alike."""
+    return path.with_name(f".{path.name.removeprefix('.')}.{secrets.token_hex(8)}.{kind}")
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path to write a file to, which then replaces `path`; removed after an error.
+
+    :raises OSError: if that is a pipe or a device, which would be gone for all (`--leaderboard /dev/null`, as root)
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):  # of a folder the rename tells
+        raise OSError(errno.EINVAL, NO_FILE, str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = beside(path)
+    try:
+        yield aside
+        aside.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder to fill, which is then renamed to `path` unless another process was faster."""
+    aside = beside(path)
+    try:
+        yield aside
+        try:
+            aside.rename(path)
+        except OSError:
+            if not path.is_dir():
+                raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file, as hexadecimal digits."""
+    with open(path, "rb", opener=ordinary) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def seal(folder: Path) -> None:
+    """Writes the SHA-256 of all files of a folder into its `SEAL.json`; a kill leaves a folder without one."""
+    write_json(folder / SEAL, {"sha256": _hashes(folder)})
+
+
+def damage(folder: Path) -> list[str]:
+    """Files that are missing, or that differ from the seal; `["SEAL.json"]` if that is missing."""
+    try:
+        sealed = read_json(folder / SEAL)["sha256"]
+        there = _hashes(folder)
+        return sorted(name for name in sealed if there.get(name) != sealed[name])
+    except (BlurbError, OSError, KeyError, TypeError):
+        return [SEAL]
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): file_hash(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != SEAL
+    }
+
+
+def nearest(path: Path) -> Path:
+    """The path itself, or the nearest of its parents that is there; a link to nowhere is there, too."""
+    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists() or place.is_symlink())
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder; links, and what cannot be looked at or is gone, count nothing."""
+    total = 0
+    for file in path.rglob("*") if path.is_dir() else [path]:
+        with contextlib.suppress(OSError):
+            total += file.stat().st_size if file.is_file() and not file.is_symlink() else 0
+    return total

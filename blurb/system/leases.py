@@ -1,0 +1,325 @@
+"""Leases: a file says who works on something, by exclusive creation and atomic rename alone.
+
+Network disks may have no locks, and clocks of machines differ. So the owner of a lease changes its file every `BEAT`
+seconds, and a lease that did not change for `LIMIT` seconds of an observer's own clock is stale; that of a process of
+this machine is stale as soon as the process is gone. A stale lease is taken over. Its owner may have slept only, and
+then sees that it has lost the lease: whatever a lease protects is therefore put in place by one rename, before which
+the owner asks (`Lease.check`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from blurb.messages.errors import Notice, StoreError
+from blurb.system.files import beside, read_bytes, remove_forgotten
+from blurb.system.lease_records import Holder
+
+BEAT = 10.0
+"""Seconds between two beats of the owner of a lease."""
+LIMIT = 120.0
+"""Seconds without a beat after which a lease is stale: many beats, as a network disk may hang for a while."""
+LOOKS = 4
+"""A lease is stale only after so many looks and one: the time between two looks counts for a part of `LIMIT`, as the
+observer may have hung with the disk."""
+PAUSES = (0.01, 1.0)
+"""Shortest and longest seconds between two tries of `held`."""
+SILENCE = 5.0
+"""Seconds after which whoever waits for a lease is told."""
+
+
+class Lost(StoreError):
+    """A lease was taken over by another process."""
+
+
+class Busy(StoreError):
+    """A living process has a lease."""
+
+
+class Lease:
+    """A lease that this process has; it beats in a thread of its own until it is released or lost.
+
+    :param news: what the next beats tell those who look (`Holder.news`)
+    """
+
+    def __init__(self, path: Path, holder: Holder) -> None:
+        self.path = path
+        self.token = holder.token
+        self.news: Mapping[str, float | None] = {}
+        self.lost = False
+        self._holder = holder
+        # Beats go to this file, not to the path: after a take-over they are written where nobody looks.
+        self._file = path.open("r+b", buffering=0)
+        self._ended = threading.Event()
+        self._writing = threading.Lock()
+        threading.Thread(target=self._beats, name=f"lease {path.name}", daemon=True).start()
+
+    def is_held(self) -> bool:
+        """Looks whether this process still has the lease; once lost is lost for good."""
+        found = _read(self.path)
+        if found is None:  # another may have renamed it by mistake, and puts it back at once
+            time.sleep(PAUSES[0])
+            found = _read(self.path)
+        there = None if found is None else Holder.parse(found)
+        if found is None or (there is not None and there.token != self.token):
+            self.lost = True
+        elif there is None:  # damaged; the next beat mends it
+            self.lost |= not self._ended.is_set() and not os.path.samestat(
+                os.fstat(self._file.fileno()), self.path.stat()
+            )
+        return not self.lost
+
+    def check(self) -> None:
+        """Raises `Lost` if another process has taken the lease over."""
+        if self.lost or not self.is_held():
+            raise Lost(
+                f"{self.path}: this process did not show for {LIMIT:.0f} seconds (paused, or the disk hung), and "
+                "another has taken its work over. What it had was dropped."
+            )
+
+    def release(self) -> None:
+        """Gives the lease back. On a disk that is gone it stays, and becomes stale."""
+        try:
+            with contextlib.suppress(OSError):
+                held = self.is_held()
+                self._ended.set()
+                with self._writing:  # a beat to a closed file might reach another one of the same number
+                    self._file.close()
+                if held:
+                    _remove(self.path, self._is_mine)
+        finally:
+            self._ended.set()
+
+    def _is_mine(self, content: bytes) -> bool:
+        found = Holder.parse(content)
+        return found is None or found.token == self.token
+
+    def _beats(self) -> None:
+        while not self._ended.wait(BEAT) and not self.lost:
+            with self._writing:
+                if self._ended.is_set():
+                    return
+                self._holder = replace(self._holder, beats=self._holder.beats + 1, news=self.news)
+                with contextlib.suppress(OSError):  # the disk hangs, or the file was taken away: the path tells
+                    self._file.seek(0)
+                    self._file.write(self._holder.content())
+                    os.fsync(self._file.fileno())
+            with contextlib.suppress(OSError, ValueError):  # ValueError: released meanwhile
+                self.is_held()
+
+
+def take(path: Path) -> Lease | None:
+    """Takes a lease if it is free or stale; None if another process, or this one, has it.
+
+    :raises OSError: if the disk cannot be written
+    """
+    for _ in range(10):
+        if (lease := _create(path)) is not None:
+            _seen.pop(path, None)
+            with contextlib.suppress(OSError):
+                is_free(_right_to_end(path))  # of a process that was killed as it ended a stale lease
+            return lease
+        if not is_free(path):
+            return None
+        time.sleep(random.uniform(0, PAUSES[0]))  # what was deleted may be visible for a while, and the reverse
+    return None
+
+
+@contextlib.contextmanager
+def trying(path: Path) -> Iterator[Lease | None]:
+    """Takes a lease for the block, or gives None if another has it."""
+    lease = take(path)
+    try:
+        yield lease
+    finally:
+        if lease is not None:
+            lease.release()
+
+
+@contextlib.contextmanager
+def held(path: Path, wait: bool = True) -> Iterator[Lease]:
+    """Takes a lease for the block, and waits for it.
+
+    :param wait: for a living process, too; else only until it is seen whether the process lives
+    :raises Busy: if it does and is not waited for
+    """
+    start, told, pause = time.monotonic(), False, PAUSES[0]
+    first = None if wait else read(path)
+    while (lease := take(path)) is None:
+        there = read(path)
+        if not wait and there is not None and (there.is_here or (first is not None and there != first)):
+            raise Busy(f"{path}: {there} has it; wait until that is done, or stop it.")
+        if time.monotonic() - start > SILENCE and not told:
+            warnings.warn(Notice(f"Waiting for {who(path)}, which holds {path}."), stacklevel=3)
+            told = True
+        time.sleep(random.uniform(pause / 2, pause))
+        pause = min(PAUSES[1], pause * 1.5)
+    try:
+        with contextlib.suppress(OSError):
+            remove_forgotten(path, path.stat().st_mtime)
+        yield lease
+    finally:
+        lease.release()
+
+
+def is_free(path: Path) -> bool:
+    """Whether nobody has a lease; a stale one is removed. To wait for one, ask again and again."""
+    now = time.monotonic()  # before the disk is read, which may take long
+    content = _read(path)
+    if content is None:
+        _seen.pop(path, None)
+        return True
+    return _is_stale(path, content, now) and _end(path, content)
+
+
+def wait_for_stale(paths: Iterable[Path]) -> list[Path]:
+    """Looks at leases together until nobody can have renewed the rest, some two minutes; returns those that are held.
+
+    One look tells only of processes of this machine.
+    """
+    left = [path for path in paths if not is_free(path)]
+    limit = time.monotonic() + LIMIT + BEAT
+    while left and time.monotonic() < limit:
+        time.sleep(min(1.0, LIMIT / 20))
+        left = [path for path in left if not is_free(path)]
+    return left
+
+
+def seems_held(path: Path) -> bool | None:
+    """Whether a process has a lease, by one look, for display: None if that cannot be told in a folder of others.
+
+    Of a process of another machine it counts when the file was last written, by the clock of the disk.
+    """
+    try:
+        content, beaten = read_bytes(path), path.stat().st_mtime
+        holder = Holder.parse(content)
+        if holder is not None and holder.is_here:
+            return not holder.is_gone
+        probe = beside(path)
+        probe.touch(exist_ok=False)
+        try:
+            return probe.stat().st_mtime - beaten < LIMIT
+        finally:
+            probe.unlink()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+
+
+def read(path: Path) -> Holder | None:
+    """Who has, or had, a lease; None if nobody, or if that cannot be read."""
+    try:
+        content = _read(path)
+    except OSError:
+        return None
+    return None if content is None else Holder.parse(content)
+
+
+def who(path: Path) -> str:
+    """The holder of a lease in words: host and process."""
+    return str(read(path) or "another process")
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A lease as it was last seen, when, and for how long it has been seen like that."""
+
+    content: bytes
+    at: float
+    unchanged: float
+
+
+_seen: dict[Path, _Look] = {}
+
+
+def _is_stale(path: Path, content: bytes, now: float) -> bool:
+    holder = Holder.parse(content)
+    if holder is not None and holder.is_gone:
+        return True
+    # The next beat of an owner mends a lease that cannot be read, so one that nobody wrote for long has no owner. That
+    # is what `blurb gc` and `status` see by one look; to watch it for two minutes would tell no more.
+    if holder is None and seems_held(path) is False:
+        return True
+    last = _seen.get(path)
+    if last is None or last.content != content:
+        _seen[path] = _Look(content, now, 0.0)
+        return False
+    unchanged = last.unchanged + min(max(0.0, now - last.at), LIMIT / LOOKS)
+    _seen[path] = _Look(content, now, unchanged)
+    return unchanged >= LIMIT
+
+
+def _end(path: Path, content: bytes) -> bool:
+    """Removes a lease with this content; of several processes at once, one does."""
+    right = take(_right_to_end(path))  # a lease: its owner may be killed, too
+    if right is None:
+        return False
+    try:
+        found = _read(path)
+        return found is None or (found == content and _remove(path, lambda there: there == content))
+    finally:
+        right.release()
+
+
+def _right_to_end(path: Path) -> Path:
+    return path.with_name(f"{path.name}.end")
+
+
+def _remove(path: Path, is_right: Callable[[bytes], bool]) -> bool:
+    """Removes a lease by a rename, after which is seen which it was: one that is not meant is put back."""
+    away = beside(path)
+    try:
+        path.rename(away)
+    except FileNotFoundError:
+        return True
+    if is_right(read_bytes(away)):
+        away.unlink()
+        return True
+    with contextlib.suppress(FileExistsError):  # somebody has taken it meanwhile
+        try:
+            os.link(away, path)
+        except (OSError, AttributeError) as error:  # no links here
+            if not isinstance(error, FileExistsError) and not path.exists():
+                away.rename(path)
+    away.unlink(missing_ok=True)
+    return False
+
+
+def _create(path: Path) -> Lease | None:
+    """A new lease, or None if there is a file; it appears with its content, where the disk has hard links."""
+    holder = Holder.me()
+    aside = beside(path)
+    try:
+        aside.write_bytes(holder.content())
+        try:
+            os.link(aside, path)
+        except FileExistsError:
+            pass  # on NFS also after a success, if its answer was lost
+        except (OSError, AttributeError):  # no links here
+            try:
+                with path.open("xb", buffering=0) as file:
+                    file.write(holder.content())
+            except FileExistsError:
+                return None
+    finally:
+        aside.unlink(missing_ok=True)
+    there = read(path)
+    with contextlib.suppress(FileNotFoundError):  # renamed by mistake, and not put back yet
+        return Lease(path, holder) if there is not None and there.token == holder.token else None
+    return None
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return read_bytes(path)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,88 @@
+"""What a budget buys, as a table of cases with times that are made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from blurb.cost import budget
+from blurb.cost.budget import LADDER, choose, seconds_of
+from blurb.messages.errors import SettingsError
+from blurb.messages.text import duration, size
+from blurb.protocols import protocol
+from tests.cost.settings import estimate
+
+FAST = {"gad": 60, "biosses": 5, "hoc": 120}
+LADDERS = [estimate(FAST), estimate({name: 4.0 * each for name, each in FAST.items()}),
+           estimate({name: [12.0 * each] * 3 for name, each in FAST.items()})]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rung", "names", "whole"),
+    [
+        (100_000, 2, ["gad", "biosses", "hoc"], True),
+        (185 * 36, 2, ["gad", "biosses", "hoc"], True),
+        (185 * 36 - 1, 1, ["gad", "biosses", "hoc"], True),
+        (185 * 4, 1, ["gad", "biosses", "hoc"], True),
+        (185 * 4 - 1, 0, ["gad", "biosses", "hoc"], True),
+        (185, 0, ["gad", "biosses", "hoc"], True),
+        (184, 0, ["biosses", "gad"], False),
+        (65, 0, ["biosses", "gad"], False),
+        (64, 0, ["biosses"], False),
+        (5, 0, ["biosses"], False),
+    ],
+)
+def test_the_dearest_that_fits_else_the_cheapest_sets(seconds: float, rung: int, names: list[str], whole: bool) -> None:
+    found = choose(LADDERS, seconds)
+    assert (found.rung, list(found.tasks), found.whole) == (rung, names, whole)
+
+
+def test_nothing_fits() -> None:
+    with pytest.raises(SettingsError, match=r"nothing fits into 4 s\. The cheapest, \w+ on biosses, .* take 5 s"):
+        choose(LADDERS, 4)
+
+
+def test_several_trials_at_a_time_fit_sooner() -> None:
+    found = [estimate(FAST, jobs=2)]
+    assert choose(found, 120).whole
+    assert not choose(found, 119).whole
+
+
+def test_what_is_done_costs_nothing() -> None:
+    import dataclasses
+
+    dear = LADDERS[2]
+    done = dataclasses.replace(dear, trials=[dataclasses.replace(one, done=True) for one in dear.trials])
+    assert choose([*LADDERS[:2], done], 1).rung == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("10m", 600), ("2h", 7_200), ("1h30m", 5_400), ("0.5h", 1_800), (" 10M ", 600)]
+)
+def test_a_budget_is_a_time(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "10", "ten minutes", "10m!", "-5m", "m", "5d", "1e9h", "10 m", "nan", "٣m"])
+def test_nonsense_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match=r"must be a time such as 90s, 10m, 2h"):
+        seconds_of(text)
+
+
+@pytest.mark.parametrize("text", ["0m", "0s", "0h0m", "0.0s", "9" * 400 + "h"])
+def test_a_budget_of_nothing_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="must be positive and finite"):
+        seconds_of(text)
+
+
+def test_every_rung_is_a_protocol_and_they_go_up() -> None:
+    assert {rung.protocol for rung in LADDER} <= set(protocol.names())
+    assert len(set(LADDER)) == len(LADDER)
+    assert [rung.name for rung in LADDER][-3:] == ["quick", "quick with 3 seeds", "standard"]
+
+
+def test_there_are_no_times_and_sizes_without_a_unit() -> None:
+    assert [duration(seconds) for seconds in (0, 1.4, 99, 100, 5_400, 86_400)] == [
+        "1 s", "1 s", "99 s", "2 min", "1 h 30 min", "24 h",
+    ]  # fmt: skip
+    assert [size(count) for count in (0, 999_999, 25e6, 1e9)] == ["0.0 MB", "1.0 MB", "25 MB", "1.0 GB"]
+    assert budget.UNITS == {"s": 1, "m": 60, "h": 3600}

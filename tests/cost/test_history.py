@@ -1,0 +1,103 @@
+"""What finished trials say of the next ones."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blurb.cost import history
+from blurb.cost.history import Correction, History
+from blurb.store.store import Store, read_json, write_json
+from tests.store.fakes import finish, trial
+
+HERE = {"device": "cpu", "threads": 1, "cpus": 2}
+
+
+def finished(store: Store, seed: int, taken: float, predicted: float | None = None, **environment: Any) -> Path:
+    told = {} if predicted is None else {"predicted": {"learner": "encoder", "type": "ner", "seconds": predicted}}
+    facts = {"train_seconds": 0.75 * taken, "predict_seconds": 0.25 * taken, **told}
+    path = finish(store, "m", trial(seed=seed), 0.5, facts=facts)
+    provenance = read_json(path / "provenance.json")  # as on the machine that the test is about
+    write_json(path / "provenance.json", {**provenance, "environment": {**HERE, **environment}})
+    return path
+
+
+def test_measured_to_predicted_by_learner_and_type(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    finished(store, 1, taken=20, predicted=10)
+    finished(store, 2, taken=8, predicted=10)
+    known = finished(store, 3, taken=30)  # of a store that had no predictions yet, but the trial is planned again
+    finished(store, 4, taken=99)
+    found = history.read(tmp_path, {known: ("encoder", "qa", 10.0)}, HERE)
+    assert sorted(found.ratios["encoder", "ner"]) == pytest.approx([0.8, 2.0])
+    assert found.ratios[("encoder", "qa")] == pytest.approx([3.0])
+    assert len(found.ratios) == 2
+
+
+@pytest.mark.parametrize("other", [{"threads": 2}, {"device": "NVIDIA"}, {"cpus": 64}])
+def test_another_machine_says_nothing(tmp_path: Path, other: dict[str, Any]) -> None:
+    finished(Store(tmp_path), 1, taken=20, predicted=10, **other)
+    assert history.read(tmp_path, {}, HERE).ratios == {}
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{", '{"environment": 3}', '{"environment": {"device": "cpu", "threads": 1, "cpus": 2}, "facts": [1]}',
+     '{"environment": {"device": "cpu", "threads": 1, "cpus": 2}, "facts": {"predicted": 3, "train_seconds": "x"}}'],
+)  # fmt: skip
+def test_damage_is_passed_over(tmp_path: Path, content: str) -> None:
+    path = finished(Store(tmp_path), 1, taken=20, predicted=10)
+    finished(Store(tmp_path), 2, taken=40, predicted=10)
+    (path / "provenance.json").write_text(content)
+    assert history.read(tmp_path, {}, HERE).ratios == {("encoder", "ner"): [4.0]}
+
+
+def test_a_correction_is_the_geometric_mean_and_its_spread() -> None:
+    found = History({("encoder", "ner"): [0.5, 2.0, 2.0], ("encoder", "qa"): [1.5]})
+    correction = found.correction("encoder", "ner")
+    assert correction.factor == pytest.approx(2 ** (1 / 3))
+    deviation = math.sqrt(((1 + 1 / 3) ** 2 + 2 * (1 - 1 / 3) ** 2) / 2) * math.log(2)  # of -1, 1, 1 around 1/3
+    assert correction.spread == pytest.approx(math.exp(deviation) - 1)
+    assert correction.trials == 3
+
+
+@pytest.mark.parametrize("ratio", [0.2, 0.9, 2.5])
+def test_one_trial_corrects_by_a_third_and_two_by_two_thirds(ratio: float) -> None:
+    for count in (1, 2):
+        found = History({("encoder", "qa"): [ratio] * count}).correction("encoder", "qa")
+        assert (found.factor, found.trials) == (pytest.approx(ratio ** (count / 3)), count)
+        low, high = found.factor / (1 + found.spread), found.factor * (1 + found.spread)
+        assert low <= ratio * 1.0001  # the whole correction is in the range
+        assert high >= ratio * 0.9999
+    assert History({("encoder", "qa"): [ratio] * 3}).correction("encoder", "qa").factor == pytest.approx(ratio)
+
+
+def test_other_types_widen_the_range_and_shift_nothing() -> None:
+    found = History({("encoder", "ner"): [2.0], ("encoder", "qa"): [0.5], ("probe", "ner"): [9.0]})
+    assert found.correction("encoder", "document") == Correction(1.0, pytest.approx(1.0), 0)  # type: ignore[arg-type]
+    assert found.correction("baseline", "ner") == Correction()
+    assert History().correction("encoder", "ner") == Correction(1.0, history.UNKNOWN, 0)
+    far = History({("encoder", "ner"): [50.0] * 9}).correction("encoder", "document")
+    assert far == Correction(1.0, history.MOST, 0)
+
+
+def test_short_trials_shift_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for seed in range(1, 13):  # a fixed cost of seconds is no factor of a long trial
+        finished(store, seed, taken=21, predicted=4)
+    found = history.read(tmp_path, {}, HERE)
+    assert found.ratios == {}
+    assert found.correction("encoder", "ner") == Correction(1.0, history.MOST, 0)
+
+
+def test_a_trial_that_is_being_put_into_place_is_none_yet(tmp_path: Path) -> None:
+    path = finished(Store(tmp_path), 1, taken=20, predicted=10)
+    path.rename(path.with_name(f".{path.name}.0123.new"))
+    assert history.read(tmp_path, {}, HERE).ratios == {}
+
+
+def test_many_trials_that_agree_leave_a_tenth() -> None:
+    assert History({("encoder", "ner"): [1.2] * 9}).correction("encoder", "ner").spread == history.LEAST

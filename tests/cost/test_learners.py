@@ -1,0 +1,207 @@
+"""Costs of trials against what a trial then does, counted; and that more of anything never costs less."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from blurb.checkpoints import Source
+from blurb.cost import calibration, learners
+from blurb.cost import model as cost
+from blurb.cost.learners import Cost, constant, encoder, probe
+from blurb.cost.rates import Rates
+from blurb.execution.worker import execute
+from blurb.learners import building, kinds
+from blurb.planning import plan
+from blurb.training import batches, loop
+from tests.cost.settings import ask, rates, request
+
+CONSTANTS = ("UNIT", "WORD", "SETUP")
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing costs anything but what a test counts."""
+    for name in CONSTANTS:
+        monkeypatch.setattr(learners, name, 0.0)
+    monkeypatch.setattr(learners, "FIT_RATE", 1e30)
+    monkeypatch.setattr(learners, "_tokenising", lambda asked: 0.0)
+
+
+@pytest.fixture(scope="module")
+def source(checkpoint: Callable[[str], Path]) -> Source:
+    return building.resolve(str(checkpoint("bert_uncased")), name="m")
+
+
+def of(asked: plan.Request, found: Rates, monkeypatch: pytest.MonkeyPatch) -> Cost:
+    """The cost of a trial on an encoder with these rates."""
+    monkeypatch.setattr(calibration, "rates_of", lambda *given: found)
+    (trial,) = cost.estimate([plan.prepare(asked)], 1).trials
+    return trial.cost
+
+
+@pytest.mark.parametrize(
+    ("task", "overrides"),
+    [
+        ("gad", {"max_eval": 0}),
+        ("gad", {"max_train": 0, "epochs": 3}),
+        ("bc2gm", {"max_train": 50, "epochs": 2, "batch_size": 7}),
+        ("biosses", {"max_updates": 7, "epochs": 9}),
+        ("chemprot", {"epochs": 2, "select": "last", "max_eval": 40}),
+        ("gad", {"epochs": 2, "dev_sample": 20, "batch_size": 64}),
+        ("pubmedqa", {"epochs": 2, "max_length": 40, "max_train": 30}),
+        ("gad", {"head_init": "linear"}),
+    ],
+)
+def test_steps_and_padded_pieces_are_those_of_the_trial(
+    task: str, overrides: dict[str, Any], source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    counted: None,
+) -> None:  # fmt: skip
+    """The lengths of the sample are those of all units here, as the demo's splits are small."""
+    monkeypatch.setattr("blurb.cost.inputs.SAMPLE", 10_000)
+    asked = request(source, task, tmp_path, **overrides)
+    steps = of(asked, rates(step=1.0), monkeypatch)
+    train = of(asked, rates(piece=1.0), monkeypatch)
+    passes = of(asked, rates(pass_piece=1.0), monkeypatch)
+    seen = {"train": 0, "pass": 0}
+
+    def collate(*given: Any) -> batches.Batch:
+        batch = batches.collate(*given)
+        seen["train" if torch.is_grad_enabled() else "pass"] += batch.ids.numel()
+        return batch
+
+    monkeypatch.setattr(loop, "collate", collate)
+    (job,) = plan.prepare(asked).final
+    told: list[Any] = []
+    outcome = execute(job, told.append)
+    assert outcome.status == "done", outcome.message
+    assert steps.seconds == pytest.approx(told[-1].total)
+    # Later epochs are drawn anew: their padding differs a little. So do the lengths of a drawn dev sample.
+    epochs, sampled = told[-1].epochs, overrides.get("dev_sample", 0) > 0
+    assert train.seconds == pytest.approx(seen["train"], rel=0.05 if epochs > 1 else 1e-9)
+    assert passes.seconds == pytest.approx(seen["pass"], rel=0.05 if sampled else 1e-9)
+
+
+def test_one_encoder_in_two_precisions_has_two_rates(
+    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = request(source, "biosses", tmp_path, max_updates=3)
+    steps = {"fp32": 2.0, "bf16": 1.0}
+    monkeypatch.setattr(calibration, "rates_of", lambda source, device, precision, *more: rates(step=steps[precision]))
+    planned = [plan.prepare(dataclasses.replace(asked, precision=precision)) for precision in steps]
+    fp32, bf16 = (trial.cost.fit for trial in cost.estimate(planned, 1).trials)
+    assert fp32 - bf16 == pytest.approx(3)
+
+
+def test_fitting_takes_the_epochs_and_predicting_dev_and_test(counted: None) -> None:
+    found = encoder(ask({"epochs": 3, "batch_size": 10}, rates(step=1.0, pass_piece=0.1)))
+    assert found.fit == pytest.approx(3 * 10 + 3 * 20)  # 20 units of 10 sub-tokens at a tenth of a second
+    assert found.predict == pytest.approx(30)  # dev was predicted by the weights that were chosen
+    sample = encoder(ask({"epochs": 3, "batch_size": 10, "dev_sample": 5}, rates(step=1.0, pass_piece=0.1)))
+    assert sample.fit == pytest.approx(3 * 10 + 3 * 5)
+    assert sample.predict == pytest.approx(20 + 30)
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        ({"epochs": 2}, {"epochs": 3}),
+        ({"max_train": 40}, {"max_train": 80}),
+        ({"max_eval": 5}, {"max_eval": 10}),
+        ({"max_updates": 3}, {"max_updates": 9}),
+        ({"dev_sample": 5}, {"dev_sample": 10}),
+        ({"select": "last"}, {"select": "best"}),
+        ({"head_init": "random"}, {"head_init": "linear"}),
+    ],
+)
+def test_more_never_costs_less(less: dict[str, Any], more: dict[str, Any]) -> None:
+    found = rates(step=1.0, piece=0.01, pass_piece=0.005)
+    low, high = (encoder(ask({"epochs": 4, "batch_size": 10, **each}, found)) for each in (less, more))
+    assert low.seconds < high.seconds
+    assert low.memory <= high.memory
+
+
+def test_a_probe_passes_once_over_every_split_and_fits(counted: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    once = probe(ask({}, rates(pass_piece=0.1)))
+    assert once.seconds == pytest.approx((100 + 20 + 30) * 10 * 0.1)
+    monkeypatch.setattr(learners, "FIT_RATE", 1e3)
+    fitted = probe(ask({}, rates(pass_piece=0.1)))
+    folds = 1 + learners.FOLDS  # 20 units of dev are few
+    work = learners.LAYERS * learners.STRENGTHS * folds * learners.ITERATIONS * 4 * 100 * 3 * 1 * 2
+    assert fitted.seconds - once.seconds == pytest.approx(work / 1e3)
+    assert probe(ask({"epochs": 9, "batch_size": 1}, rates(pass_piece=0.1))).seconds == fitted.seconds
+
+
+def test_what_is_known_of_the_probe_is_the_probe_s() -> None:
+    from blurb.learners import selection as choosing
+    from blurb.learners.frozen import encoder as frozen
+    from blurb.learners.frozen import probe as learner
+
+    known = (learners.LAYERS, learners.STRENGTHS, learners.FEW, learners.FOLDS)
+    assert known == (len(frozen.LAYERS), len(learner.STRENGTHS), choosing.FEW, choosing.FOLDS)
+
+
+def test_a_baseline_costs_next_to_nothing() -> None:
+    found = constant(ask({}, None))
+    assert 0 < found.seconds < 0.1
+    assert found.memory == 0
+
+
+def test_bigrams_cost_more_the_more_there_is_to_fit() -> None:
+    few, more = (learners.bigrams(ask({"max_train": most}, None)) for most in (5, 10))
+    assert constant(ask({}, None)).seconds < few.fit < more.fit < 2
+    assert 0 < few.memory < more.memory
+
+
+def test_networks_from_scratch_cost_their_updates() -> None:
+    whole, half = (
+        learners.from_scratch(ask({"batch_size": 5, "epochs": 10, "max_updates": most}, None)) for most in (0, 10)
+    )
+    sampled = learners.from_scratch(ask({"batch_size": 5, "epochs": 10, "dev_sample": 5}, None))
+    one = learners.TEXT * (learners.NETWORK_WORD + learners.NETWORK_SQUARE * learners.TEXT)  # example
+    train, dev = (one * ask({}, None).lengths[split].units for split in ("train", "dev"))
+    updates = 10 * 5 / ask({}, None).lengths["train"].units  # passes over train
+    assert whole.fit == pytest.approx(learners.SETUP + 10 * (3 * train + dev))
+    assert half.fit == pytest.approx(learners.SETUP + 3 * updates * train + np.ceil(updates) * dev)
+    assert whole.fit - sampled.fit == pytest.approx(10 * (dev - 5 * one))
+
+
+def test_networks_from_scratch_cost_more_on_long_texts() -> None:
+    asked = ask({}, None)
+    short, long = (
+        learners.from_scratch(dataclasses.replace(
+            asked, lengths={split: dataclasses.replace(each, read=read) for split, each in asked.lengths.items()}
+        ))
+        for read in (25.0, 250.0)
+    )  # fmt: skip
+    assert 10 < (long.fit - learners.SETUP) / (short.fit - learners.SETUP) < 100
+    assert long.memory > short.memory
+
+
+def test_every_kind_of_learner_has_a_term() -> None:
+    for kind in kinds.usable().values():
+        assert callable(kind.load("cost"))
+
+
+def test_memory_is_weights_moments_and_the_largest_batch() -> None:
+    found = rates(step=1.0)
+    batch = 10 * (10 * 10 + 10**2)  # `rates` keeps 10 L + L^2 bytes an input; ten inputs of ten sub-tokens
+    asked = ask({"batch_size": 10, "select": "last"}, found)
+    assert encoder(asked).memory == pytest.approx(
+        learners.HELD + 2 * 4 * 1_000 + 12 * 1_000 + batch
+    )  # one encoder is kept
+    best = ask({"batch_size": 10}, found)
+    assert encoder(best).memory - encoder(asked).memory == 4 * 1_000
+    # A checkpoint has weights, two moments and the best weights; it is removed when the next is there.
+    assert encoder(asked).checkpoints == 2 * (4 + 8) * 1_000
+    assert encoder(best).checkpoints == 2 * (4 + 8 + 4) * 1_000
+    long = {split: dataclasses.replace(each, rows=np.full(each.units, 40)) for split, each in asked.lengths.items()}
+    assert encoder(dataclasses.replace(asked, lengths=long)).memory - encoder(asked).memory == pytest.approx(
+        10 * (10 * 40 + 40**2) - batch
+    )

@@ -1,0 +1,65 @@
+"""What a finished sweep costs to look at and to run again: nothing a trial that need not be."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.api.meanwhile import Meanwhile
+from blurb.cli import cli
+from blurb.messages.errors import StoreError
+from blurb.results.tables import rebuild
+from blurb.store import planned_rows as rows
+from blurb.store.store import Store
+from blurb.store.trial import Trial
+from tests.store.fakes import finish, row, trial
+
+
+def test_tables_ask_no_trial_for_its_hash_more_than_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "runs")
+    planned = [trial(seed=seed) for seed in range(1, 9)]
+    for each in planned:
+        finish(store, "m", each, 0.5)
+    rows.write(store, row("m", *planned))
+    asked = []
+    content = Trial.content.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(Trial, "content", property(lambda self: asked.append(self) or content(self)))
+    rebuild(store, tmp_path / "leaderboard.csv")
+    assert len(asked) <= len(planned)
+    assert (tmp_path / "results.csv").read_text().count("\n") == 1 + 8 * 4
+
+
+def test_no_garbage_is_collected_for_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad,biosses"]
+    collected = []
+    collect = gc.collect
+    monkeypatch.setattr("blurb.execution.worker.gc.collect", lambda *given: collected.append(1) or collect(*given))
+    assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
+    assert len(collected) == 2
+    assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
+    assert len(collected) == 2
+
+
+def test_between_trials_the_tables_are_rebuilt_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("blurb.api.meanwhile.time.monotonic", lambda: clock[0])
+    times: list[float] = []
+
+    def act() -> None:
+        times.append(clock[0])
+        clock[0] += 2  # what a rebuild takes
+        raise StoreError("told at the end")
+
+    meanwhile = Meanwhile(act)
+    for _ in range(200):
+        clock[0] += 1  # a trial a second
+        meanwhile()
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+    assert times[0] >= Meanwhile.EVERY
+    assert min(gaps) >= Meanwhile.SHARE * 2
+    assert len(times) >= 4

@@ -1,0 +1,150 @@
+"""What the doctor finds in checkpoints."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from blurb.checkpoints import architecture_checks, loading
+from blurb.doctor import examine
+
+
+@pytest.fixture
+def copy(checkpoint: Callable[[str], Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
+
+
+def change(folder: Path, name: str, **values: object) -> None:
+    content = json.loads((folder / name).read_text(encoding="utf-8"))
+    (folder / name).write_text(json.dumps({**content, **values}), encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "deberta"])
+def test_nothing_is_wrong_with_a_whole_one(checkpoint: Callable[[str], Path], kind: str) -> None:
+    report = examine(checkpoint(kind))
+    assert (report.kind, report.problems) == ("checkpoint", [])
+    assert report.facts["parameters"] > 1_000
+
+
+def _weights(folder: Path) -> tuple[str, str]:
+    (folder / "model.safetensors").unlink()
+    return "No weights", "save_pretrained"
+
+
+def _cut(folder: Path) -> tuple[str, str]:
+    content = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(content[:1_000])
+    return "model.safetensors", "download it again"
+
+
+def _tokenizer(folder: Path) -> tuple[str, str]:
+    for path in folder.glob("*token*"):
+        path.unlink()
+    (folder / "vocab.txt").unlink(missing_ok=True)
+    return "No tokenizer", "tokenizer.save_pretrained"
+
+
+def _ids(folder: Path) -> tuple[str, str]:
+    (folder / "added_tokens.json").write_text('{"x": -1}')
+    return "must be a whole number from 0", "tokenizer.save_pretrained"
+
+
+def _casing(folder: Path) -> tuple[str, str]:
+    change(folder, "tokenizer_config.json", do_lower_case=False)
+    return "words with capitals are unknown", '"do_lower_case": true'
+
+
+def _segments(folder: Path) -> tuple[str, str]:
+    weights = load_file(folder / "model.safetensors")
+    name = next(name for name in weights if name.endswith("token_type_embeddings.weight"))
+    save_file({**weights, name: weights[name][:1].clone()}, folder / "model.safetensors", {"format": "pt"})
+    change(folder, "config.json", type_vocab_size=1)
+    return "numbers 2 segments of a pair of texts, but the encoder has embeddings for 1 only", "model_input_names"
+
+
+def _config(folder: Path) -> tuple[str, str]:
+    change(folder, "config.json", hidden_size=0)
+    return "hidden_size must be from 1 to 1,000,000 (got 0)", "save the model again"
+
+
+def _quantised(folder: Path) -> tuple[str, str]:
+    change(folder, "config.json", quantization_config={"bits": 4})
+    return "but blurb trains float32", "Dequantise them."
+
+
+def _json(folder: Path) -> tuple[str, str]:
+    (folder / "config.json").write_text("{")
+    return "not a valid JSON file", "save_pretrained"
+
+
+def _nan(folder: Path) -> tuple[str, str]:
+    weights = load_file(folder / "model.safetensors")
+    weights[next(name for name in weights if "attention" in name)][0] = torch.nan
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return "NaN or infinite", "earlier one"
+
+
+def _vocabulary(folder: Path) -> tuple[str, str]:
+    weights = load_file(folder / "model.safetensors")
+    name = next(name for name in weights if name.endswith("word_embeddings.weight"))
+    rows = len(weights[name]) - 9
+    save_file({**weights, name: weights[name][:rows].clone()}, folder / "model.safetensors", metadata={"format": "pt"})
+    change(folder, "config.json", vocab_size=rows)
+    return f"the encoder has only {rows} embeddings", "save_pretrained"
+
+
+def _adapter(folder: Path) -> tuple[str, str]:
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
+    return "PEFT adapter", ""
+
+
+BROKEN = (_weights, _cut, _tokenizer, _ids, _casing, _segments, _config, _quantised, _json, _nan, _vocabulary, _adapter)
+
+
+@pytest.mark.parametrize("breaks", BROKEN, ids=lambda one: one.__name__)
+def test_one_thing_is_wrong(copy: Path, breaks: Callable[[Path], tuple[str, str]]) -> None:
+    what, mend = breaks(copy)
+    (problem,) = examine(copy).problems
+    assert what in f"{problem.where} {problem.what}"
+    assert mend in problem.mend
+    assert problem.where.startswith(str(copy))
+
+
+def test_several_at_once(copy: Path) -> None:
+    told = [breaks(copy)[0] for breaks in (_cut, _ids, _config, _quantised)]
+    found = [f"{problem.where} {problem.what}" for problem in examine(copy).problems]
+    assert len(found) == len(told)
+    assert all(any(what in one for one in found) for what in told)
+
+
+@pytest.mark.parametrize("breaks", [None, _vocabulary], ids=["alone", "with another vocabulary"])
+def test_what_the_weights_do_not_fill_is_neither_run_nor_built(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, breaks: Callable[[Path], tuple[str, str]] | None
+) -> None:
+    """499 layers that config.json alone has took half a minute and 2 GB: a pass through all, and all made at random."""
+    change(copy, "config.json", num_hidden_layers=499, max_position_embeddings=9_999_999)
+    told = breaks(copy)[0] if breaks else "parameters, but the weights are"
+    for module, name in ((architecture_checks, "check_length"), (loading, "_check_finite")):
+        monkeypatch.setattr(module, name, lambda *_, name=name: pytest.fail(name))
+    found = [f"{problem.where} {problem.what}" for problem in examine(copy).problems]
+    assert len(found) == (2 if breaks else 1)
+    assert told in found[0]
+    assert "of 324," in found[-1]
+
+
+def test_a_folder_of_checkpoints(copy: Path) -> None:
+    (problem,) = [one for one in examine(copy.parent).problems if "subfolders" in one.what]
+    assert "mine" in problem.what
+
+
+def test_code_of_a_checkpoint_is_never_run(copy: Path, tmp_path: Path) -> None:
+    (copy / "mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    change(copy, "config.json", model_type="mine", auto_map={"AutoConfig": "mine.X", "AutoModel": "mine.Y"})
+    assert examine(copy).problems
+    assert not (tmp_path / "ran").exists()

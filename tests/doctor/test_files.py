@@ -1,0 +1,253 @@
+"""What the doctor finds in data, task files, protocols, rules and the environment, and how the command tells it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import namedtuple
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb import tasks
+from blurb.cli import cli
+from blurb.corpora import demo
+from blurb.doctor import environment, examine
+from blurb.messages.errors import DataError, SettingsError
+
+TASK = """
+name = "mine"
+type = "relation"
+labels = ["yes", "no"]
+positive = "yes"
+files = { train = "train.tsv", dev = "dev.tsv", test = "test.tsv" }
+format = { kind = "tsv", dummies = ["@A$", "@B$"] }
+"""
+ROWS = ["id\ttext\tlabel", "{0}1\t{0} one @A$ meets @B$ here\tyes", "{0}2\t{0} two @A$ and @B$ apart\tno"]
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> Iterator[None]:
+    yield
+    tasks._files.clear()
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(demo.prepare(), tmp_path / "data"))
+
+
+@pytest.fixture
+def task_file(tmp_path: Path) -> Path:
+    for split in tasks.SPLITS:
+        (tmp_path / f"{split}.tsv").write_text("\n".join(ROWS).format(split) + "\n")
+    (tmp_path / "mine.toml").write_text(TASK)
+    return tmp_path / "mine.toml"
+
+
+def told(path: Path) -> list[str]:
+    return [f"{problem.where}: {problem.what} -> {problem.mend}" for problem in examine(path).problems]
+
+
+def test_data_that_is_not_blurbs(data: Path) -> None:
+    """The demo suite has BLURB's layout and examples of its own."""
+    report = examine(data)
+    assert report.kind == "data"
+    assert len(report.problems) == 13
+    assert all("not BLURB's examples" in problem.what for problem in report.problems)
+    assert "BC5-chem" in report.problems[0].where or "bc5-chem" in report.problems[0].where
+    assert [report.facts[name] for name in ("datasets", "whole", "identical_to_blurb")] == [13, 13, 0]
+
+
+def test_data_with_everything_wrong_at_once(data: Path) -> None:
+    gad, hoc, ner = (Path(tasks.get(name).files["test"]) for name in ("gad", "hoc", "bc2gm"))
+    (data / gad).unlink()
+    (data / hoc).write_text("no\theader\n")
+    (data / ner).write_bytes(b"caf\xe9\tO\n")
+    (data / "manifest.json").write_text("{")
+    found = told(data)
+    assert any(one.startswith(f"{data}: gad: Missing: {gad}.") and "blurb data prepare" in one for one in found)
+    assert any(one.startswith(f"{data / hoc}:1: ") for one in found)
+    assert any(one.startswith(f"{data / ner}:1: ") and "UTF-8" in one for one in found)
+    assert any(one.startswith(f"{data / 'manifest.json'}: ") for one in found)
+    assert len(found) == 10 + 2 + 2 + 1  # ten differ, two cannot be read, one is missing in part and differs
+
+
+def test_the_folder_of_one_dataset(data: Path) -> None:
+    (problem,) = examine(data / "GAD").problems
+    assert problem.what == "None of the data files is here."
+    assert str(data) in problem.mend
+
+
+def test_a_task_file_that_is_right(task_file: Path) -> None:
+    report = examine(task_file)
+    assert (report.kind, report.problems) == ("task file", [])
+    assert report.facts == {"train_examples": 2, "dev_examples": 2, "test_examples": 2}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('name = "mine"', "", "'name' is missing"),
+        ('name = "mine"', 'name = "gad"', "already a task gad"),
+        ('type = "relation"', 'type = "relations"', "Did you mean 'relation'"),
+        ("labels =", "label =", "key (in "),
+        ('positive = "yes"', 'positive = "maybe"', "must be one of the labels"),
+        ('kind = "tsv"', 'kind = "csv"', "no format"),
+        ('dev = "dev.tsv"', 'dev = "valid.tsv"', "The file of dev is missing: valid.tsv."),
+        ('positive = "yes"', 'positive = "yes"\nseeds = 0', "'seeds' must be at least 1"),
+        ("labels = [", "labels = [[", "invalid TOML"),
+    ],
+)
+def test_a_task_file_with_one_fault(task_file: Path, before: str, after: str, message: str) -> None:
+    task_file.write_text(TASK.replace(before, after))
+    assert any(message in one for one in told(task_file))
+
+
+def test_a_task_file_with_all_faults_at_once(task_file: Path) -> None:
+    text = TASK.replace('"yes"\n', '"maybe"\nseeds = 0\ncolour = "red"\n').replace("dev.tsv", "valid.tsv")
+    task_file.write_text(text.replace('kind = "tsv"', 'kind = "csv"'))
+    found = told(task_file)
+    for message in ("'colour'", "one of the labels", "'seeds'", "no format", "valid.tsv"):
+        assert sum(message in one for one in found) == 1, message
+    assert len(found) == 5
+
+
+def test_every_example_that_cannot_be_read(task_file: Path) -> None:
+    train, dev = (task_file.with_name(f"{split}.tsv") for split in ("train", "dev"))
+    with train.open("a") as file:
+        file.write("a\tno dummies\tyes\nb\t@A$ x @B$\tperhaps\ntrain1\t@A$ y @B$\tyes\n")
+    dev.unlink()
+    test = task_file.with_name("test.tsv")
+    test.write_text(test.read_text() + "z\ttrain one @A$ meets @B$ here\tno\n")
+    found = told(task_file)
+    for line, message in ((4, "two of the dummies"), (5, "perhaps"), (6, "already occurs in line 2")):
+        assert any(one.startswith(f"{train}:{line}: ") and message in one for one in found), message
+    assert any("The file of dev is missing" in one for one in found)
+    assert any("a leak" in one and "such as z" in one for one in found)
+    with train.open("a") as file:
+        file.writelines(f"x{number}\tnone\tyes\n" for number in range(30))
+    assert any("And 13 more of this file." in one for one in told(task_file))
+
+
+def test_a_protocol_file_with_all_faults_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('description = "mine"\nextends = "quick"\n[all]\nlr = 1e-4\n')
+    assert examine(path).problems == []
+    path.write_text(
+        'description = "mine"\nseeds = 0\ncolour = 1\n[all]\nlr = "high"\nepoch = 3\nepochs = 0\n'
+        "[tasks.gadd]\nlr = 1\n[tasks.gad]\nlr = -1\nbatch_size = 1.5\n[search]\nlr = 3\n"
+    )
+    report = examine(path)
+    assert report.kind == "protocol"
+    text = "\n".join(problem.what for problem in report.problems)
+    for message in (
+        "seeds must be", "'colour'", "lr must be a number", "'epoch'", "epochs must be at least 1", "'gadd'",
+        "lr must be at least 0", "batch_size must be a whole", "search.lr must be a list",
+    ):  # fmt: skip
+        assert message in text
+    assert len(report.problems) == 9
+
+
+@pytest.mark.parametrize("text", ["seeds = 3\n", "[tasks.gad]\nlr = 1e-4\n", "[all]\nlr = 1e-4\n", 'note = "mine"\n'])
+def test_what_is_a_protocol(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mine.toml").write_text(text)
+    report = examine(tmp_path / "mine.toml")
+    assert (report.kind, report.problems) == ("protocol", [])
+
+
+def test_rules(tmp_path: Path) -> None:
+    path = tmp_path / "blurb-check.toml"
+    path.write_text("max_drop = 1.0\n")
+    assert (examine(path).kind, examine(path).problems) == ("rules", [])
+    path.rename(path := tmp_path / "other.toml")
+    path.write_text("level = 2\n")
+    (problem,) = examine(path).problems
+    assert "level must be at least 0 and below 1" in problem.what
+
+
+def test_rules_with_all_faults_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "blurb-check.toml"
+    path.write_text(
+        'split = "train"\nlevel = 2\nmaxdrop = 1\nmax_drop = -1\ntasks = ["gadd"]\n'
+        '[overall]\nmax_drop = "much"\nmin = 3\n[datasets.gadd]\nmax_drop = 1\n'
+        "[datasets.gad]\nmin_score = true\nmax_drop = 2\n[datasets.hoc]\nmax_drop = -2\n"
+    )
+    text = "\n".join(f"{problem.where}: {problem.what}" for problem in examine(path).problems)
+    for message in (
+        "split must be dev or test", "level must be", "'maxdrop'", "blurb-check.toml: max_drop must be at least 0",
+        "tasks: ", "overall: max_drop must be a number", "'min'", "There is no dataset",
+        "datasets.gad: min_score must be a number", "datasets.hoc: max_drop must be at least 0",
+    ):  # fmt: skip
+        assert message in text
+    assert len(examine(path).problems) == 10
+    path.write_text('[datasets]\ngad = 1\n"" = 2\n')
+    assert len(examine(path).problems) == 2
+    path.write_text("datasets = 3\n")
+    assert ["datasets must be a table" in problem.what for problem in examine(path).problems] == [True]
+    path.write_text("split = [\n")
+    assert ["invalid TOML" in problem.what for problem in examine(path).problems] == [True]
+
+
+def test_the_environment_of_the_tests_is_whole() -> None:
+    report = examine()
+    assert report.kind == "environment"
+    assert {"python", "torch", "device", "bf16_in_hardware", "cache", "cache_free_bytes"} <= report.facts.keys()
+    assert all("plug-in" not in problem.what for problem in report.problems)
+
+
+def test_an_environment_with_everything_wrong_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = metadata.version
+
+    def version(name: str) -> str:
+        if name == "rich":
+            raise metadata.PackageNotFoundError(name)
+        return "1.0" if name == "transformers" else real(name)
+
+    point = metadata.EntryPoint("mine", "no.such.module:Head", "blurb.heads")
+    monkeypatch.setattr(environment.metadata, "version", version)
+    monkeypatch.setattr(environment.metadata, "entry_points", lambda group: [point] if group == "blurb.heads" else [])
+    monkeypatch.setattr(environment, "DRIVER", tmp_path)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr(environment.shutil, "disk_usage", lambda place: namedtuple("Disk", "free")(5_000_000))
+    found = {problem.where: problem for problem in examine().problems}
+    assert found["rich"].what == "It is not installed; blurb needs rich>=13.7."
+    assert found["rich"].mend == "pip install 'rich>=13.7'"
+    assert found["transformers"].what.startswith("It is 1.0; blurb needs transformers")
+    assert "sees no GPU" in found["torch"].what
+    assert "No module named 'no'" in found["blurb.heads: mine"].what
+    assert any("Only 5 MB" in problem.what for problem in found.values())
+
+
+def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("BLURB_HOME", str(tmp_path / "file" / "cache"))
+    assert any("cannot be written" in problem.what for problem in examine().problems)
+
+
+@pytest.mark.parametrize(("name", "error"), [("none", DataError), ("x.txt", SettingsError), ("empty", SettingsError)])
+def test_what_is_none_of_these(tmp_path: Path, name: str, error: type[Exception]) -> None:
+    (tmp_path / "x.txt").write_text("")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(error, match="a store, a trial, a checkpoint"):
+        examine(tmp_path / name)
+
+
+def test_the_command_lists_all_and_says_so_by_its_exit_code(task_file: Path) -> None:
+    right = CliRunner().invoke(cli, ["doctor", str(task_file)])
+    assert right.exit_code == 0
+    assert "Nothing is wrong." in right.output
+    task_file.write_text(TASK.replace('"relation"', '"ner"'))
+    wrong = CliRunner().invoke(cli, ["doctor", str(task_file)])
+    assert wrong.exit_code == 1
+    assert f"1. {task_file}" in wrong.output
+    assert "   Mend: " in wrong.output
+    result = CliRunner().invoke(cli, ["doctor", str(task_file), "--format", "json"])
+    assert result.exit_code == 1
+    report = json.loads(result.output)
+    assert report["kind"] == "task file"
+    assert {"where", "what", "mend"} == report["problems"][0].keys()
+    assert f"{len(report['problems'])} problems." in wrong.output

@@ -1,0 +1,118 @@
+"""What a trial ran on. Oracle: `platform`, the metadata of the packages, and a repository that git makes here."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import torch
+
+import blurb
+from blurb.execution import environment as module
+from blurb.execution.environment import PACKAGES, environment
+from blurb.messages.errors import SettingsError
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    """It is looked up once a process; every test sees a new one, and leaves none behind."""
+    environment.cache_clear()
+    yield
+    environment.cache_clear()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """blurb as it were in a repository of its own, with one commit."""
+    (tmp_path / "blurb").mkdir()
+    for name in ("blurb/__init__.py", "README.md"):
+        (tmp_path / name).write_text("one\n")
+    monkeypatch.setattr(blurb, "__file__", str(tmp_path / "blurb" / "__init__.py"))
+    return tmp_path
+
+
+def git(folder: Path, *arguments: str) -> str:
+    settings = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false")
+    command = ["git", "-C", str(folder), *settings, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def committed(folder: Path) -> str:
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    return git(folder, "rev-parse", "HEAD")
+
+
+def test_versions_and_machine_are_those_of_this_process() -> None:
+    found = environment("cpu")
+    assert {name: found[name] for name in PACKAGES} == {name: metadata.version(name) for name in PACKAGES}
+    assert (found["blurb"], found["python"]) == (blurb.__version__, platform.python_version())
+    assert found["platform"] == f"{platform.system()} {platform.machine()}"
+    assert (found["device"], found["cpus"], found["threads"]) == ("cpu", os.cpu_count(), torch.get_num_threads())
+    assert list(found)[-1] == "commit"
+
+
+def test_it_tells_no_name_of_a_folder_a_user_or_a_machine() -> None:
+    text = str(environment("cpu"))
+    for private in {str(Path.home()), str(Path(blurb.__file__).parents[1]), platform.node()} - {"", "/"}:
+        assert private not in text
+
+
+def test_a_gpu_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("blurb.training.hardware.choose_device", torch.device)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"GPU {device.index}")
+    assert environment("cuda:1")["device"] == "GPU 1"
+    assert environment("mps")["device"] == "mps"
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    with pytest.raises(SettingsError, match="tpu"):
+        environment("tpu")
+
+
+def test_a_package_that_is_not_installed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PACKAGES", ("torch", "no-such-distribution-of-anybody"))
+    found = environment("cpu")
+    assert found["torch"] == metadata.version("torch")
+    assert found["no-such-distribution-of-anybody"] is None
+
+
+def test_the_commit_has_a_plus_once_the_package_was_changed(checkout: Path) -> None:
+    assert environment("cpu")["commit"] is None  # installed, and not a checkout
+    environment.cache_clear()
+    commit = committed(checkout)
+    assert environment("cpu")["commit"] == commit
+    (checkout / "README.md").write_text("two\n")  # decides no result
+    (checkout / "blurb" / "notes.txt").write_text("x\n")  # nor does a file that git does not know
+    environment.cache_clear()
+    assert environment("cpu")["commit"] == commit
+    (checkout / "blurb" / "__init__.py").write_text("two\n")
+    environment.cache_clear()
+    assert environment("cpu")["commit"] == f"{commit}+"
+
+
+def test_without_git_there_is_none(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    committed(checkout)
+    monkeypatch.setenv("PATH", "")
+    assert environment("cpu")["commit"] is None
+
+
+def test_a_repository_without_a_commit_has_none(checkout: Path) -> None:
+    git(checkout, "init", "-q")
+    assert environment("cpu")["commit"] is None
+    git(checkout, "add", ".")
+    environment.cache_clear()
+    assert environment("cpu")["commit"] is None
+
+
+def test_it_is_looked_up_once_a_process(checkout: Path) -> None:
+    committed(checkout)
+    first = environment("cpu")
+    (checkout / "blurb" / "__init__.py").write_text("two\n")
+    assert environment("cpu") is first

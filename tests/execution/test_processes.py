@@ -1,0 +1,115 @@
+"""Every process that blurb starts: a stranger's `torch.py` in the working folder is not imported."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blurb.execution.engines import ray
+from blurb.execution.processes import SAFE, at_root, safe_path
+
+ROOT = Path(__file__).parents[2]
+MODULES = ("torch", "numpy", "blurb", "transformers", "multiprocessing", "pickle", "random", "pyarrow", "click", "json")
+ASKED = ["baseline:majority", "--suite", "demo", "--tasks", "gad,biosses", "--precision", "fp32"]
+
+
+@pytest.fixture
+def strange(tmp_path: Path) -> Path:
+    """A working folder with modules of a stranger, which leave a marker; and a script as pip installs it, elsewhere."""
+    folder, scripts = tmp_path / "work", tmp_path / "bin"
+    folder.mkdir()
+    scripts.mkdir()
+    for name in MODULES:
+        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n", encoding="utf-8")
+    (scripts / "blurb").write_text(
+        "import sys\nfrom blurb.cli import cli\nif __name__ == '__main__':\n    sys.exit(cli())\n", encoding="utf-8"
+    )
+    return folder
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The installed command in a folder."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop(SAFE, None)
+    command = [sys.executable, str(folder.parent / "bin" / "blurb"), *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_workers_of_a_command(strange: Path, jobs: str) -> None:
+    done = run(strange, "run", *ASKED, "--jobs", jobs)
+    assert done.returncode == 0, done.stderr
+    assert not (strange.parent / "ran").exists()
+
+
+def test_the_job_of_slurm(strange: Path) -> None:
+    """The line of the script that starts a worker, in the working folder, which is where sbatch was called."""
+    done = run(strange, "run", *ASKED, "--engine", "slurm", "--print")
+    assert done.returncode == 0, done.stderr
+    (line,) = re.findall(r"^(\S*python\S* .*) --part \"\$part\" &$", done.stdout, re.MULTILINE)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop(SAFE, None)
+    worker = subprocess.run(
+        [*shlex.split(line), "--part", "0"], cwd=strange, env=environment, capture_output=True, text=True
+    )
+    assert worker.returncode == 0, worker.stderr
+    assert "2 trials done here" in worker.stdout
+    assert not (strange.parent / "ran").exists()
+
+
+def test_ray_starts_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ray gives its workers the working folder of the moment when it is connected, before all others."""
+    seen: list[tuple[str, str | None]] = []
+
+    def init(**given: Any) -> None:
+        seen.append((os.getcwd(), os.environ.get(SAFE)))
+
+    fake = types.SimpleNamespace(is_initialized=lambda: False, init=init, shutdown=lambda: None)
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    monkeypatch.chdir(tmp_path)
+    with ray._cluster(""):
+        pass
+    assert seen == [(os.sep, "1")]
+    assert Path.cwd() == tmp_path
+    assert SAFE not in os.environ
+
+
+@contextmanager
+def _both() -> Iterator[None]:
+    with safe_path(), at_root():
+        yield
+
+
+def test_all_is_as_before_afterwards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for value in (None, "", "1"):
+        monkeypatch.delenv(SAFE, raising=False) if value is None else monkeypatch.setenv(SAFE, value)
+        with pytest.raises(ZeroDivisionError), _both():
+            raise ZeroDivisionError
+        assert os.environ.get(SAFE) == value
+        assert Path.cwd() == tmp_path
+
+
+def test_no_other_process_is_started() -> None:
+    """A new one belongs into this file. Those that are there run programs of the system, or Python with -P."""
+    found = {
+        path.relative_to(ROOT / "blurb").as_posix(): path.read_text(encoding="utf-8").count("subprocess.run(")
+        for path in (ROOT / "blurb").rglob("*.py") if "subprocess" in path.read_text(encoding="utf-8")
+    }  # fmt: skip
+    assert found == {"runs/engines/slurm.py": 3, "runs/environment.py": 2}
+    python = [
+        (path.name, line.strip()) for path in (ROOT / "blurb").rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines() if "sys.executable" in line
+    ]  # fmt: skip
+    assert [name for name, line in python if '"-P"' in line] == ["_slurm_script.py"]
+    assert len(python) == 1

@@ -1,0 +1,41 @@
+"""What gc finds beside the trials: the lease of the rows, and copies of a killed `data prepare`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from blurb.cli import cli
+from blurb.execution import stale_files as leftovers
+from blurb.store.store import ROWS_LEASE, Store
+from blurb.system.files import beside
+from blurb.system.lease_records import Holder
+
+
+def test_the_lease_of_the_rows(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    store.root.mkdir()
+    lease = store.root / ROWS_LEASE
+    gone = Holder.me().content().replace(str(os.getpid()).encode(), b"999999999")
+    lease.write_bytes(gone)
+    assert [(one.kind, one.path) for one in leftovers.find(store)] == [("stale lease", lease)]
+    assert leftovers.remove(store, leftovers.find(store))
+    assert not lease.exists()
+    lease.write_bytes(Holder.me().content())
+    assert leftovers.find(store) == []
+
+
+def test_copies_of_a_killed_prepare(tmp_path: Path) -> None:
+    left, new, mine = beside(tmp_path / "GAD"), beside(tmp_path / "HoC"), tmp_path / ".GAD.old.tmp"
+    for folder in (left, new, mine, tmp_path / "GAD"):
+        folder.mkdir()
+        (folder / "train.tsv").write_text("x")
+    for folder in (left, mine, tmp_path / "GAD"):
+        os.utime(folder, (1, 1))
+    listed = CliRunner().invoke(cli, ["gc", "--data", str(tmp_path), "--dry-run"])
+    assert "1 leftover would go" in listed.output
+    removed = CliRunner().invoke(cli, ["gc", "--data", str(tmp_path)])
+    assert (removed.exit_code, "1 leftover removed" in removed.output) == (0, True)
+    assert sorted(tmp_path.iterdir()) == sorted([new, mine, tmp_path / "GAD"])

@@ -1,0 +1,140 @@
+"""Shorthands of settings: the same trials as with `--set`, by either door."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import blurb
+from blurb.cli import cli
+from blurb.cli._options import WithSettings, all_of
+from blurb.execution.options import option, options_of
+from blurb.messages.errors import SettingsError
+from blurb.planning import plan, preflight
+from blurb.planning.options import LIMITED, SHORTHANDS, AblateOptions, RunOptions
+from blurb.protocols.settings import FIELDS
+
+RUN = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--precision", "fp32"]
+ABLATE = ["ablate", "scratch:tiny", "--axis", "tagging", "--suite", "demo", "--protocol", "smoke", "--tasks", "bc2gm"]
+
+
+def trials(command: list[str], *given: str) -> list[str]:
+    """The trials of a dry run, by name and hash."""
+    result = CliRunner().invoke(cli, [*command, *given, "--device", "cpu", "--dry-run"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return [line for line in result.output.splitlines() if line.startswith((" run", "run"))]
+
+
+def test_shorthands_are_settings() -> None:
+    assert {*SHORTHANDS, *LIMITED} <= set(FIELDS)
+
+
+@pytest.mark.parametrize("command", [RUN, ABLATE], ids=["run", "ablate"])
+def test_a_shorthand_is_the_setting(command: list[str]) -> None:
+    short = trials(command, "--lr", "3e-5", "--batch-size", "8", "--epochs", "2", "--limit", "20")
+    keys = ("lr=3e-5", "batch_size=8", "epochs=2", "max_train=20", "max_eval=20")
+    assert short == trials(command, *(word for key in keys for word in ("--set", key)))
+    assert short
+    assert short != trials(command)
+
+
+def test_a_limit_is_for_train_dev_and_test_and_such_a_row_has_no_rank(tmp_path: Path) -> None:
+    made = blurb.run(
+        "baseline:majority", "gad", suite="demo", protocol="smoke", limit=20, output=tmp_path, leaderboard=None,
+        progress=False,
+    )  # fmt: skip
+    (row,) = made.rows
+    assert row.name == "baseline:majority smoke max_eval=20 max_train=20 demo"
+    assert row.capped
+    assert made.predictions("baseline:majority", "gad")["split"].value_counts().to_dict() == {"dev": 20, "test": 20}
+    (record,) = row.records_of("gad").values()
+    assert record.provenance.train_units == 20
+
+
+def test_a_setting_is_given_once() -> None:
+    for given in ({"lr": 0.1}, {"max_eval": 3}):
+        options = AblateOptions(model="m", axis="head", lr=0.2, limit=4, settings=given)
+        with pytest.raises(SettingsError, match=r"given twice, by --(lr|limit) and by --set"):
+            _ = options.overrides
+    assert RunOptions(model="m", lr=0.2, dummy_tokens=True, settings={"warmup": 0}).overrides == {
+        "warmup": 0, "lr": 0.2, "relation_input": "dummy-tokens",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--epochs", "0"], "epochs must be at least 1 (got 0)"),
+        (["--protocol", "probe", "--lr", "0.1"], "--lr: lr does not apply to a probe"),
+        (["--limit", "0"], "x>=1"),
+        (["--head", "crf", "--set", "head=linear"], "head is given twice, by --head and by --set"),
+    ],
+)
+def test_what_is_wrong_is_said_of_the_option(given: list[str], told: str) -> None:
+    result = CliRunner().invoke(cli, [*RUN, *given, "--dry-run"])
+    assert result.exit_code
+    assert told in f"{result.output} {result.exception}"
+
+
+def test_the_signature_is_the_list() -> None:
+    """Names, order, types and defaults; the order of a command line is the same."""
+    _, *parameters, progress, settings = inspect.signature(blurb.run).parameters.values()
+    listed = {name: field for name, (field, _) in options_of(RunOptions).items() if name != "settings"}
+    tasks = listed.pop("tasks")
+    expected = {"tasks": tasks, **listed}
+    assert [parameter.name for parameter in parameters] == list(expected)
+    for parameter in parameters:
+        field = expected[parameter.name]
+        assert (parameter.annotation, parameter.default) == (field.type, field.default), parameter.name
+    assert (progress.name, progress.default, settings.kind) == ("progress", True, inspect.Parameter.VAR_KEYWORD)
+
+
+def test_an_option_is_two_files(tmp_path: Path) -> None:
+    """A field is all that a command, its help and its docs need; the other file is the signature, held above."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class More(RunOptions):
+        patience: int = option(7, "Trials", "Epochs to wait.", low=1, page="cost.md")
+        notes: Path | str | None = option(None, "Model", "A file of notes.", path="file")
+        verbose: bool = option(False, "Trials", "Say more.")
+        words: Sequence[str] = option((), "Model", "Words; repeatable.", choices=("a", "b"))
+
+    @click.command(cls=WithSettings)
+    @all_of(More, but=("rules",))
+    def command(**given: object) -> None:
+        found = More(model="m", **given)  # type: ignore[arg-type]
+        click.echo(f"{found.patience} {found.notes!r} {found.verbose} {found.words} {found.output!r} {found.settings}")
+
+    def run(*words: str) -> str:
+        return CliRunner().invoke(command, words).output
+
+    assert run() == "7 None False () PosixPath('runs') {}\n"
+    typed = ("--patience", "2", "--notes", "n", "--verbose", "--words", "a", "--words", "b", "--set", "lr=1")
+    assert run(*typed) == "2 PosixPath('n') True ('a', 'b') PosixPath('runs') {'lr': '1'}\n"
+    assert "0 is not in the range x>=1" in run("--patience", "0")
+    assert "is a directory" in run("--notes", str(tmp_path))
+    assert "No such option" in run("--rules", "x")
+    shown = run("--help")
+    assert re.search(
+        r"^Trials:(\n  .*)*--patience INTEGER RANGE +Epochs to wait. +\[default: 7; x>=1\]", shown, re.MULTILINE
+    )
+    assert shown.index("Tasks and data:") < shown.index("Protocol:") < shown.index("Other:") < shown.index("Engines")
+
+
+def test_what_trials_have_of_options_is_in_the_request(tmp_path: Path) -> None:
+    given = {"suite": "demo", "seeds": 2, "device": "cpu", "keep_model": "best", "resume_trials": True}
+    options = RunOptions(
+        model="scratch:tiny", tasks="gad", protocol="smoke", precision="fp32", output=tmp_path, **given
+    )  # type: ignore[arg-type]
+    request, engine, rules = preflight.checked(options)
+    assert request.of_trials == {**given, "track": None} == options.of_trials
+    assert (engine.hands_over, rules) == (False, None)
+    (job, _) = plan.prepare(request).final
+    assert (job.device, job.keep, job.resume, job.track) == ("cpu", "best", True, "")

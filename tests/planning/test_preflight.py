@@ -1,0 +1,283 @@
+"""All that is wrong with a run is one list, each fault once; nothing is written. A single fault is as it always was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+import blurb
+from blurb.cost import calibration
+from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError, Several, UnknownName
+from tests.cost.settings import rates
+
+DEMO: dict[str, Any] = {
+    "suite": "demo", "protocol": "smoke", "tasks": "gad,biosses", "device": "cpu", "precision": "fp32",
+    "progress": False,
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder; encoders are not timed."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(calibration, "rates_of", lambda *given: rates(step=60.0))
+    return folder
+
+
+@pytest.fixture
+def broken(checkpoint: Callable[[str], Path], tmp_path: Path) -> Callable[..., Path]:
+    """Makes a copy of a checkpoint under a name, and breaks it."""
+
+    def make(name: str, *breaks: Callable[[Path], None], kind: str = "bert_uncased") -> Path:
+        folder = Path(shutil.copytree(checkpoint(kind), tmp_path / name))
+        for each in breaks:
+            each(folder)
+        return folder
+
+    return make
+
+
+def cut(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1_000])
+
+
+def no_tokenizer(folder: Path) -> None:
+    for path in (*folder.glob("*token*"), *folder.glob("vocab*")):
+        path.unlink()
+
+
+def no_layers(folder: Path) -> None:
+    content = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**content, "num_hidden_layers": 0}))
+
+
+def no_query(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    gone = next(name for name in weights if name.endswith("query.weight"))
+    save_file({name: each for name, each in weights.items() if name != gone}, folder / "model.safetensors",
+              {"format": "pt"})  # fmt: skip
+
+
+def adapter(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
+
+
+def refused(**given: Any) -> list[BlurbError]:
+    """All that is said of a run, which writes nothing."""
+    with pytest.raises(BlurbError) as found:
+        blurb.run(**{**DEMO, **given})
+    assert list(Path.cwd().iterdir()) == []
+    if isinstance(found.value, Several):
+        assert len(found.value.errors) > 1
+        return list(found.value.errors)
+    return [found.value]
+
+
+def test_the_list_is_numbered_and_its_errors_keep_their_types() -> None:
+    with pytest.raises(Several) as found:
+        blurb.run("nope", tasks="gda", suite="demo", protocol="quik", progress=False)
+    lines = str(found.value).splitlines()
+    assert lines[0] == "3 things are wrong; nothing was run:"
+    assert [line[:2] for line in lines[1:4]] == ["1.", "2.", "3."]
+    assert "is looked at once these are mended" in lines[4]
+    assert [type(one) for one in found.value.errors] == [UnknownName, UnknownName, ModelError]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "text"),
+    [
+        ({"protocol": "quik"}, UnknownName, "no protocol called 'quik'"),
+        ({"warmup": "soon"}, SettingsError, "warmup must be a number"),
+        ({"head": "crff"}, UnknownName, "no head called 'crff'"),
+        ({"tasks": "gad,gda"}, UnknownName, "no task called 'gda'"),
+        ({"tasks": ","}, SettingsError, "No task is selected"),
+        ({"tasks": "gad", "tagging": "bioul"}, SettingsError, "concerns none of the tasks (gad); leave it out"),
+        ({"tasks": "gad,hoc", "tagging": "io"}, SettingsError, "concerns none of the tasks"),
+        ({"tasks": "biosses", "relation_input": "markers"}, SettingsError, "concerns none of the tasks (biosses)"),
+        ({"device": "cuda:77"}, SettingsError, 'device="cuda:77" is not available'),
+        ({"precision": "fp16"}, SettingsError, 'precision="fp16" needs a GPU'),
+        ({"budget": "soon", "protocol": None}, SettingsError, "such as 90s"),
+        ({"rules": "x.toml"}, SettingsError, "rules= needs check="),
+        ({"keep_model": "all"}, SettingsError, "keep_model must be 'none' or 'best' or 'replace' (got 'all')"),
+        ({"print_script": True}, SettingsError, "print_script= shows the script of an engine"),
+        (
+            {"dummy_tokens": True, "relation_input": "markers"},
+            SettingsError,
+            'cannot be combined with relation_input="markers"',
+        ),
+        ({"engine": "slurm", "precision": "auto", "print_script": True}, SettingsError, 'say precision="bf16"'),
+        ({"suite": "blurb", "data": "/nowhere"}, DataError, "the data folder does not exist"),
+    ],
+)
+def test_one_fault_is_told_alone(given: dict[str, Any], kind: type[BlurbError], text: str) -> None:
+    (error,) = refused(model="baseline:majority", **given)
+    assert type(error) is kind
+    assert text in str(error)
+
+
+def test_contradictions_are_in_the_list() -> None:
+    found = refused(
+        model="baseline:majority", dummy_tokens=True, relation_input="markers", check="m", engine="slurm", head="crff",
+    )  # fmt: skip
+    texts = " ".join(map(str, found))
+    for part in ("submitted jobs bring later", 'relation_input="markers"', "'crff'"):
+        assert texts.count(part) == 1, part
+
+
+def test_what_is_typed_wrongly_is_told_without_torch_and_with_what_files_show(
+    broken: Callable[..., Path], here: Path
+) -> None:
+    folder = broken("cut", cut)
+    code = (
+        "import sys, blurb\n"
+        "try:\n"
+        f"    blurb.run(['gone', {str(folder)!r}, 'scratch:huge', 'baseline:best', 'gad'], suite='demo', head='crff',\n"
+        "              engine='slrm', leaderboard='results.csv')\n"
+        "except blurb.messages.errors.Several as error:\n"
+        "    print(len(error.errors), 'torch' in sys.modules, error)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.startswith("8 False "), told
+    for part in ("'crff'", "'slrm'", "cannot be results.csv", "called 'gone'", "model.safetensors", "'huge'", "'best'",
+                 "MODEL 'gad' is a task"):  # fmt: skip
+        assert told.count(part) == 1, part
+    assert list(here.iterdir()) == []
+
+
+def test_every_model_is_looked_at_and_what_does_not_go_together_is_in_the_list(
+    broken: Callable[..., Path], checkpoint: Callable[[str], Path]
+) -> None:
+    models = [
+        broken("cut", cut), "/nowhere/else", broken("several", cut, no_tokenizer, no_layers),
+        broken("weights", no_query), checkpoint("bert_uncased"), checkpoint("bert_cased"),
+    ]  # fmt: skip
+    told = [str(error) for error in refused(model=models, pooling="mention", seeds=3)]
+    assert len([text for text in told if "'mention'" in text]) == 1  # of two models that load, of all three seeds
+    (pooling,) = (text for text in told if "'mention'" in text)
+    assert "does not work on biosses with bert_uncased" in pooling
+    assert pooling.endswith(" The same holds of bert_cased."), pooling  # GAD has mentions
+    of = {name: [text for text in told if f"/{name}" in text] for name in ("cut", "several", "weights")}
+    assert {name: len(texts) for name, texts in of.items()} == {"cut": 1, "several": 3, "weights": 1}
+    assert "num_hidden_layers" in of["several"][0]
+    assert "1 weights of the encoder are missing" in of["weights"][0]
+    assert sum("/nowhere/else does not exist" in text for text in told) == 1
+    assert len(told) == 7
+
+
+def test_no_checkpoint_at_all_is_one_fault(broken: Callable[..., Path]) -> None:
+    (error,) = refused(model=broken("adapter", adapter))
+    assert "this is a PEFT adapter" in str(error)
+
+
+def test_a_device_that_is_not_there_hides_no_model(broken: Callable[..., Path]) -> None:
+    told = refused(model=[broken("cut", cut), "baseline:majority"], device="cuda:77", ngrams=2)
+    assert [type(one) for one in told] == [SettingsError, ModelError]
+    told = refused(model=[broken("again", cut), "baseline:majority"], ngrams=2)
+    assert "ngrams applies to baseline:bigrams alone" in str(told[1])
+
+
+def test_nothing_is_downloaded_for_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("blurb.checkpoints.hub.fetch")
+    told = refused(model=["org/model", "pubmedbert", "/nowhere/x"], device="cuda:77")
+    assert [type(one) for one in told] == [SettingsError, ModelError]
+    assert "/nowhere/x does not exist" in str(told[1])
+
+
+def test_settings_of_a_model_that_is_not_known_are_no_second_fault() -> None:
+    (error,) = refused(model=["baseline:bigrams,size=2", "baseline:majority"], ngrams=2)
+    assert "size" in str(error)
+
+
+def test_tasks_that_are_refused_for_one_reason_are_one_line(checkpoint: Callable[[str], Path]) -> None:
+    model = str(checkpoint("bert_uncased"))
+    markers, entities = map(str, refused(model=model, tasks="hoc,pubmedqa,bioasq,gad", pooling="entity-start"))
+    assert "does not work on gad with bert_uncased: its inputs have no markers" in markers
+    assert "does not work on hoc with bert_uncased: its inputs do not have two entities" in entities
+    assert entities.endswith("The same holds of pubmedqa, bioasq.")
+    (raw,) = refused(model=model, tasks="chemprot,ddi", relation_input="original", suite="blurb",
+                     data=_without_raw())  # fmt: skip
+    assert "BLURB's files of chemprot have dummies" in str(raw)
+    assert str(raw).endswith("The same holds of ddi.")
+
+
+def _without_raw() -> Path:
+    from blurb.corpora import demo
+
+    return demo.prepare()
+
+
+def test_data_that_cannot_be_read_is_told_once_for_all_models(
+    checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    data = Path(shutil.copytree(_without_raw(), tmp_path / "data"))
+    for name in ("GAD/dev.tsv", "BIOSSES/test.tsv"):
+        (data / name).write_text("not what is expected\n")
+    models = [checkpoint("bert_uncased"), checkpoint("roberta"), "baseline:majority"]
+    told = refused(model=models, suite="blurb", data=data, seeds=2)
+    assert sorted(error.path.name for error in told if isinstance(error, DataError) and error.path) == [
+        "dev.tsv", "test.tsv",
+    ]  # fmt: skip
+    assert len(told) == 2
+
+
+def test_a_budget_says_what_no_rung_can_do_beside_what_else_is_wrong(
+    broken: Callable[..., Path], checkpoint: Callable[[str], Path]
+) -> None:
+    told = refused(
+        model=[broken("cut", cut), checkpoint("bert_uncased")], protocol=None, budget="1h", tasks="biosses",
+        pooling="mention",
+    )  # fmt: skip
+    assert len(told) == 2
+    assert "model.safetensors" in str(told[0])
+    assert "mention" in str(told[1])
+
+
+def test_an_ablation_has_the_same_list(broken: Callable[..., Path]) -> None:
+    from blurb.api.ablation import ablate
+    from blurb.planning.options import AblateOptions
+
+    given = {name: value for name, value in DEMO.items() if name != "tasks"}
+    with pytest.raises(Several) as found:
+        ablate(AblateOptions(**{**given, "device": "cuda:77"}, model=broken("cut", cut), axis="tagging", tasks="bc2gm"))
+    assert len(found.value.errors) == 2
+    assert list(Path.cwd().iterdir()) == []
+
+
+def test_an_engine_that_is_not_here_is_told_before_anything_is_written(
+    broken: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    (error,) = refused(model="baseline:majority", engine="slurm")
+    assert "sbatch is not here" in str(error)
+    told = refused(model=["baseline:majority", broken("cut", cut)], engine="slurm")
+    assert len(told) == 2
+    assert "sbatch is not here" in str(told[0])
+
+
+def test_what_is_done_needs_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {**DEMO, "tasks": "gad"}
+    assert len(blurb.run("baseline:majority", **given).rows) == 1
+    monkeypatch.setenv("PATH", "/nowhere")
+    again = blurb.run("baseline:majority", engine="slurm", **given)
+    assert (len(again.rows), again.submitted) == (1, ())
+
+
+def test_names_that_are_not_valid_are_all_told(broken: Callable[..., Path]) -> None:
+    first = broken("m")
+    told = refused(model=[first, Path(shutil.copytree(first, first.parent / "other" / "m")), "/nowhere/x"])
+    assert sorted(str(error).split(";")[0] for error in told) == [
+        "The model folder /nowhere/x does not exist.", "Two models have the name 'm'",
+    ]  # fmt: skip

@@ -1,0 +1,164 @@
+"""Warnings before a run: what is predicted not to fit, and data that is not BLURB's; none of them stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from blurb.cli import cli
+from blurb.corpora import demo
+from blurb.cost import calibration, room
+from blurb.cost.learners import Cost
+from blurb.cost.model import LIBRARIES, Estimate, TrialEstimate
+from blurb.execution import engines
+from blurb.execution.engine import Launch
+from blurb.execution.engines import _slurm_limits
+from blurb.planning import plan
+from blurb.planning.run_warnings import doubts
+from tests.cost.settings import rates
+from tests.planning.test_plan import CONSTANT, FIRST, MAJORITY, request
+
+
+def predicted(jobs: int = 1, learner: Any = FIRST, **cost: float) -> Estimate:
+    """An estimate of two trials of a model, the second of which takes half."""
+    trials = plan.prepare(request(Path("runs"), learner, tasks_="gad", seeds=2, overrides={})).final
+    if len(trials) == 1:
+        trials = [trials[0], replace(trials[0], data=replace(trials[0].data, task="hoc"))]
+    from blurb.cost.history import Correction
+
+    costs = (Cost(**cost), Cost(**{name: value / 2 for name, value in cost.items()}))
+    return Estimate([TrialEstimate(job, "", one, False, Correction()) for job, one in zip(trials, costs, strict=True)],
+                    jobs)  # fmt: skip
+
+
+def warnings(found: Estimate, engine: str = "local", output: Path = Path("runs")) -> list[str]:
+    return doubts([], found, output, engines.parse(engine, Launch()))
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """16 GB of memory, 10 GB of disk, and no site to ask."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(room.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
+    monkeypatch.setattr(room.shutil, "disk_usage", lambda place: SimpleNamespace(free=10e9))
+    monkeypatch.setattr(_slurm_limits, "limit_of_site", lambda name: None)
+
+
+def test_nothing_is_said_where_all_fits_or_is_done() -> None:
+    assert warnings(predicted(jobs=2, memory=8e9, store=4e9)) == []
+    found = predicted(jobs=2, memory=80e9, store=40e9)
+    done = replace(found, trials=[replace(one, done=True) for one in found.trials])
+    planned = plan.prepare(request(Path("runs"), MAJORITY))  # of data that is not BLURB's
+    assert doubts([planned], done, Path("runs"), engines.here()) == []
+    assert len(doubts([planned], found, Path("runs"), engines.here())) == 3
+
+
+def test_memory_of_the_largest_trials_that_run_at_a_time() -> None:
+    (told,) = warnings(predicted(jobs=2, memory=12e9))
+    assert told == "This machine has only 16.0 GB of memory; reduce --jobs or the batch size."
+    assert warnings(predicted(jobs=1, memory=12e9)) == []
+    assert warnings(predicted(jobs=1, memory=12e9), engine="ray,address=auto") == []  # it is not this machine's
+
+
+def test_disk_for_trials_models_and_checkpoints(tmp_path: Path) -> None:
+    (told,) = warnings(predicted(store=6e9, checkpoints=4e9), output=tmp_path / "new" / "runs")
+    assert told == f"The disk of {tmp_path} has only 10.0 GB free, of 13.0 GB that are needed."
+    assert warnings(predicted(store=6e9)) == []
+
+
+def test_memory_of_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr("blurb.training.hardware.choose_device", lambda wanted: torch.device("cuda"))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda gpu: SimpleNamespace(total_memory=10e9))
+
+    def on_gpu(jobs: int, memory: float) -> list[str]:
+        found = predicted(jobs, memory=memory)
+        trials = [replace(one, job=replace(one.job, device="auto")) for one in found.trials]
+        return warnings(replace(found, trials=trials))
+
+    assert on_gpu(2, 9e9) == []  # one each
+    (told,) = on_gpu(4, 9e9)  # two on a GPU: 9 and 4.5
+    assert told.startswith("The largest trials need 13.5 GB of a GPU at a time, which has 10.0 GB;")
+
+
+def test_time_of_slurm_for_what_goes_on_and_what_begins_anew() -> None:
+    found = predicted(fit=7_200.0)
+    (told,) = warnings(found, "slurm,time=1:00:00")
+    assert told.startswith(
+        "time=1:00:00 is less than the 2 h 00 min that first on gad is predicted to take (and 1 more)"
+    )
+    assert "goes on" in told
+    (told,) = warnings(predicted(learner=MAJORITY, fit=7_200.0), "slurm,time=100")
+    assert "would begin anew each time" in told
+    assert "more)" not in told
+    assert warnings(found, "slurm,time=3:00:00") == warnings(found, "slurm") == []
+
+
+def test_memory_of_slurm() -> None:
+    found = predicted(memory=3e9)
+    (told,) = warnings(found, "slurm,mem=3G")  # 3.2e9, and the libraries take more
+    assert told == "mem=3G is less than the 3.6 GB that first on gad is predicted to need: ask for more."
+    assert LIBRARIES == 0.6e9
+    (told,) = warnings(found, "slurm,mem_per_cpu=1G,cpus_per_task=3")
+    assert told.startswith("mem_per_cpu=1G is less than")
+    for engine in ("slurm,mem=4G", "slurm,mem_per_cpu=1G,cpus_per_task=4", "slurm,mem=0", "slurm"):
+        assert warnings(found, engine) == [], engine
+
+
+def test_more_jobs_than_a_site_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_slurm_limits, "limit_of_site", {"MaxJobCount": 1}.get)
+    assert warnings(predicted(fit=100.0), "slurm") == []
+    (told,) = warnings(predicted(fit=100.0), "slurm,trials=1")
+    assert told == "There are 2 jobs, and this site takes 1 at a time; a larger minutes=N makes fewer."
+
+
+def test_checkpoints_of_slurm_are_those_of_all_jobs_at_a_time() -> None:
+    found = predicted(fit=7_200.0, checkpoints=8e9)  # a job each, 8 and 4 GB
+    assert [text[:8] for text in warnings(found, "slurm")] == ["The disk"]
+    assert warnings(found, "slurm,at_once=1") == []
+
+
+def test_data_that_is_not_blurbs_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = request(Path("runs"), MAJORITY, CONSTANT, tasks_="gad,hoc")
+    (told,) = doubts([plan.prepare(asked)], None, Path("runs"), engines.here())
+    assert told == (
+        "Not verified as BLURB's, as the rows will say: 2 of 2 datasets (differs: gad, hoc). "
+        f"To see where: blurb data verify --data {asked.data}"
+    )
+    assert doubts([plan.prepare(replace(asked, suite="demo"))], None, Path("runs"), engines.here()) == []
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_the_command_says_them_before_it_trains(
+    dry: bool, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibration, "rates_of", lambda *given: rates(step=60.0))
+    monkeypatch.setattr(room.shutil, "disk_usage", lambda place: SimpleNamespace(free=0))
+    found = CliRunner().invoke(
+        cli, ["run", "baseline:majority", "--data", str(demo.prepare()), "--protocol", "smoke", "--tasks", "gad",
+              "--precision", "fp32", *(["--dry-run"] if dry else [])],
+        catch_exceptions=False,
+    )  # fmt: skip
+    assert found.exit_code == 0
+    assert found.stderr.count("Not verified as BLURB's") == 1
+    assert found.stderr.count("has only 0.0 MB free") == 1
+    if not dry:
+        assert found.stderr.index("has only") < found.stderr.index("[1/1]")
+
+
+@pytest.mark.parametrize(("rate", "told"), [(30.0, True), (0.02, True), (0.01, False), (3e-5, False)])
+def test_a_learning_rate_that_nothing_learns_with(rate: float, told: bool) -> None:
+    planned = plan.prepare(request(Path("runs"), FIRST, tasks_="gad", overrides={"lr": rate}))
+    found = doubts([planned], None, Path("runs"), engines.here())
+    assert [text for text in found if text.startswith("lr=")] == (
+        [f"lr={rate:g} is above 0.01; pretrained encoders are fine-tuned with rates such as 3e-5."] if told else []
+    )

@@ -1,0 +1,258 @@
+"""Plug-ins are part of a trial's identity by code and resolved options; blurb's own are not, and keep their hashes."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blurb import tasks
+from blurb.cost import model as cost
+from blurb.execution.worker import execute
+from blurb.heads import heads
+from blurb.learners import building
+from blurb.messages.errors import DataError, SettingsError
+from blurb.planning import plan
+from blurb.planning.request import typed_settings
+from blurb.protocols import protocol, settings
+from blurb.store.store import read_predictions
+from blurb.store.trial import Trial
+
+DATA = Path(__file__).parents[1] / "golden" / "data"
+HEAD = '''"""A head of one's own."""
+from dataclasses import dataclass
+
+from blurb.heads.linear import Linear
+
+
+@dataclass
+class Nothing:
+    x: int = 0
+
+
+class MyHead(Linear):
+    def __init__(self, size, problem, dropout, width: int = 3):
+        super().__init__(size, problem, dropout)
+'''
+
+
+@pytest.fixture
+def trial(checkpoint: Callable[[str], Path], tmp_path: Path) -> Callable[..., Trial]:
+    source = building.resolve(str(checkpoint("bert_uncased")))
+
+    def found(task: str = "gad", **typed: object) -> Trial:
+        overrides = typed_settings(typed)
+        request = plan.Request(
+            sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("smoke"), data=DATA, store=tmp_path,
+            precision="fp32", device="cpu", overrides=overrides,
+        )  # fmt: skip
+        return plan.job(request, source, tasks.get(task), 1).trial
+
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test sees its files as a new process would."""
+    monkeypatch.setattr(heads, "typed", {})
+    for name in [name for name in sys.modules if name.startswith("blurb_plugin_")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def _again() -> None:
+    for name in [name for name in sys.modules if name.startswith("blurb_plugin_")]:
+        del sys.modules[name]
+
+
+def test_edited_code_and_defaults_are_another_trial(trial: Callable[..., Trial], tmp_path: Path) -> None:
+    file = tmp_path / "my_head.py"
+    file.write_text(HEAD)
+    head = f"{file}:MyHead"
+    first = trial(head=head)
+    assert first.settings["head"] == "my_head.py:MyHead"  # no folder of this machine
+    assert trial(head=head).hash == first.hash
+    assert trial(head=f"{head},width=4").hash != first.hash
+    assert trial(head=f"{head},width=3").hash == first.hash
+    hashes = {first.hash}
+    for old, new in (("of one's own", "of nobody's"), ("width: int = 3", "width: int = 4")):
+        _again()
+        file.write_text(HEAD.replace(old, new))
+        hashes.add(trial(head=head).hash)
+    assert len(hashes) == 3
+
+
+def test_the_same_file_elsewhere_is_the_same_trial(trial: Callable[..., Trial], tmp_path: Path) -> None:
+    found = set()
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "my_head.py").write_text(HEAD)
+        heads.typed.clear()
+        found.add(trial(head=f"{tmp_path / folder / 'my_head.py'}:MyHead").hash)
+    assert len(found) == 1
+    with pytest.raises(SettingsError, match=r"Two heads have the name 'my_head.py:MyHead'"):
+        trial(head=f"{tmp_path / 'a' / 'my_head.py'}:MyHead")
+
+
+def test_blurbs_own_are_not_hashed_however_they_are_named(trial: Callable[..., Trial]) -> None:
+    assert trial(head="bilstm").plugins == {}
+    assert trial(head="blurb.heads.linear:Linear").plugins == {}
+    assert "plugins" not in trial(head="crf", task="bc2gm").content
+
+
+def declare(monkeypatch: pytest.MonkeyPatch, name: str, formulation: str) -> None:
+    """A task type of another distribution: one of blurb's with another formulation."""
+    module = importlib.import_module(f"blurb.tasks.types.{name}")
+    monkeypatch.setattr(module, "TYPE", replace(module.TYPE, formulation=formulation))
+
+
+def test_a_formulation_of_another_distribution_is_hashed(
+    trial: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "theirs.py").write_text(
+        "from blurb.formulations.relation import Relation\n\n\nclass Mine(Relation):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    before = trial()
+    declare(monkeypatch, "relation", "theirs:Mine")
+    assert set(trial().plugins) == {"formulation relation"}
+    assert trial().hash != before.hash
+
+
+@pytest.fixture
+def formulation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
+    """Replaces the formulation of documents by `theirs.Mine`, with this body."""
+    monkeypatch.syspath_prepend(tmp_path)
+    declare(monkeypatch, "document", "theirs:Mine")
+
+    def write(body: str) -> None:
+        lines = [
+            "from blurb.formulations.document import Document", "from blurb.inputs.texts import encode_texts",
+            "class Mine(Document):", *(f"    {line}" for line in body.splitlines()),
+        ]  # fmt: skip
+        (tmp_path / "theirs.py").write_text("\n".join(lines) + "\n")
+        sys.modules.pop("theirs", None)
+        importlib.invalidate_caches()
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)  # it tells two of the same second apart by length
+
+    return write
+
+
+READS = """def {name}(self, units, tokenizer, max_length):
+    found = encode_texts([unit["text"][:{most}] for unit in units], tokenizer, max_length)
+    return {found}
+"""
+
+
+@pytest.mark.parametrize("learner", ["smoke", "probe"])
+def test_versions_of_a_formulation_share_no_features(
+    learner: str, formulation: Callable[[str], None], checkpoint: Callable[[str], Path], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Each gives what it gives with a cache of its own (the oracle), whatever ran before it."""
+    source = building.resolve(str(checkpoint("bert_uncased")))
+
+    def scores(home: str, store: str, learner: str = learner) -> list[object]:
+        monkeypatch.setenv("BLURB_HOME", str(tmp_path / home))
+        request = plan.Request(
+            sources=[source], tasks=[tasks.get("hoc")], protocol=protocol.load(learner), data=DATA,
+            store=tmp_path / store, precision="fp32", device="cpu",
+        )  # fmt: skip
+        (job,) = plan.prepare(request).final
+        assert execute(job).status == "done"
+        return list(read_predictions(job.path / "predictions.parquet")["scores"])
+
+    whole, short = (READS.format(name="features", most=most, found="found") for most in (1000, 12))
+    formulation(whole)
+    first = scores("shared", "first")
+    formulation(short)
+    second = scores("shared", "second")
+    assert first != second == scores("own", "third")
+    if learner == "probe":  # one input of its own, that a fine-tuned encoder does not read
+        formulation(whole + READS.format(name="frozen_features", most=12, found="[found]"))
+        tuned = scores("shared", "fourth", "smoke")
+        assert scores("shared", "fifth") == second
+        assert scores("shared", "sixth", "smoke") == tuned
+
+
+def test_a_formulation_without_units_is_named(
+    formulation: Callable[[str], None], checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """By the trial and by the estimate, which divided by their number."""
+    formulation("def units(self, examples):\n    return []\n")
+    source = building.resolve(str(checkpoint("bert_uncased")))
+    request = plan.Request(
+        sources=[source], tasks=[tasks.get("hoc")], protocol=protocol.load("smoke"), data=DATA, store=tmp_path,
+        precision="fp32", device="cpu",
+    )  # fmt: skip
+    planned = plan.prepare(request)
+    message = (
+        r"units\(\) of .*theirs\.Mine returned nothing for hoc, train \(\d+ rows\); it must return at least one .*"
+    )
+    with pytest.raises(DataError, match=message):
+        cost.estimate([planned], 1)
+    assert re.fullmatch(message, execute(planned.final[0]).message)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("x = (", r"my_head\.py:1: SyntaxError"),
+        ("\nimport nothing_of_this_name\n", r"my_head\.py:2: ModuleNotFoundError"),
+        ("1 / 0\n", r"my_head\.py:1: ZeroDivisionError"),
+        ("x = 1\n", "does not define MyHead"),
+        (None, "does not exist"),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_is_told_with_its_line(
+    content: str | None, message: str, trial: Callable[..., Trial], tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / "my_head.py").write_text(content)
+    with pytest.raises(SettingsError, match=message):
+        trial(head=f"{tmp_path / 'my_head.py'}:MyHead")
+
+
+def test_a_module_that_is_not_installed_says_how_to_name_its_file(trial: Callable[..., Trial]) -> None:
+    with pytest.raises(SettingsError, match=r"use its file: \./my_package/my_head\.py:MyHead"):
+        trial(head="my_package.my_head:MyHead")
+
+
+def test_workers_load_it_and_an_edit_runs_again(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+    (tmp_path / "heads").mkdir()
+    file = tmp_path / "heads" / "my_head.py"
+    file.write_text(HEAD)
+    command = [
+        sys.executable, "-m", "blurb", "run", str(checkpoint("bert_uncased")), "--data", str(DATA), "--protocol",
+        "smoke", "--tasks", "gad,biosses", "--head", "./heads/my_head.py:MyHead,width=5", "--jobs", "2", "--device",
+        "cpu",
+    ]  # fmt: skip
+
+    def run() -> str:
+        done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    assert run().count(": done") == 2
+    file.write_text(HEAD + "\n\nCHANGED = True\n")
+    assert run().count(": done") == 2
+    assert str(tmp_path) not in (tmp_path / "results.csv").read_text() + (tmp_path / "leaderboard.csv").read_text()
+
+
+def test_a_setting_that_came_later_counts_only_where_it_was_changed(
+    trial: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, changed = trial(), trial(clip_norm=2.0)
+    later = dataclasses.replace(settings.FACTS["clip_norm"], later=True)
+    monkeypatch.setitem(settings.FACTS, "clip_norm", later)
+    assert "clip_norm" not in trial().settings
+    assert trial().hash != before.hash  # as if it had never been there
+    assert trial(clip_norm=2.0).hash == changed.hash

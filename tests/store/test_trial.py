@@ -1,0 +1,73 @@
+"""A trial and its names. Oracle: hashlib over the text that the docstring promises; tests/golden has real hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from blurb import learners
+from blurb.store.trial import LATER, Configuration, Trial
+from tests.store.fakes import CONFIGURATION, trial
+
+
+def test_the_hash_is_over_the_sorted_content_without_what_came_later() -> None:
+    one = trial(settings={"b": 1, "a": "é"})
+    content = {
+        "data": "d", "precision": "fp32", "recipe": 1, "seed": 1, "settings": {"a": "é", "b": 1}, "task": "gad",
+        "tokenizer": "t", "weights": "w" * 64,
+    }  # fmt: skip
+    text = json.dumps(content, separators=(",", ":"))  # written in alphabetical order above
+    assert one.hash == hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert one.content == content
+    assert set(LATER) == {field.name for field in fields(Trial)} - set(content)
+
+
+@pytest.mark.parametrize("change", [{"learner": "probe"}, {"plugins": {"head": "0f"}}])
+def test_what_came_later_is_there_once_it_says_something(change: dict[str, Any]) -> None:
+    assert replace(trial(), **change).content == {**trial().content, **change}
+    assert replace(trial(), **change).hash != trial().hash
+
+
+def test_seeds_of_one_kind_are_a_family() -> None:
+    assert {trial(seed=seed).family for seed in (1, 2, 3)} == {trial(seed=0).hash}
+    others = ({"data": "e"}, {"settings": {"lr": 1.0}}, {"recipe": 2}, {"learner": "probe"}, {"task": "ddi"})
+    assert len({trial(**change).family for change in others} | {trial().family}) == len(others) + 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("weights", "learner", "kind"),
+    [("baseline:majority", "", "baseline"), ("f" * 64, "", "encoder"), ("f" * 64, "probe", "probe")],
+)
+def test_what_learned_follows_from_the_weights_or_is_said(weights: str, learner: str, kind: str) -> None:
+    found = trial(weights=weights, learner=learner).kind
+    assert found.rows.name == learners.row_name(weights, learner) == kind
+    assert learners.in_trial(found) == learner
+
+
+def test_a_configuration_is_printed_with_its_overrides_in_order() -> None:
+    made = replace(CONFIGURATION, overrides={"lr": 0.1, "head": "crf", "epochs": 3})
+    assert made.text == "quick epochs=3 head=crf lr=0.1"
+    assert made.overrides_text == "epochs=3 head=crf lr=0.1"
+    assert replace(made, overrides={}).text == "quick"
+    assert replace(made, protocol="", overrides={}).text == ""
+
+
+def test_words_of_a_protocol_make_no_other_configuration() -> None:
+    reworded = replace(CONFIGURATION, note="other words")
+    assert (reworded, reworded.identity) == (CONFIGURATION, CONFIGURATION.identity)
+    assert "note" not in CONFIGURATION.identity
+    for change in ({"protocol_hash": "1"}, {"overrides": {}}, {"precision": "bf16"}, {"suite": "demo"}):
+        assert replace(CONFIGURATION, **change) != CONFIGURATION
+
+
+@pytest.mark.parametrize(
+    ("protocol", "from_file"),
+    [("quick", False), ("quick@2", False), ("quick@9999", False), ("mine@0123abcd", True), ("a@b@0123abcd", True),
+     ("mine@0123abc", False), ("mine@0123ABCD", False), ("quick@12345678", True)],
+)  # fmt: skip
+def test_a_file_is_told_from_a_version_by_its_digits(protocol: str, from_file: bool) -> None:
+    assert Configuration(protocol, "", {}, "", "blurb").from_file is from_file
