@@ -20,7 +20,7 @@ from blurb.checkpoints import Source, scratch
 from blurb.corpora import demo
 from blurb.execution.engine import Engine, Launch
 from blurb.execution.engines import here, local, ray, slurm
-from blurb.execution.progress import News
+from blurb.execution.progress import TrialProgress
 from blurb.execution.worker import Job, TrialOutcome
 from blurb.learners import building
 from blurb.learners.base import Subset
@@ -50,7 +50,7 @@ def request(runs: Path, trials: int) -> Request:
     return Request(sources, names, protocol.load("quick"), data, runs, "fp32", device="cpu", seeds=SEEDS)
 
 
-def idle(job: Job, tell: Callable[[News], None] = lambda news: None) -> TrialOutcome:
+def idle(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None) -> TrialOutcome:
     """A trial of no length that leaves nothing."""
     return TrialOutcome(job, "done")
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import Gathered
+from blurb.messages.errors import ErrorCollector
 from blurb.results.references import Row, row_of, rows_of
 from blurb.results.row_scores import RowScores
 
@@ -113,7 +113,7 @@ def check(
     from blurb import regression
     from blurb.regression.reading import read_rules
 
-    found = Gathered()
+    found = ErrorCollector()
     chosen = found.tried(read_rules, rules, split, max_drop, tasks, across)
     rows = found.tried(rows_of, (candidate, baseline), output)
     found.tell()

@@ -32,7 +32,7 @@ SYMBOLS = ("TNF-α", "β2-microglobulin", "µg", "5′-UTR", "Ca²⁺", "≥", "
 
 
 @dataclass(frozen=True)
-class Try:
+class SmokeTest:
     """A step of training and a prediction.
 
     :param error: why it failed; "" if it ran
@@ -54,7 +54,7 @@ class ModelCheck:
     model: str
     facts: Mapping[str, str | int | float | None]
     surprises: Sequence[str]
-    tries: Sequence[Try]
+    tries: Sequence[SmokeTest]
 
 
 def check_model(reference: str, casing: str | None = None, remote_code: bool = False) -> ModelCheck:
@@ -136,7 +136,7 @@ def _of_encoder(source: Source, tokenizer: Tokenizer, encoder: Any) -> Iterator[
     from blurb.doctor import checkpoint
 
     folder = Path(source.location)
-    yield from (f"{problem.what} {problem.mend}" for problem in checkpoint.silent(folder, tokenizer, encoder))
+    yield from (f"{problem.what} {problem.fix}" for problem in checkpoint.silent(folder, tokenizer, encoder))
     if source.checkpoint.is_causal:
         yield "It is a causal decoder: each position sees only what is before it, and the pooling cls is refused."
     if _leaves_segments_out(tokenizer, encoder):
@@ -165,7 +165,7 @@ def _leaves_segments_out(tokenizer: Tokenizer, encoder: Any) -> bool:
     return any(tokenizer.inner("a", "b", return_token_type_ids=True)["token_type_ids"])
 
 
-def _try(source: Source, task: Task, settings: Mapping[str, Any], folder: Path) -> Try:
+def _try(source: Source, task: Task, settings: Mapping[str, Any], folder: Path) -> SmokeTest:
     """One step of training and a prediction, on synthetic examples."""
     from blurb import formulations
     from blurb.data import read_split
@@ -186,4 +186,4 @@ def _try(source: Source, task: Task, settings: Mapping[str, Any], folder: Path) 
         assert len(predicted) == len(rows)
     except (BlurbError, RuntimeError, ValueError, IndexError, KeyError, TypeError, AttributeError) as found:
         error = str(found) if isinstance(found, BlurbError) else f"{type(found).__name__}: {found}"
-    return Try(task.name, dict(settings), round(time.perf_counter() - begun, 2), error)
+    return SmokeTest(task.name, dict(settings), round(time.perf_counter() - begun, 2), error)

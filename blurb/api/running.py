@@ -12,7 +12,7 @@ import click
 
 from blurb.api.alone import alone
 from blurb.api.meanwhile import Meanwhile
-from blurb.messages.errors import BlurbError, Tell, said, tell_damage
+from blurb.messages.errors import BlurbError, Tell, safe_message, tell_damage
 from blurb.planning.options import RunOptions, TrainOptions
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def announced(
         expected = expected or model.estimate(planned, options.jobs)
     except Exception as error:  # noqa: BLE001
         if options.progress:
-            click.secho(f"No estimate available: {said(error)}", fg="yellow", err=True)
+            click.secho(f"No estimate available: {safe_message(error)}", fg="yellow", err=True)
         _warn(planned, None, options, engine)
         return list(planned), None
     if options.dry_run or (expected.waiting and options.progress):  # else the trials say at once that all are done

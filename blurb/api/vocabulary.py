@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.messages.errors import DataError, SettingsError
-from blurb.system.gc_control import no_collection
+from blurb.system.gc_control import gc_disabled
 
 if TYPE_CHECKING:
     from blurb.analysis.vocabulary import VocabularyReport
@@ -61,7 +61,7 @@ def vocabulary(
 
     # Tokenizers work without Python's lock: while they do, the next dataset is read and others' sub-tokens are counted.
     # A search for cycles would go through millions of offsets that have none: a sixth of the time.
-    with no_collection(), ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(len(loaded)) as counters:
+    with gc_disabled(), ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(len(loaded)) as counters:
         for task, examples in _one_ahead(reader, examples_of, chosen):
             if not examples:
                 continue

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 import click
 
 from blurb.messages.errors import BlurbError, DamageWarning, Notice
-from blurb.messages.redaction import masked
+from blurb.messages.redaction import redacted
 from blurb.messages.text import escaped
 from blurb.system import signals as stopping
 from blurb.system.files import of_system
@@ -83,7 +83,7 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
         except (BlurbError, OSError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception:  # noqa: BLE001 - Python would exit with 1, which of a gate says that there is a regression
-            click.echo(masked(traceback.format_exc()), err=True, nl=False)
+            click.echo(redacted(traceback.format_exc()), err=True, nl=False)
             click.secho("Error: this is a bug in blurb; please report the traceback above.", fg="red", err=True)
             code = UNKNOWN
     if told:
@@ -107,10 +107,10 @@ def run(command: click.Group) -> int:
     except Terminated as error:
         return 128 + error.number
     except BlurbError as error:
-        click.secho(f"Error: {escaped(masked(str(error)))}", fg="red", err=True)
+        click.secho(f"Error: {escaped(redacted(str(error)))}", fg="red", err=True)
         return UNKNOWN
     except OSError as error:  # a folder that cannot be written, a full disk
-        click.secho(f"Error: {escaped(masked(of_system(error)))}", fg="red", err=True)
+        click.secho(f"Error: {escaped(redacted(of_system(error)))}", fg="red", err=True)
         return UNKNOWN
 
 

@@ -45,7 +45,7 @@ def command(
     """
     from blurb import api
     from blurb.api.comparing import COLUMNS
-    from blurb.messages.errors import Gathered, SettingsError
+    from blurb.messages.errors import ErrorCollector, SettingsError
     from blurb.messages.text import grouped
     from blurb.plots import forest
     from blurb.results import comparison
@@ -53,7 +53,7 @@ def command(
 
     if len(rows) < 2:
         raise SettingsError("Name at least two rows to compare.")
-    wrong = Gathered()
+    wrong = ErrorCollector()
     if plot is not None:
         wrong.tried(forest.check, plot)
     meant = wrong.tried(rows_of, rows, output)

@@ -54,7 +54,7 @@ def _show(report: Report) -> None:
     for number, problem in enumerate(report.problems, 1):
         click.secho(f"{number}. {problem.where}", fg="yellow")
         click.echo(f"   {problem.what}")
-        click.echo(f"   Mend: {problem.mend}")
+        click.echo(f"   Fix: {problem.fix}")
     if report.problems:
         click.echo(f"{plural(len(report.problems), 'problem')}.")
     else:

@@ -59,7 +59,7 @@ def command(form: str, rows: tuple[str, ...], output: Path, selection: str, **op
     datasets = tasks.load_selection(selection)
     typed = {part.strip() for part in selection.split(",")}
     named = frozenset(task.name for task in datasets if task.name in typed or task.file)
-    wanted = formats.Wanted(output, datasets, rows=rows, named=named, given=own, **given)
+    wanted = formats.ExportRequest(output, datasets, rows=rows, named=named, given=own, **given)
     files = formats.render(form, wanted)
     out = wanted.out or (Path(kind.folder) if kind.folder else None)
     if out is None:

@@ -57,7 +57,7 @@ def command(
     from blurb import api, tasks
     from blurb.data import raw
     from blurb.learners import kept
-    from blurb.messages.errors import Gathered, SettingsError
+    from blurb.messages.errors import ErrorCollector, SettingsError
     from blurb.results import references
     from blurb.system.files import write_whole
 
@@ -66,7 +66,7 @@ def command(
     alone = (Path(trial) / kept.ABOUT).is_file()
     if task is not None and task.endswith(tasks.SUFFIX):
         tasks.load(task)
-    wrong = Gathered()
+    wrong = ErrorCollector()
     record = None if alone else wrong.tried(references.trial, trial, output, task, seed)
     inputs = wrong.tried(_inputs, file, texts)
     wrong.tell()

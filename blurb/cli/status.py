@@ -147,13 +147,16 @@ def _rows(trials: Sequence[Standing], shown: set[tuple[str, str]]) -> Renderable
 
 
 def _running(one: Standing) -> tuple[str, str, str, str]:
-    from blurb.execution.progress import News
+    from blurb.execution.progress import TrialProgress
     from blurb.terminal.progress import told
 
     if one.holder is None:
         return _which(one), "?", "?", "?"
-    news = {name: value for name, value in one.holder.news.items() if name in News.__dataclass_fields__}
-    far = told(News(**{name: value if name in ("loss", "dev") else int(value or 0) for name, value in news.items()}))  # type: ignore[arg-type]
+    news = {name: value for name, value in one.holder.news.items() if name in TrialProgress.__dataclass_fields__}
+    numbers: dict[str, Any] = {
+        name: value if name in ("loss", "dev") else int(value or 0) for name, value in news.items()
+    }
+    far = told(TrialProgress(**numbers))
     return _which(one), f"{one.holder.host}, {one.holder.pid}", one.holder.since[:16].replace("T", " "), far
 
 

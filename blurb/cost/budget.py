@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from blurb.cost import model
 from blurb.cost.model import Estimate
-from blurb.messages.errors import BlurbError, DataError, SettingsError, Several, said
+from blurb.messages.errors import BlurbError, DataError, ErrorGroup, SettingsError, safe_message
 from blurb.messages.text import duration
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def afford(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepare) -> Aff
         raise
     except Exception as error:  # an encoder that cannot be run, and nothing may be chosen blindly
         raise SettingsError(
-            f"--budget: cannot predict the time ({said(error)})", fix="use --protocol instead."
+            f"--budget: cannot predict the time ({safe_message(error)})", fix="use --protocol instead."
         ) from error
     choice = choose(list(rungs.values()), seconds, list(rungs))
     rung = list(rungs)[choice.rung]
@@ -143,7 +143,7 @@ def possible(tasks: Sequence[Task], prepare: Prepare) -> tuple[dict[Rung, Planne
     for rung in LADDER:
         try:
             plans[rung] = prepare(rung, tasks)
-        except (SettingsError, Several) as error:
+        except (SettingsError, ErrorGroup) as error:
             reasons = getattr(error, "errors", (error,))
             if len(refused) == len(LADDER) - 1 or any(isinstance(one, DataError) for one in reasons):
                 raise

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from blurb.execution.progress import News
+from blurb.execution.progress import TrialProgress
 
 MANY = 1_000
 """Trials that wait whose schedule is worth working out; of more, the sum is as good."""
@@ -35,7 +35,7 @@ def wall(waiting: Iterable[float], workers: int, busy: Iterable[float] = ()) -> 
 @dataclass
 class _Running:
     since: float
-    news: News
+    news: TrialProgress
 
 
 @dataclass
@@ -71,7 +71,7 @@ class TimeLeft:
             type_, seconds = self._waiting.pop(trial)
             self._sums[type_] -= seconds
 
-    def on_progress(self, trial: Hashable, news: News) -> None:
+    def on_progress(self, trial: Hashable, news: TrialProgress) -> None:
         """Records the progress of a trial."""
         with self._lock:
             if trial in self._ended:  # told late, by another thread

@@ -1,4 +1,4 @@
-"""`blurb doctor`: everything that is wrong with something, and how to mend it. Nothing is run or written."""
+"""`blurb doctor`: everything that is wrong with something, and how to fix it. Nothing is run or written."""
 
 from __future__ import annotations
 

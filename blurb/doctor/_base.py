@@ -20,12 +20,12 @@ class Problem:
 
     :param where: file (and line), folder, package or setting
     :param what: what is wrong with it
-    :param mend: what to do about it
+    :param fix: what to do about it
     """
 
     where: str
     what: str
-    mend: str
+    fix: str
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class Report:
     facts: Mapping[str, Fact] = field(default_factory=dict)
 
 
-def of_error(error: BlurbError | OSError, where: Path | str, mend: str) -> Problem:
+def of_error(error: BlurbError | OSError, where: Path | str, fix: str) -> Problem:
     """An error as a problem.
 
     :param where: of an error that names no place
-    :param mend: if the error does not say what to do
+    :param fix: if the error does not say what to do
     """
     if isinstance(error, OSError):
-        return Problem(str(where), ended(str(error)), mend)
-    return Problem(error.where or str(where), ended(error.what), sentence(error.fix or mend))
+        return Problem(str(where), ended(str(error)), fix)
+    return Problem(error.where or str(where), ended(error.what), sentence(error.fix or fix))
 
 
 def sentence(text: str) -> str:

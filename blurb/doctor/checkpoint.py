@@ -35,11 +35,11 @@ def parts(checkpoint: Checkpoint) -> list[Problem]:
     return [problem for check in (_config, _weights, _tokenizer) for problem in check(checkpoint)]
 
 
-def _tried(checkpoint: Checkpoint, mend: str, check: Callable[[], object]) -> list[Problem]:
+def _tried(checkpoint: Checkpoint, fix: str, check: Callable[[], object]) -> list[Problem]:
     try:
         check()
     except ModelError as error:
-        return [of_error(error, checkpoint.folder, mend)]
+        return [of_error(error, checkpoint.folder, fix)]
     return []
 
 
@@ -77,7 +77,7 @@ def _weights(checkpoint: Checkpoint) -> Iterator[Problem]:
         yield Problem(str(folder), "No weights; expected model.safetensors or pytorch_model.bin.", SAVE)
     for path in files:
         for problem in _tried(checkpoint, SAVE, partial(weights.check_header, folder, path)):
-            yield dataclasses.replace(problem, where=str(path), mend=SAVE)
+            yield dataclasses.replace(problem, where=str(path), fix=SAVE)
 
 
 def _tokenizer(checkpoint: Checkpoint) -> list[Problem]:

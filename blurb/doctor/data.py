@@ -29,11 +29,11 @@ def examine(folder: Path) -> Report:
     }
     if all(len(one.missing) == len(SPLITS) for one in findings):
         hint = elsewhere(chosen, folder).strip().removeprefix("Did you mean ").removesuffix("?")
-        mend = f"Use {hint}." if hint else "blurb data download and blurb data prepare make such a folder."
-        return Report("data", str(folder), [Problem(str(folder), "None of the data files is here.", mend)], facts)
+        fix = f"Use {hint}." if hint else "blurb data download and blurb data prepare make such a folder."
+        return Report("data", str(folder), [Problem(str(folder), "None of the data files is here.", fix)], facts)
     problems = [problem for finding in findings for problem in _of_dataset(finding, folder)]
-    mend = "blurb data prepare writes file and manifest again, if this was not meant."
-    problems += dict.fromkeys(of_error(note, folder, mend) for finding in findings for note in finding.notes)
+    fix = "blurb data prepare writes file and manifest again, if this was not meant."
+    problems += dict.fromkeys(of_error(note, folder, fix) for finding in findings for note in finding.notes)
     return Report("data", str(folder), problems, facts)
 
 
@@ -62,15 +62,15 @@ def examine_task_file(path: Path) -> Report:
     """What is wrong with a task file, the files that it names, and their examples."""
     from blurb.tasks import _file
 
-    mend = "docs/add-a-task.md has all keys; blurb tasks new writes a template."
-    problems = [of_error(error, path, mend) for error in _file.faults(path)]
+    fix = "docs/add-a-task.md has all keys; blurb tasks new writes a template."
+    problems = [of_error(error, path, fix) for error in _file.faults(path)]
     facts: dict[str, Fact] = {}
     problems += _missing(path)
     try:
         task = tasks.load(str(path))
     except BlurbError as error:
         if not problems:  # a name that is taken; anything else is told above
-            problems.append(of_error(error, path, mend))
+            problems.append(of_error(error, path, fix))
     else:
         problems += _corpus(task, facts)
     return Report("task file", str(path), problems, facts)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb import __version__
 from blurb.doctor._base import Fact, Problem, Report, of_error
-from blurb.messages.errors import SettingsError, said
+from blurb.messages.errors import SettingsError, safe_message
 from blurb.system import cache
 from blurb.system.files import nearest
 
@@ -118,7 +118,7 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
     except ValueError as error:
         points = []
         yield Problem(
-            "plug-ins", f"The entry_points.txt of an installed package cannot be read: {said(error)}.",
+            "plug-ins", f"The entry_points.txt of an installed package cannot be read: {safe_message(error)}.",
             "Find it in the folders of the packages, and install that one again.",
         )  # fmt: skip
     for registry, point in points:
@@ -129,7 +129,8 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of others
             package = point.dist.name if point.dist else "its package"
             yield Problem(
-                f"{registry.group}: {point.name}", f"The plug-in {point.value} cannot be loaded: {said(error)}.",
+                f"{registry.group}: {point.name}",
+                f"The plug-in {point.value} cannot be loaded: {safe_message(error)}.",
                 f"Update or uninstall {package}.",
             )  # fmt: skip
     for registry in _registries():

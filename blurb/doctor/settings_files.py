@@ -14,15 +14,15 @@ from blurb.tasks import all as all_tasks
 
 def examine_protocol(path: Path) -> Report:
     """What is wrong with a protocol file."""
-    mend = "docs/protocols.md has the keys; blurb run --help lists the settings."
-    problems = [of_error(error, path, mend) for error in protocol_files.faults(path)]
+    fix = "docs/protocols.md has the keys; blurb run --help lists the settings."
+    problems = [of_error(error, path, fix) for error in protocol_files.faults(path)]
     if not problems:
         try:
             loaded = of_protocol.load(str(path))
             for task in all_tasks():
                 loaded.settings(task, {}, 0)
         except BlurbError as error:
-            problems = [of_error(error, path, mend)]
+            problems = [of_error(error, path, fix)]
     return Report("protocol", str(path), problems)
 
 

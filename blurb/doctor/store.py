@@ -97,8 +97,8 @@ def _leftovers(store: Store) -> Iterator[Problem]:
         if path.is_dir() and not inventory.is_running(store, trial):
             size = size_of(path) / 1e6
             # What was about to be replaced may be whole, and is then put back by the next run.
-            mend = AGAIN if path.suffix == f".{OLD}" and not trial.exists() else f"rm -r {shlex.quote(str(path))}"
-            yield Problem(str(path), f"A process that was killed left it ({size:,.1f} MB).", mend)
+            fix = AGAIN if path.suffix == f".{OLD}" and not trial.exists() else f"rm -r {shlex.quote(str(path))}"
+            yield Problem(str(path), f"A process that was killed left it ({size:,.1f} MB).", fix)
 
 
 def _facts(store: Store) -> dict[str, Fact]:

@@ -74,13 +74,13 @@ def _of_data(jobs: Sequence[Job]) -> Iterator[Problem]:
     for source, expected in planned.items():
         if not source.folder.is_dir():
             continue
-        mend = f"Put the data there that the trials were planned with, or {AGAIN[0].lower()}{AGAIN[1:]}"
+        fix = f"Put the data there that the trials were planned with, or {AGAIN[0].lower()}{AGAIN[1:]}"
         try:
             if data_hash(source) != expected:
                 what = f"The examples of {source.task} are not those that the trials were planned with."
-                yield Problem(f"{source.folder}: {source.task}", what, mend)
+                yield Problem(f"{source.folder}: {source.task}", what, fix)
         except (BlurbError, OSError) as error:
-            yield of_error(error, source.folder, mend)
+            yield of_error(error, source.folder, fix)
 
 
 def _of_plugins(jobs: Sequence[Job]) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.execution import sweeps
-from blurb.execution.job_queue import OnFinished, OnProgress, Turns, longest_first
+from blurb.execution.job_queue import JobQueue, OnFinished, OnProgress, longest_first
 from blurb.execution.worker import Job, TrialOutcome
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Engine:
         """Runs jobs of a sweep that is there. A job that another living process holds (`held`) is passed over, and
         waited for at the end, until it is done or can be taken over.
         """
-        turns = Turns(sweep.jobs, self.order(sweep.jobs), on_finished, on_progress)
+        turns = JobQueue(sweep.jobs, self.order(sweep.jobs), on_finished, on_progress)
         self.work(sweep, turns)
         return turns.outcomes
 
@@ -129,6 +129,6 @@ class Engine:
         """Indices of the jobs in the order of their turns: the longest first, so that none remains alone at the end."""
         return longest_first(jobs)
 
-    def work(self, sweep: Sweep, turns: Turns) -> None:
+    def work(self, sweep: Sweep, turns: JobQueue) -> None:
         """Has every turn taken: `turns.next`, then `worker.execute` wherever it may be, then `turns.end`."""
         raise NotImplementedError(f"{type(self).__name__} has neither `work` nor `run`")

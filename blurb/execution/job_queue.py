@@ -8,13 +8,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from blurb.execution.progress import News
+from blurb.execution.progress import TrialProgress
 from blurb.execution.worker import Job, TrialOutcome
 from blurb.store.store import Store
 from blurb.system import leases
 
 OnFinished = Callable[[TrialOutcome], None]
-OnProgress = Callable[[Job, News], None]
+OnProgress = Callable[[Job, TrialProgress], None]
 
 LOOK = 2.0
 """Seconds between two looks whether a trial has become free."""
@@ -22,7 +22,7 @@ SHARE = 10
 """Minimum time between two looks, as a multiple of what one takes: a slow disk is not to be busy with them."""
 
 
-class Turns:
+class JobQueue:
     """Hands out jobs, by index, to one or several threads.
 
     :param order: indices of the jobs
@@ -77,12 +77,12 @@ class Turns:
         if outcome.status == "held":
             with self._lock:
                 self._held.append(index)
-            self.on_progress(self.jobs[index], News(held_by=outcome.message))
+            self.on_progress(self.jobs[index], TrialProgress(held_by=outcome.message))
         else:
             self._outcomes[index] = outcome
             self.on_finished(outcome)
 
-    def told(self, index: int) -> Callable[[News], None]:
+    def told(self, index: int) -> Callable[[TrialProgress], None]:
         """Receives the progress of a job while it runs."""
         return partial(self.on_progress, self.jobs[index])
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
-class News:
+class TrialProgress:
     """Progress of a running trial.
 
     :param done: finished optimizer steps
@@ -30,7 +30,7 @@ class News:
 
     @property
     def brief(self) -> dict[str, float | None]:
-        """What others are told of a running trial (`blurb.system.lease_records.Holder.news`)."""
+        """What others are told of a running trial (`blurb.system.lease_records.LeaseRecord.news`)."""
         return {"epoch": self.epoch, "epochs": self.epochs, "done": self.done, "total": self.total, "dev": self.dev}
 
 
@@ -42,10 +42,10 @@ class Reporter:
     :param every: seconds between two reports of steps; the first step, the last and every epoch are reported at once
     """
 
-    def __init__(self, tell: Callable[[News], None], epochs: int, every: float = 0.2) -> None:
+    def __init__(self, tell: Callable[[TrialProgress], None], epochs: int, every: float = 0.2) -> None:
         self.tell = tell
         self.every = every
-        self.news = News(epochs=epochs)
+        self.news = TrialProgress(epochs=epochs)
         self.told = time.monotonic()
         tell(self.news)
 

@@ -14,8 +14,8 @@ from blurb.store import row_contents as inventory
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import LEASE, Store
 from blurb.system import leases
-from blurb.system.gc_control import no_collection
-from blurb.system.lease_records import Holder
+from blurb.system.gc_control import gc_disabled
+from blurb.system.lease_records import LeaseRecord
 
 State = Literal["done", "running", "failed", "to run"]
 STATES: tuple[State, ...] = get_args(State)
@@ -43,7 +43,7 @@ class Standing:
     row: str = ""
     configuration: str = ""
     message: str = ""
-    holder: Holder | None = None
+    holder: LeaseRecord | None = None
     saved: bool = False
     predicted: float = 0.0
     joined: bool = False
@@ -81,14 +81,14 @@ def read(store: Store) -> list[Standing]:
     A trial that is in its place counts as done: it was put there whole. Whether it still is, `blurb runs verify` tells.
     """
     predicted: dict[Key, float] = {}
-    with no_collection():
+    with gc_disabled():
         asked = dict(_of_rows(store))
     for job in sweeps.jobs_of(store.root, lambda text: None):  # a worker says what is wrong with them
         key = store.folder(job.source.name), job.trial.task, job.path.name
         predicted[key] = job.predicted
         asked.setdefault(key, _Asked("", "", job.source.name, job.trial.seed))
     root, names = str(store.root), dict[str, frozenset[str]]()
-    with no_collection():
+    with gc_disabled():
         return [
             _standing(store, f"{root}/{key[0]}/{key[1]}", key, one, names, predicted.get(key))
             for key, one in asked.items()

@@ -24,13 +24,13 @@ from blurb.data import TaskData
 from blurb.execution.data_sources import DataSource, load_data
 from blurb.execution.environment import environment
 from blurb.execution.options import Keep as Keep
-from blurb.execution.progress import News, Reporter
+from blurb.execution.progress import Reporter, TrialProgress
 from blurb.formulations._base import Formulation
 from blurb.inputs import cache
 from blurb.learners import LearnerKind, building, kept
 from blurb.learners.base import Learner, Subset
-from blurb.messages.errors import BlurbError, DataError, SettingsError, TrainingError, said
-from blurb.messages.redaction import masked
+from blurb.messages.errors import BlurbError, DataError, SettingsError, TrainingError, safe_message
+from blurb.messages.redaction import redacted
 from blurb.protocols.settings import limits
 from blurb.store import plugins, provenance, rescore
 from blurb.store import row_contents as inventory
@@ -102,7 +102,7 @@ class TrialOutcome:
     script: str = ""
 
 
-def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> TrialOutcome:
+def execute(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None) -> TrialOutcome:
     """Runs a trial unless it is done, or another living process has it (`held`).
 
     A process that sleeps for long may lose its trial to another one, which runs it again; it is still counted once.
@@ -125,11 +125,13 @@ def execute(job: Job, tell: Callable[[News], None] = lambda news: None) -> Trial
                 _note_failure(job, error)
                 raise
     except Exception as error:  # noqa: BLE001 - whatever broke a trial must not stop the others
-        return TrialOutcome(job, "failed", time.perf_counter() - start, said(error))
+        return TrialOutcome(job, "failed", time.perf_counter() - start, safe_message(error))
     return TrialOutcome(job, status, time.perf_counter() - start if status == "done" else 0.0)
 
 
-def _execute(job: Job, store: Store, lease: Lease, tell: Callable[[News], None]) -> Literal["done", "already done"]:
+def _execute(
+    job: Job, store: Store, lease: Lease, tell: Callable[[TrialProgress], None]
+) -> Literal["done", "already done"]:
     """Runs a trial whose lease this process holds."""
     path = job.path
     store.recover(path)
@@ -138,7 +140,7 @@ def _execute(job: Job, store: Store, lease: Lease, tell: Callable[[News], None])
         checkpoints.remove(path)  # of a process that was killed before it did
         return "already done"
 
-    def told(news: News) -> None:
+    def told(news: TrialProgress) -> None:
         lease.news = news.brief
         if lease.lost:  # what is to come would be dropped
             lease.check()
@@ -156,13 +158,13 @@ def _execute(job: Job, store: Store, lease: Lease, tell: Callable[[News], None])
     finally:
         gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
         memory.trim_heap()
-    garbage.settle()  # not after an error, whose traceback holds the learner
+    garbage.freeze_gc()  # not after an error, whose traceback holds the learner
     inventory.failure_of(path).unlink(missing_ok=True)
     checkpoints.remove(path)
     return "done" if put else "already done"
 
 
-class Died(BlurbError):
+class WorkerDied(BlurbError):
     """The process of a trial died."""
 
 
@@ -171,12 +173,12 @@ def note_death(job: Job, message: str) -> None:
     store = Store(job.store)
     with contextlib.suppress(OSError), leases.trying(store.lease(job.path)) as lease:
         if lease is not None and not job.path.exists():
-            _note_failure(job, Died(message))
+            _note_failure(job, WorkerDied(message))
 
 
 def _note_failure(job: Job, error: Exception) -> None:
     """Writes why a trial failed, for those who look; called while its error is handled."""
-    reason = {"message": said(error), "traceback": masked(traceback.format_exc()), "trial": job.trial.content}
+    reason = {"message": safe_message(error), "traceback": redacted(traceback.format_exc()), "trial": job.trial.content}
     if isinstance(error, TrainingError):  # going on would fail again
         checkpoints.remove(job.path)
     with contextlib.suppress(BlurbError, OSError):  # the reason may be that the disk is full
@@ -301,7 +303,7 @@ def _add_model(job: Job, store: Store, lease: Lease, reporter: Reporter) -> bool
 
 class _Log(logging.FileHandler):
     def format(self, record: logging.LogRecord) -> str:
-        return masked(super().format(record))
+        return redacted(super().format(record))
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Ignores errors: on a full disk the trial fails anyway, without a traceback for every line of its log."""

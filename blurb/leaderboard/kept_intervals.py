@@ -37,7 +37,7 @@ def of_rows(rows: Sequence[RowScores], store: Path) -> list[dict[str, Value]]:
 
     :param store: whose rows they are, or most of them
     """
-    kept = Kept(store)
+    kept = IntervalCache(store)
     found: dict[int, dict[str, Value]] = {}
     missing: list[int] = []
     for place, row in enumerate(rows):
@@ -69,7 +69,7 @@ def _shown(places: list[int]) -> Iterator[int]:
         yield place
 
 
-class Kept:
+class IntervalCache:
     """The intervals of the rows of a store, in a file of the cache; one that is damaged counts as none.
 
     A file has the last state of each row, so it does not grow with the trials.

@@ -15,7 +15,7 @@ from blurb.heads import heads
 from blurb.heads._base import Problem
 from blurb.heads._spec import parse
 from blurb.messages.errors import SettingsError
-from blurb.protocols.settings import Where, shown, unsaid
+from blurb.protocols.settings import Where, shown, unknown_origin
 
 SHIFTS = (0.0, 0.4, 0.8, 1.2, 1.6, 2.0)
 """Candidate shifts of the bias towards rarer answers (1.2: a label needs a probability of 0.23 only): the best
@@ -27,7 +27,7 @@ FOLDS = 5
 HEADS = ("linear", "crf")
 
 
-def check_head(formulation: Formulation, who: str, where: Where = unsaid) -> None:
+def check_head(formulation: Formulation, who: str, where: Where = unknown_origin) -> None:
     """Raises a SettingsError if the head is not a linear model or does not support the task.
 
     :param who: what fits linear models only, for the message

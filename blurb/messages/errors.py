@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from blurb.messages.redaction import masked
+from blurb.messages.redaction import redacted
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -88,7 +88,7 @@ class StoreError(BlurbError):
     """Results on disk that are damaged or have another schema version."""
 
 
-class Several(BlurbError):
+class ErrorGroup(BlurbError):
     """Several errors of checks that do not depend on each other, as a numbered list."""
 
     def __init__(self, errors: Sequence[BlurbError], then: str = "") -> None:
@@ -101,7 +101,7 @@ class Several(BlurbError):
         self.errors = tuple(errors)
 
 
-class Gathered:
+class ErrorCollector:
     """The errors of checks that are all made, whatever the others find; each error is told once.
 
     :ivar errors: so far
@@ -119,7 +119,7 @@ class Gathered:
         return None
 
     def add(self, error: BlurbError) -> None:
-        """Adds an error, or those of a `Several`, unless the same was said before."""
+        """Adds an error, or those of a `ErrorGroup`, unless the same was said before."""
         told = {str(one) for one in self.errors}
         self.errors += [one for one in getattr(error, "errors", (error,)) if str(one) not in told]
 
@@ -131,12 +131,12 @@ class Gathered:
         if len(self.errors) == 1:
             raise self.errors[0]
         if self.errors:
-            raise Several(self.errors, then)
+            raise ErrorGroup(self.errors, then)
 
 
-def said(error: BaseException) -> str:
+def safe_message(error: BaseException) -> str:
     """The message of an error without secrets; of one that is not for users, with its type."""
-    return masked(str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}")
+    return redacted(str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}")
 
 
 class DamageWarning(UserWarning):

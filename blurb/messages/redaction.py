@@ -18,7 +18,7 @@ SHORTEST = 8
 """Characters of a variable's value from which it is hidden: `true` and `1` are no secrets."""
 
 
-def masked(text: str) -> str:
+def redacted(text: str) -> str:
     """The text with `***` in place of every secret that can be told from its form, or that a variable holds.
 
     >>> masked("https://me:word@example.org/x?token=abc&page=2")

@@ -16,7 +16,7 @@ from blurb.execution.job_queue import OnFinished, OnProgress
 from blurb.execution.options import TrialOptions
 from blurb.execution.worker import Job, TrialOutcome
 from blurb.learners import LearnerKind, building, of_protocol
-from blurb.messages.errors import BlurbError, Gathered, SettingsError
+from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
 from blurb.planning.hashed_settings import relevant
 from blurb.planning.planning_errors import told_once
 from blurb.protocols import settings as settings_
@@ -172,7 +172,7 @@ def prepare(request: Request) -> Planned:
     :raises BlurbError: all that is wrong, once for all models and tasks that it holds of: model, head, inputs and task
         that cannot work together, data that cannot be read
     """
-    found = Gathered()
+    found = ErrorCollector()
     found.tried(_check_overrides, request)
     searched: list[Job] = []
     final: list[Job] = []
@@ -298,7 +298,7 @@ def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
 
 def check_names(sources: Sequence[Source]) -> None:
     """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
-    found, given = Gathered(), Counter(source.name for source in sources)
+    found, given = ErrorCollector(), Counter(source.name for source in sources)
     for name, count in given.items():
         found.tried(names.check, name, "The model name")
         if count > 1:

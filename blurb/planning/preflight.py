@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import BlurbError, Gathered, ModelError, SettingsError
+from blurb.messages.errors import BlurbError, ErrorCollector, ModelError, SettingsError
 from blurb.planning.options import RunOptions
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     from blurb.planning import quick_checks as before_loading
     from blurb.planning.request import load_protocol
 
-    found = Gathered()
+    found = ErrorCollector()
     for error in options.contradictions:
         found.add(error)
     found.tried(_check_budget, options)
@@ -97,7 +97,7 @@ def resolved(
     """
     from blurb.planning.request import load_protocol
 
-    found = Gathered()
+    found = ErrorCollector()
     protocol = found.tried(load_protocol, options.protocol, options.suite)
     data = found.tried(_data, options, chosen)
     if protocol is None or data is None:
@@ -119,7 +119,7 @@ def _check_budget(options: RunOptions) -> None:
     seconds_of(options.budget)
 
 
-def _engine(options: RunOptions, found: Gathered) -> Engine | None:
+def _engine(options: RunOptions, found: ErrorCollector) -> Engine | None:
     """The engine, and what cannot be asked of it."""
     from blurb.execution import engines
     from blurb.execution.engine import Launch
@@ -140,7 +140,7 @@ def _engine(options: RunOptions, found: Gathered) -> Engine | None:
     return engine
 
 
-def _settings(options: RunOptions, found: Gathered) -> dict[str, Any]:
+def _settings(options: RunOptions, found: ErrorCollector) -> dict[str, Any]:
     """The settings of their types, without those that have faults."""
     from blurb.planning.request import typed_settings
 
@@ -151,7 +151,7 @@ def _settings(options: RunOptions, found: Gathered) -> dict[str, Any]:
     return typed
 
 
-def _check_places(options: RunOptions, found: Gathered) -> None:
+def _check_places(options: RunOptions, found: ErrorCollector) -> None:
     from blurb.planning.request import check_writable
     from blurb.results import tables
     from blurb.store.store import Store
@@ -162,7 +162,7 @@ def _check_places(options: RunOptions, found: Gathered) -> None:
         found.tried(tables.check, Store(Path(options.output)), Path(options.leaderboard))
 
 
-def _tasks(wanted: Any, found: Gathered) -> list[Task]:
+def _tasks(wanted: Any, found: ErrorCollector) -> list[Task]:
     """The tasks of all words that name any."""
     from blurb import tasks
 
@@ -182,7 +182,7 @@ def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
         raise SettingsError("--across needs --check with the row to compare with.")
     if options.check is None:
         return None
-    found = Gathered()
+    found = ErrorCollector()
     rules = found.tried(read_rules, options.rules, across=options.across)
     found.tried(row_of, options.check, Path(options.output), lambda text: None)  # the run may repair what is damaged
     found.tell()
@@ -202,7 +202,7 @@ def _data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | None]
 
 def _request(
     options: TrainOptions, chosen: list[Task], protocol: Protocol, data: tuple[Path, Path | None],
-    settings: Mapping[str, Any], found: Gathered, elsewhere: bool = False,
+    settings: Mapping[str, Any], found: ErrorCollector, elsewhere: bool = False,
 ) -> Request:  # fmt: skip
     """The request of the models that can be loaded."""
     from blurb.planning import plan
@@ -233,7 +233,7 @@ def _is_remote(model: Model) -> bool:
         return False  # it is nothing, which is told
 
 
-def _source(options: TrainOptions, model: Model, folder: Path, found: Gathered) -> Source | None:
+def _source(options: TrainOptions, model: Model, folder: Path, found: ErrorCollector) -> Source | None:
     from blurb.planning import quick_checks as before_loading
     from blurb.planning.request import source
 

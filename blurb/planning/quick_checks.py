@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import BlurbError, Gathered, ModelError, SettingsError, Several
+from blurb.messages.errors import BlurbError, ErrorCollector, ErrorGroup, ModelError, SettingsError
 
 if TYPE_CHECKING:
     from blurb.execution.engine import Engine
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def look(
     options: RunOptions, engine: Engine | None, chosen: list[Task], protocol: Protocol | None,
-    settings: Mapping[str, Any], found: Gathered,
+    settings: Mapping[str, Any], found: ErrorCollector,
 ) -> None:  # fmt: skip
     """Adds the errors of device, tracker, engine, models' names, and settings that do not go with a task.
 
@@ -124,4 +124,4 @@ def whole(folder: Path, error: ModelError) -> BlurbError:
     problems = [] if doctor.structure(checkpoint) else doctor.parts(checkpoint)
     if len(problems) < 2:  # of no checkpoint at all, nothing that it lacks need be told
         return error
-    return Several([ModelError(one.what, where=one.where, fix=one.mend) for one in problems])
+    return ErrorGroup([ModelError(one.what, where=one.where, fix=one.fix) for one in problems])

@@ -19,7 +19,7 @@ NOT_SAID = object()
 
 
 @dataclass(frozen=True)
-class Facts:
+class SettingFacts:
     """What is declared of a setting beside its type and default.
 
     :param group: subject in help texts; a kind of learner names the groups that concern it (`blurb.learners.kind`)
@@ -72,7 +72,7 @@ def setting(default: Any, group: str, help: str, **facts: Any) -> Any:
     :param default: `NOT_SAID` if each task has its own
     :param facts: see `Facts`
     """
-    about = {"facts": Facts(group, help, **facts)}
+    about = {"facts": SettingFacts(group, help, **facts)}
     return (
         dataclasses.field(metadata=about) if default is NOT_SAID else dataclasses.field(default=default, metadata=about)
     )
@@ -194,7 +194,7 @@ class Settings:
 
 
 FIELDS: Mapping[str, str] = {field.name: str(field.type) for field in dataclasses.fields(Settings)}
-FACTS: Mapping[str, Facts] = {field.name: field.metadata["facts"] for field in dataclasses.fields(Settings)}
+FACTS: Mapping[str, SettingFacts] = {field.name: field.metadata["facts"] for field in dataclasses.fields(Settings)}
 DEFAULTS: Mapping[str, Any] = {
     field.name: field.default for field in dataclasses.fields(Settings) if field.default is not dataclasses.MISSING
 }
@@ -232,7 +232,7 @@ def limits(settings: Settings, split: str, seed: int) -> tuple[int, int]:
     return settings.max_eval, settings.eval_seed or seed
 
 
-def unsaid(name: str) -> str:
+def unknown_origin(name: str) -> str:
     """A `Where` for unknown origins."""
     return ""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blurb import regression
 from blurb import tasks as known
-from blurb.messages.errors import Gathered, SettingsError, UnknownName
+from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
 from blurb.regression import Rules
 from blurb.results.meeting import ACROSS
 from blurb.tasks import Split
@@ -24,7 +24,7 @@ def read_rules(
         rules = regression.rules.NAME
         if os.path.exists(rules) and not os.path.isfile(rules) and not os.path.isdir(rules):
             raise SettingsError("this is a pipe or a device and no file", where=rules, fix="remove it.")
-    wrong = Gathered()
+    wrong = ErrorCollector()
     found = wrong.tried(regression.load, Path(rules)) if isinstance(rules, str | Path) else rules
     named = None if tasks is None else wrong.tried(known.select, tasks)
     for one in across:

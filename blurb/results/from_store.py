@@ -14,7 +14,7 @@ from blurb.store import planned_rows as row_files
 from blurb.store.index import Entry
 from blurb.store.planned_rows import PlannedRow
 from blurb.store.store import Store
-from blurb.system.gc_control import no_collection
+from blurb.system.gc_control import gc_disabled
 
 
 def read(
@@ -28,7 +28,7 @@ def read(
     :param create: whether to begin an index if the store has none
     :param near: the name of a row or of its model: only those that it may be of, named as among all
     """
-    with no_collection():
+    with gc_disabled():
         planned = [(row, _keys(store, row)) for row in row_files.read(store, tell, near)]
         keys = (key for _, tasks in planned for seeds in tasks.values() for key in seeds.values())
         entries = index.of(store.root).look(store, keys, tell, every_file, create)

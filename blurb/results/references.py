@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from blurb import tasks
-from blurb.messages.errors import BlurbError, DataError, Gathered, SettingsError, Tell, UnknownName, tell_damage
+from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError, Tell, UnknownName, tell_damage
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.row_scores import RowScores, labelled
 from blurb.results.schema import Numbered
@@ -116,7 +116,7 @@ def trial(reference: str, store: Path, task: str | None = None, seed: int | None
         if not found.is_done(folder):
             raise SettingsError("the trial is unfinished or damaged", where=reference, fix="run it again.")
         return found.read(folder)
-    wrong = Gathered()
+    wrong = ErrorCollector()
     row = wrong.tried(resolve, reference, store)
     if row is None and task is not None:
         wrong.tried(tasks.get, task)  # both may be mistyped
@@ -127,7 +127,7 @@ def trial(reference: str, store: Path, task: str | None = None, seed: int | None
 
 def trials(references: Sequence[str], store: Path, task: str | None = None, seed: int | None = None) -> list[Record]:
     """The trial of each reference, as of `trial`; all that is wrong with them is one error."""
-    found = Gathered()
+    found = ErrorCollector()
     records = [found.tried(trial, reference, store, task, seed) for reference in references]
     found.tell()
     return [record for record in records if record is not None]
@@ -198,7 +198,7 @@ def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[RowScores] | None:
 
 def rows_of(rows: Sequence[Row], output: Path | str) -> list[RowScores]:
     """The rows that are meant; all that is wrong with the references is one error."""
-    found = Gathered()
+    found = ErrorCollector()
     there = [found.tried(row_of, row, output) for row in rows]
     found.tell()
     return [row for row in there if row is not None]

@@ -12,12 +12,12 @@ from blurb import metrics
 from blurb.messages.errors import BlurbError
 from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run
 from blurb.results.row_scores import DATASETS
-from blurb.store.index import Entry, Facts
+from blurb.store.index import Entry, TrialFacts
 from blurb.store.store import Record
 from blurb.tasks import Split, Task
 
 
-class Kind(NamedTuple):
+class RunLayout(NamedTuple):
     """What runs of one kind share.
 
     :param type: of the task; "" if its plug-in is not installed
@@ -34,9 +34,9 @@ class Kinds:
     """The kinds that have occurred; a segment has one object of facts for all its trials of a kind."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, str], tuple[Kind, Facts]] = {}
+        self._known: dict[tuple[int, str], tuple[RunLayout, TrialFacts]] = {}
 
-    def of(self, facts: Facts, task: str) -> Kind:
+    def of(self, facts: TrialFacts, task: str) -> RunLayout:
         """That of a trial with these facts."""
         found = self._known.get((id(facts), task))
         if found is None:
@@ -44,7 +44,7 @@ class Kinds:
         return found[0]
 
 
-def _kind(facts: Facts, task: str) -> Kind:
+def _kind(facts: TrialFacts, task: str) -> RunLayout:
     declared = _declared(facts, task)
     tallies = _tallies(declared)
     settings = {axis: str(facts.settings.get(axis, "")) for axis in SETTINGS}
@@ -53,10 +53,10 @@ def _kind(facts: Facts, task: str) -> Kind:
         split: {name: (1 if name in tallies else 100, *place) for name, place in names.items()}
         for split, names in facts.places.items()
     }
-    return Kind("" if declared is None else declared.type, settings, places)
+    return RunLayout("" if declared is None else declared.type, settings, places)
 
 
-def _declared(facts: Facts, task: str) -> Task | None:
+def _declared(facts: TrialFacts, task: str) -> Task | None:
     """The task of a trial, also from a task file; None if its plug-in, or that of its type, is not registered here."""
     try:
         declared = facts.task(task)
@@ -104,7 +104,7 @@ class Runs(Mapping[int, Run]):
         """Entries point into the memory of their segment, which no other process has."""
         return dict, (dict(self),)
 
-    def kind(self, entry: Entry) -> Kind:
+    def kind(self, entry: Entry) -> RunLayout:
         """That of one of the entries."""
         return self.kinds.of(entry.facts, self.task)
 
@@ -128,7 +128,7 @@ class _Figures(Mapping[Split, Mapping[str, Figure]]):
 
     __slots__ = ("entry", "kind")
 
-    def __init__(self, entry: Entry, kind: Kind) -> None:
+    def __init__(self, entry: Entry, kind: RunLayout) -> None:
         self.entry = entry
         self.kind = kind
 
@@ -154,7 +154,7 @@ class StoredScores(DatasetScores):
     """What a row has of a dataset, with shortcuts for what tables of many rows ask of every run."""
 
     runs: Runs = field(kw_only=True)
-    kind: Kind | None = None  # of the first of its runs
+    kind: RunLayout | None = None  # of the first of its runs
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DatasetScores, (self.task, self.type, self.metric, dict(self.runs), self.planned)
@@ -206,7 +206,7 @@ class StoredScores(DatasetScores):
         return frozenset(filter(None, {_FACTS[fact](entry.facts) for entry in self.runs.entries.values()}))
 
 
-_FACTS: Mapping[str, Callable[[Facts], str]] = {
+_FACTS: Mapping[str, Callable[[TrialFacts], str]] = {
     "verdict": lambda facts: facts.verdict,
     "data_hash": lambda facts: facts.data[:12],
     "metrics_version": lambda facts: str(facts.metrics_version),

@@ -13,7 +13,7 @@ from blurb import formulations, metrics
 from blurb.formulations._base import Formulation
 from blurb.messages.errors import BlurbError, Notice, SettingsError, StoreError, Tell, followed, tell_damage
 from blurb.store import index, provenance
-from blurb.store.index import Facts
+from blurb.store.index import TrialFacts
 from blurb.store.store import LEFT_OUT, Store, left_out, read_predictions
 from blurb.system import leases
 from blurb.system.files import read_json, write_json
@@ -84,7 +84,7 @@ def outdated(path: Path) -> bool:
     return formulations.of(made.task(str(read_json(path / "spec.json")["task"]))).has_pair
 
 
-def _is_outdated(facts: Facts, task: str) -> bool:
+def _is_outdated(facts: TrialFacts, task: str) -> bool:
     """The same of a trial in the index."""
     return facts.features_version <= 4 and facts.truncated and formulations.of(facts.task(task)).has_pair
 

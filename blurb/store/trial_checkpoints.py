@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import BlurbError, said
+from blurb.messages.errors import BlurbError, safe_message
 from blurb.system.files import damage, read_json, seal, write_json
 from blurb.system.leases import Lease
 
@@ -64,7 +64,7 @@ class TrialCheckpoints:
                     if file.is_file()  # a pipe would be waited for
                 }, values
         except (BlurbError, OSError, SafetensorError) as error:
-            reason = said(error)
+            reason = safe_message(error)
         self.set_aside(reason)
         return None
 
@@ -90,7 +90,7 @@ class TrialCheckpoints:
             shutil.rmtree(target, ignore_errors=True)  # after the last step of an epoch, and again after its dev
             new.rename(target)
         except (BlurbError, OSError, ValueError, SafetensorError) as error:
-            _warn(f"no checkpoint was written, and the trial goes on: {said(error)}")
+            _warn(f"no checkpoint was written, and the trial goes on: {safe_message(error)}")
             shutil.rmtree(new, ignore_errors=True)
             return
         for other in target.parent.iterdir():

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_collection() -> Iterator[None]:
+def gc_disabled() -> Iterator[None]:
     """No garbage collection: of very many new objects all stay, and it would go through them in vain."""
     was = gc.isenabled()
     gc.disable()
@@ -24,7 +24,7 @@ def own_process() -> None:
     _own.append(True)
 
 
-def settle() -> None:
+def freeze_gc() -> None:
     """Leaves what is there now out of later collections, once a process: libraries are a million objects, and of these
     a collection finds nothing in a fifth of a second. To be called when what is held stays to the end. Does nothing in
     a process of somebody else, whose objects in cycles would stay for ever."""

@@ -19,7 +19,7 @@ PROC = Path("/proc")
 
 
 @dataclass(frozen=True)
-class Holder:
+class LeaseRecord:
     """A process that holds a lease, as its file tells.
 
     :param token: random, of this lease alone
@@ -42,14 +42,14 @@ class Holder:
     news: Mapping[str, float | None] = field(default_factory=dict)
 
     @classmethod
-    def me(cls) -> Holder:
+    def me(cls) -> LeaseRecord:
         """This process, with a new token."""
         pid = os.getpid()
         since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         return cls(secrets.token_hex(16), *_machine(), pid, _started(pid) or 0, since)
 
     @classmethod
-    def parse(cls, content: bytes) -> Holder | None:
+    def parse(cls, content: bytes) -> LeaseRecord | None:
         """Reads the content of a lease file; None if it is empty, torn, or none of a lease."""
         try:
             values: dict[str, Any] = json.loads(content)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from blurb.messages.errors import Notice, StoreError
 from blurb.system.files import beside, read_bytes, remove_forgotten
-from blurb.system.lease_records import Holder
+from blurb.system.lease_records import LeaseRecord
 
 BEAT = 10.0
 """Seconds between two beats of the owner of a lease."""
@@ -50,7 +50,7 @@ class Lease:
     :param news: what the next beats tell those who look (`Holder.news`)
     """
 
-    def __init__(self, path: Path, holder: Holder) -> None:
+    def __init__(self, path: Path, holder: LeaseRecord) -> None:
         self.path = path
         self.token = holder.token
         self.news: Mapping[str, float | None] = {}
@@ -68,7 +68,7 @@ class Lease:
         if found is None:  # another may have renamed it by mistake, and puts it back at once
             time.sleep(PAUSES[0])
             found = _read(self.path)
-        there = None if found is None else Holder.parse(found)
+        there = None if found is None else LeaseRecord.parse(found)
         if found is None or (there is not None and there.token != self.token):
             self.lost = True
         elif there is None:  # damaged; the next beat mends it
@@ -99,7 +99,7 @@ class Lease:
             self._ended.set()
 
     def _is_mine(self, content: bytes) -> bool:
-        found = Holder.parse(content)
+        found = LeaseRecord.parse(content)
         return found is None or found.token == self.token
 
     def _beats(self) -> None:
@@ -200,7 +200,7 @@ def seems_held(path: Path) -> bool | None:
     """
     try:
         content, beaten = read_bytes(path), path.stat().st_mtime
-        holder = Holder.parse(content)
+        holder = LeaseRecord.parse(content)
         if holder is not None and holder.is_here:
             return not holder.is_gone
         probe = beside(path)
@@ -215,13 +215,13 @@ def seems_held(path: Path) -> bool | None:
         return None
 
 
-def read(path: Path) -> Holder | None:
+def read(path: Path) -> LeaseRecord | None:
     """Who has, or had, a lease; None if nobody, or if that cannot be read."""
     try:
         content = _read(path)
     except OSError:
         return None
-    return None if content is None else Holder.parse(content)
+    return None if content is None else LeaseRecord.parse(content)
 
 
 def who(path: Path) -> str:
@@ -242,7 +242,7 @@ _seen: dict[Path, _Look] = {}
 
 
 def _is_stale(path: Path, content: bytes, now: float) -> bool:
-    holder = Holder.parse(content)
+    holder = LeaseRecord.parse(content)
     if holder is not None and holder.is_gone:
         return True
     # The next beat of an owner mends a lease that cannot be read, so one that nobody wrote for long has no owner. That
@@ -296,7 +296,7 @@ def _remove(path: Path, is_right: Callable[[bytes], bool]) -> bool:
 
 def _create(path: Path) -> Lease | None:
     """A new lease, or None if there is a file; it appears with its content, where the disk has hard links."""
-    holder = Holder.me()
+    holder = LeaseRecord.me()
     aside = beside(path)
     try:
         aside.write_bytes(holder.content())

@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb.cost.schedule import TimeLeft
-from blurb.execution.progress import News
+from blurb.execution.progress import TrialProgress
 from blurb.messages.text import duration
 from blurb.terminal.output import console
 
@@ -51,7 +51,7 @@ class Display:
         self.count = 0
         self.lock = threading.Lock()  # with several jobs, trials end in several threads
         self.live = sys.stderr.isatty()
-        self.running: dict[Path, tuple[str, News]] = {}
+        self.running: dict[Path, tuple[str, TrialProgress]] = {}
         self.held: dict[Path, str] = {}  # by other commands, which are waited for
         self.left = None
         if expected is not None:
@@ -73,7 +73,7 @@ class Display:
         if self.live:
             self.drawn.stop()
 
-    def on_progress(self, job: Job, news: News) -> None:
+    def on_progress(self, job: Job, news: TrialProgress) -> None:
         """Records the progress of a running trial."""
         with self.lock:
             if news.held_by:
@@ -140,7 +140,7 @@ class Display:
         return self.count + sum(news.done / news.total for _, news in list(self.running.values()) if news.total)
 
 
-def told(news: News) -> str:
+def told(news: TrialProgress) -> str:
     """The progress of a trial as text.
 
     >>> told(News(done=40, total=80, epoch=1, epochs=3, loss=0.5, dev=0.731))

@@ -17,7 +17,7 @@ AT_ONCE = 512
 
 
 @dataclass(frozen=True)
-class Chained:
+class FittedChain:
     """A fitted chain.
 
     :param scale: factor of the tag scores
@@ -43,7 +43,7 @@ class Chained:
         return tags, confidence
 
 
-def fit_chain(scores: Tensor, tags: Tensor, units: Tensor, problem: Problem, constrained: bool) -> Chained:
+def fit_chain(scores: Tensor, tags: Tensor, units: Tensor, problem: Problem, constrained: bool) -> FittedChain:
     """The maximum-likelihood chain on fixed scores, by L-BFGS.
 
     :param scores: (words, tags)
@@ -68,7 +68,7 @@ def fit_chain(scores: Tensor, tags: Tensor, units: Tensor, problem: Problem, con
         return total
 
     optimizer.step(closure)  # type: ignore[no-untyped-call]
-    return Chained(chain.requires_grad_(False), scale.detach())
+    return FittedChain(chain.requires_grad_(False), scale.detach())
 
 
 def _batches(units: Tensor, most: int = 0) -> list[tuple[Tensor, Tensor]]:

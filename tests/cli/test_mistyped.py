@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import blurb
 from blurb.cli import SECTIONS, cli
-from blurb.messages.errors import BlurbError, SettingsError, Several, UnknownName
+from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError, UnknownName
 from blurb.store import planned_rows as rows
 from blurb.store.store import Store
 from tests.store.fakes import finish, row, trial
@@ -151,7 +151,7 @@ def test_all_that_is_mistyped_is_told_at_once(
     finish(store, "checkpoint", trial("gad"), 0.8)
     rows.write(store, row("checkpoint", trial("gad")))
     error = CliRunner().invoke(cli, typed).exception
-    assert isinstance(error, Several)
+    assert isinstance(error, ErrorGroup)
     assert len(error.errors) == len(told)
     assert [one.partition(".")[0] for one in str(error).split("\n") if one[:1].isdecimal()][1:] == [
         str(number) for number in range(1, len(told) + 1)

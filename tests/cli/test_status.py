@@ -22,7 +22,7 @@ from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import NEW, Store
 from blurb.system import leases
 from blurb.system.files import write_json
-from blurb.system.lease_records import Holder
+from blurb.system.lease_records import LeaseRecord
 
 ASKED = ["baseline:majority", "baseline:constant", "--suite", "demo", "--tasks", "gad,biosses", "--precision", "fp32"]
 
@@ -84,7 +84,7 @@ def test_every_state_is_told(mixed: Store) -> None:
     text = " ".join(found.output.split())
     assert "1 of 4 trials done, 1 running, 1 failed, 1 to run" in text
     assert "the disk is full" in text
-    me = Holder.me()
+    me = LeaseRecord.me()
     assert f"{me.host}, {me.pid}" in text
     assert "starting" in text
     assert "blurb retry" in text
@@ -94,7 +94,7 @@ def test_json_has_what_is_open(mixed: Store) -> None:
     found = json.loads(run("status", "--format", "json").output)
     assert found["trials"] == {"done": 1, "running": 1, "failed": 1, "to_run": 1}
     assert [one["state"] for one in found["open"]] == ["running", "failed", "to run"]
-    assert found["open"][0]["holder"]["pid"] == Holder.me().pid
+    assert found["open"][0]["holder"]["pid"] == LeaseRecord.me().pid
     assert found["open"][1]["message"] == "the disk is full"
     assert {one["model"] for one in found["open"]} == {"baseline:majority", "baseline:constant"}
 
@@ -102,7 +102,7 @@ def test_json_has_what_is_open(mixed: Store) -> None:
 def test_the_time_left_is_of_as_many_workers_as_there_are() -> None:
     one = standing.Standing("m", "gad", 1, "a", "to run", predicted=100.0)
     news = {"done": 5, "total": 20}
-    running = replace(one, state="running", holder=replace(Holder.me(), news=news))
+    running = replace(one, state="running", holder=replace(LeaseRecord.me(), news=news))
     assert running.left == pytest.approx(75)
     assert standing.seconds_left([running, one, one]) == pytest.approx(275)
     assert standing.seconds_left([running, running, one]) == pytest.approx(125)
@@ -249,7 +249,7 @@ def test_a_lease_of_a_dead_machine_goes_after_a_while(store: Store, monkeypatch:
     (one, *_) = trials(store)
     one.path.parent.mkdir(parents=True, exist_ok=True)
     lease = store.lease(one.path)
-    lease.write_bytes(replace(Holder.me(), host="elsewhere").content())
+    lease.write_bytes(replace(LeaseRecord.me(), host="elsewhere").content())
     os.utime(lease, (1, 1))
     found = run("gc")
     assert "are watched" in found.stderr

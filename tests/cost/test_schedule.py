@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from blurb.cost import schedule
 from blurb.cost.schedule import TimeLeft, wall
-from blurb.execution.progress import News
+from blurb.execution.progress import TrialProgress
 
 A, B, C = (Path(name) for name in "abc")
 
@@ -77,29 +77,29 @@ def test_what_was_done_or_failed_corrects_nothing(now: list[float]) -> None:
 
 def test_a_trial_that_runs_is_believed_more_the_further_it_is(now: list[float]) -> None:
     left = TimeLeft({A: ("ner", 100.0), B: ("ner", 50.0)}, 1, lambda: now[0])
-    left.on_progress(A, News())
+    left.on_progress(A, TrialProgress())
     now[0] = 40.0
     assert left.left() == 60 + 50
-    left.on_progress(A, News(done=10, total=100))  # it would take 400
+    left.on_progress(A, TrialProgress(done=10, total=100))  # it would take 400
     assert left.left() == pytest.approx(0.9 * 100 + 0.1 * 400 - 40 + 50)
     now[0] = 80.0
-    left.on_progress(A, News(done=80, total=100))  # it takes 100, as predicted
+    left.on_progress(A, TrialProgress(done=80, total=100))  # it takes 100, as predicted
     assert left.left() == pytest.approx(20 + 50)
     now[0] = 300.0
-    left.on_progress(A, News(done=100, total=100))
+    left.on_progress(A, TrialProgress(done=100, total=100))
     assert left.left() == 50  # never below nothing
     left.end(A, 300.0)
     assert left.left() == 150
-    left.on_progress(A, News(done=100, total=100))  # told late
+    left.on_progress(A, TrialProgress(done=100, total=100))  # told late
     assert left.left() == 150
 
 
 def test_a_trial_nobody_expected_counts_by_its_steps(now: list[float]) -> None:
     left = TimeLeft({}, 1, lambda: now[0])
-    left.on_progress(A, News())
+    left.on_progress(A, TrialProgress())
     assert left.left() == 0
     now[0] = 10.0
-    left.on_progress(A, News(done=1, total=4))
+    left.on_progress(A, TrialProgress(done=1, total=4))
     assert left.left() == 30
 
 
@@ -113,7 +113,7 @@ def test_the_sum_of_many_trials_is_as_good_as_their_schedule(
     exact, summed = (TimeLeft(expected, workers, lambda: now[0]) for _ in range(2))
     for number, (trial, (_, seconds)) in enumerate(expected.items()):
         for one in (exact, summed):
-            one.on_progress(trial, News(done=1, total=2))
+            one.on_progress(trial, TrialProgress(done=1, total=2))
         now[0] += 1
         want = exact.left()
         monkeypatch.setattr(schedule, "MANY", 50)

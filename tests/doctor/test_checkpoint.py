@@ -109,10 +109,10 @@ BROKEN = (_weights, _cut, _tokenizer, _ids, _casing, _segments, _config, _quanti
 
 @pytest.mark.parametrize("breaks", BROKEN, ids=lambda one: one.__name__)
 def test_one_thing_is_wrong(copy: Path, breaks: Callable[[Path], tuple[str, str]]) -> None:
-    what, mend = breaks(copy)
+    what, fix = breaks(copy)
     (problem,) = examine(copy).problems
     assert what in f"{problem.where} {problem.what}"
-    assert mend in problem.mend
+    assert fix in problem.fix
     assert problem.where.startswith(str(copy))
 
 

@@ -49,7 +49,7 @@ def task_file(tmp_path: Path) -> Path:
 
 
 def told(path: Path) -> list[str]:
-    return [f"{problem.where}: {problem.what} -> {problem.mend}" for problem in examine(path).problems]
+    return [f"{problem.where}: {problem.what} -> {problem.fix}" for problem in examine(path).problems]
 
 
 def test_data_that_is_not_blurbs(data: Path) -> None:
@@ -79,7 +79,7 @@ def test_data_with_everything_wrong_at_once(data: Path) -> None:
 def test_the_folder_of_one_dataset(data: Path) -> None:
     (problem,) = examine(data / "GAD").problems
     assert problem.what == "None of the data files is here."
-    assert str(data) in problem.mend
+    assert str(data) in problem.fix
 
 
 def test_a_task_file_that_is_right(task_file: Path) -> None:
@@ -215,7 +215,7 @@ def test_an_environment_with_everything_wrong_at_once(tmp_path: Path, monkeypatc
     monkeypatch.setattr(environment.shutil, "disk_usage", lambda place: namedtuple("Disk", "free")(5_000_000))
     found = {problem.where: problem for problem in examine().problems}
     assert found["rich"].what == "It is not installed; blurb needs rich>=13.7."
-    assert found["rich"].mend == "pip install 'rich>=13.7'"
+    assert found["rich"].fix == "pip install 'rich>=13.7'"
     assert found["transformers"].what.startswith("It is 1.0; blurb needs transformers")
     assert "sees no GPU" in found["torch"].what
     assert "No module named 'no'" in found["blurb.heads: mine"].what
@@ -249,5 +249,5 @@ def test_the_command_lists_all_and_says_so_by_its_exit_code(task_file: Path) -> 
     assert result.exit_code == 1
     report = json.loads(result.output)
     assert report["kind"] == "task file"
-    assert {"where", "what", "mend"} == report["problems"][0].keys()
+    assert {"where", "what", "fix"} == report["problems"][0].keys()
     assert f"{len(report['problems'])} problems." in wrong.output

@@ -130,10 +130,10 @@ def test_nothing_is_wrong_with_a_whole_store(store: Store) -> None:
 def test_one_thing_is_wrong(store: Store, breaks: Callable[[Store], Path]) -> None:
     where = breaks(store)
     (problem,) = examine(store.root).problems
-    what, mend = BROKEN[breaks]
+    what, fix = BROKEN[breaks]
     assert problem.where == str(where)
     assert what in problem.what
-    assert mend in problem.mend
+    assert fix in problem.fix
 
 
 def test_a_folder_of_another_name(store: Store) -> None:
@@ -198,7 +198,7 @@ def test_every_wrong_line_of_a_table(written: Path) -> None:
     told = {problem.where.rpartition(":")[2]: problem for problem in problems}
     assert "cells" in told["2"].what
     assert "must be a number (got 'fifty')" in told["4"].what
-    assert told[str(count + 1)].mend == "Remove one."
+    assert told[str(count + 1)].fix == "Remove one."
     path.write_text("a,b\n1,2\n")
     (problem,) = examine(path).problems
     assert "schema version" in problem.what

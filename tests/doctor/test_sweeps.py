@@ -73,7 +73,7 @@ def test_places_that_this_machine_does_not_see_are_told_once_each(jobs: list[Job
     model, data = problems(jobs)
     assert (model.where, model.what) == (str(tmp_path / "mine"), "The checkpoint of mine is not visible here.")
     assert (data.where, data.what) == (str(tmp_path / "data"), "The data is not visible here.")
-    assert "blurb worker --data" in data.mend
+    assert "blurb worker --data" in data.fix
 
 
 def test_a_checkpoint_that_is_another_one(jobs: list[Job], tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_devices_and_precisions_that_are_not_here(jobs: list[Job]) -> None:
     assert (first.where, second.where) == ("3 trials of sweeps", "1 trial of sweeps")
     assert "cuda:77 is not available" in first.what
     assert "fp16 needs a GPU" in second.what
-    assert "blurb worker" in first.mend
+    assert "blurb worker" in first.fix
 
 
 def test_files_of_plug_ins(jobs: list[Job], tmp_path: Path) -> None:

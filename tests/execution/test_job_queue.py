@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from blurb.execution.job_queue import Turns
-from blurb.execution.progress import News
+from blurb.execution.job_queue import JobQueue
+from blurb.execution.progress import TrialProgress
 from blurb.execution.worker import TrialOutcome
 from blurb.store.store import Store
 from blurb.system import leases
-from blurb.system.lease_records import Holder
+from blurb.system.lease_records import LeaseRecord
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ def sweep(jobs: list[Planned], wait: Any) -> tuple[list[tuple[int, str]], dict[i
     def finished(outcome: TrialOutcome) -> None:
         heard.append((jobs.index(outcome.job), outcome.status))  # type: ignore[arg-type]
 
-    def progress(job: Any, news: News) -> None:
+    def progress(job: Any, news: TrialProgress) -> None:
         told[jobs.index(job)] = news.held_by
 
-    turns = Turns(jobs, range(len(jobs)), finished, progress)  # type: ignore[arg-type]
+    turns = JobQueue(jobs, range(len(jobs)), finished, progress)  # type: ignore[arg-type]
     while (index := turns.next(wait)) is not None:
         job: Any = jobs[index]
         with leases.trying(job.lease) as lease:
@@ -67,7 +67,7 @@ def test_what_another_holds_is_passed_over_and_waited_for(jobs: list[Planned]) -
 
     heard, told, statuses = sweep(jobs, wait)
     assert heard == [(1, "done"), (2, "done"), (3, "done"), (0, "done")]
-    assert told == {0: str(Holder.me())}
+    assert told == {0: str(LeaseRecord.me())}
     assert statuses == ["done"] * 4
     assert len(waits) == 3
 
@@ -77,7 +77,7 @@ def test_what_a_dead_machine_held_is_taken_over(jobs: list[Planned], monkeypatch
     clock.monotonic = lambda: clock.now
     monkeypatch.setattr(leases, "time", clock)
     for job in jobs[1:3]:
-        job.lease.write_bytes(replace(Holder.me(), host="elsewhere", boot="other").content())
+        job.lease.write_bytes(replace(LeaseRecord.me(), host="elsewhere", boot="other").content())
 
     def wait(seconds: float) -> bool:
         clock.now += seconds
@@ -92,7 +92,7 @@ def test_what_a_dead_machine_held_is_taken_over(jobs: list[Planned], monkeypatch
 
 def test_who_is_told_to_end_waits_for_nobody(jobs: list[Planned]) -> None:
     with leases.held(jobs[0].lease):
-        turns = Turns(jobs[:1], [0], lambda outcome: None, lambda job, news: None)  # type: ignore[arg-type]
+        turns = JobQueue(jobs[:1], [0], lambda outcome: None, lambda job, news: None)  # type: ignore[arg-type]
         assert turns.next() == 0
         turns.end(0, TrialOutcome(jobs[0], "held"))  # type: ignore[arg-type]
         assert turns.next(lambda seconds: True) is None

@@ -25,7 +25,7 @@ from blurb.store.planned_rows import PlannedRow
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import damage, read_json, seal, write_json
-from blurb.system.lease_records import Holder
+from blurb.system.lease_records import LeaseRecord
 from tests.store.fakes import CONFIGURATION, finish, row, trial
 
 SHARED = (trial("gad", 1), trial("gad", 2))
@@ -264,9 +264,9 @@ def killed_at(step: int) -> Iterator[list[str]]:
 
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    me = Holder.me()
+    me = LeaseRecord.me()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Holder, "me", lambda: replace(me, token=secrets.token_hex(16), pid=gone.pid))
+        patch.setattr(LeaseRecord, "me", lambda: replace(me, token=secrets.token_hex(16), pid=gone.pid))
         for name in ("rename", "replace", "unlink", "mkdir", "write_bytes"):
             patch.setattr(Path, name, dying(name, getattr(Path, name)))
         for name in ("rmtree", "copytree"):

@@ -11,19 +11,19 @@ from blurb.cli import cli
 from blurb.execution import stale_files as leftovers
 from blurb.store.store import ROWS_LEASE, Store
 from blurb.system.files import beside
-from blurb.system.lease_records import Holder
+from blurb.system.lease_records import LeaseRecord
 
 
 def test_the_lease_of_the_rows(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     store.root.mkdir()
     lease = store.root / ROWS_LEASE
-    gone = Holder.me().content().replace(str(os.getpid()).encode(), b"999999999")
+    gone = LeaseRecord.me().content().replace(str(os.getpid()).encode(), b"999999999")
     lease.write_bytes(gone)
     assert [(one.kind, one.path) for one in leftovers.find(store)] == [("stale lease", lease)]
     assert leftovers.remove(store, leftovers.find(store))
     assert not lease.exists()
-    lease.write_bytes(Holder.me().content())
+    lease.write_bytes(LeaseRecord.me().content())
     assert leftovers.find(store) == []
 
 

@@ -13,7 +13,7 @@ from blurb.checkpoints import Source
 from blurb.execution import sweeps
 from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Engine, Sweep
-from blurb.execution.job_queue import Turns
+from blurb.execution.job_queue import JobQueue
 from blurb.execution.worker import Job
 from blurb.learners import building
 from blurb.messages.errors import StoreError
@@ -146,7 +146,7 @@ def test_a_command_leaves_its_sweep_only_if_trials_are_left(tmp_path: Path) -> N
         def __init__(self, failing: bool) -> None:
             self.engine = Played(lambda job: None if failing and job.trial.task == "gad" else 0.5)
 
-        def work(self, sweep: Sweep, turns: Turns) -> None:
+        def work(self, sweep: Sweep, turns: JobQueue) -> None:
             assert sweeps.folders(tmp_path) == [sweep.folder]
             seen.append(len(sweep.jobs))
             self.engine.work(sweep, turns)

@@ -26,7 +26,7 @@ from blurb.checkpoints import Source
 from blurb.corpora import demo
 from blurb.execution import worker
 from blurb.execution.environment import environment
-from blurb.execution.progress import News
+from blurb.execution.progress import TrialProgress
 from blurb.execution.worker import Job, execute
 from blurb.formulations.relation import Relation
 from blurb.inputs import cache
@@ -38,7 +38,7 @@ from blurb.planning import plan
 from blurb.protocols import protocol
 from blurb.store.store import FILES, Store, read_json, read_predictions
 from blurb.system import leases
-from blurb.system.lease_records import Holder
+from blurb.system.lease_records import LeaseRecord
 
 MAJORITY = building.resolve("baseline:majority")
 
@@ -149,7 +149,7 @@ def test_an_encoder_repeats_its_trial_to_the_byte(
     """Where and when it ran is in the provenance and the log, and in no other file."""
     source = building.resolve(str(checkpoint("bert_uncased")), name="tiny")
     small = {"max_train": 16, "max_eval": 8, "epochs": 2, "batch_size": 8, "lr": 0.02}
-    heard: list[News] = []
+    heard: list[TrialProgress] = []
     found = []
     for name in ("one", "two"):
         planned = replace(job(source, "biosses", name=name, **small), predicted=12.3456)
@@ -170,7 +170,7 @@ def test_an_encoder_repeats_its_trial_to_the_byte(
     assert read_json(found[0] / "metrics.json")["test"]["pearson"] == pytest.approx(correlation, abs=1e-6)
     (last,) = {(news.done, news.total, news.epoch, news.epochs) for news in (heard[len(heard) // 2 - 1], heard[-1])}
     assert last == (4, 4, 2, 2)
-    assert heard[0] == News(epochs=2)
+    assert heard[0] == TrialProgress(epochs=2)
     assert not (tmp_path / "one" / "trackers").exists()
 
 
@@ -287,7 +287,7 @@ def test_a_trial_that_was_taken_over_is_the_others(
     """While this process slept in its training, another one took its lease, and its temporary folder away."""
     one = job()
     lease, fit = Store(one.store).lease(one.path), Majority.fit
-    other = replace(Holder.me(), host="elsewhere", boot="other")
+    other = replace(LeaseRecord.me(), host="elsewhere", boot="other")
 
     def sleeps(self: Majority, *given: Any) -> Any:
         lease.unlink()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from blurb.system.lease_records import Holder
+from blurb.system.lease_records import LeaseRecord
 
 
 def own_table(folder: Path) -> None:
@@ -31,7 +31,7 @@ def open_trials(folder: Path) -> None:
         shutil.rmtree(path)
     failed.with_name(f"{failed.name}.failed.json").write_text('{"message": "CUDA out of memory"}', encoding="utf-8")
     news = {"epoch": 1, "epochs": 3, "done": 40, "total": 90, "dev": 0.731}
-    holder = Holder("0" * 32, "node7", "boot", "namespace", 4711, 1, "2026-01-31T12:00:00Z", 9, news)
+    holder = LeaseRecord("0" * 32, "node7", "boot", "namespace", 4711, 1, "2026-01-31T12:00:00Z", 9, news)
     running.with_name(f".{running.name}.lease").write_bytes(holder.content())
     for place in (saved.with_name(f".{saved.name}.checkpoint"), done.with_name(f".{done.name}.checkpoint")):
         place.mkdir()

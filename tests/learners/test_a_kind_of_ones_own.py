@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import blurb
 from blurb import tasks
 from blurb.cli import cli
-from blurb.export.formats._base import Wanted
+from blurb.export.formats._base import ExportRequest
 from blurb.export.formats._hub import figures
 from blurb.learners import kinds
 from blurb.messages.errors import BlurbError
@@ -134,7 +134,7 @@ def test_it_is_exported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = replace(row, configuration=replace(row.configuration, suite="blurb"))
     monkeypatch.setattr("blurb.export.formats._hub.real_row", lambda wanted: real)
     with pytest.raises(BlurbError, match=r"is a row of neighbours\. The Hub would list it among fine-tuned encoders"):
-        figures(Wanted(Path("runs"), [tasks.get("gad")]))
+        figures(ExportRequest(Path("runs"), [tasks.get("gad")]))
 
 
 def test_two_processes_run_it(place: Path) -> None:

@@ -11,8 +11,8 @@ from blurb.learners import PREFIX, kinds
 
 ROOT = Path(blurb.__file__).parent
 OTHER_MEANINGS = {
-    "majority": ("store/rescore.py", "store/store.py", "execution/worker.py", "store/index/entry.py", "results/results_csv.py",
-                 "data/stats.py", "cli/data/stats.py"),  # the figures of the most frequent answer
+    "majority": ("store/rescore.py", "store/store.py", "execution/worker.py", "store/index/entry.py",
+                 "results/results_csv.py", "data/stats.py", "cli/data/stats.py"),  # of the most frequent answer
     "constant": ("metrics/functions/pearson.py",),  # whether the predictions are all alike
     "bigrams": ("data/stats.py",),  # repeated words in the data
     "probe": ("cost/budget.py", "api/front.py", "cli/leaderboard/show.py"),  # a protocol; a column

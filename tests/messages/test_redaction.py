@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blurb.messages.errors import DataError, said
-from blurb.messages.redaction import masked
+from blurb.messages.errors import DataError, safe_message
+from blurb.messages.redaction import redacted
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from blurb.messages.redaction import masked
     ],
 )
 def test_what_can_be_told_from_its_form(text: str, shown: str) -> None:
-    assert masked(text) == shown
+    assert redacted(text) == shown
 
 
 def test_values_of_variables_that_are_named_as_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,10 +39,10 @@ def test_values_of_variables_that_are_named_as_secrets(monkeypatch: pytest.Monke
         ("HOME", "/h"),
     ):
         monkeypatch.setenv(name, value)
-    assert masked(f"{'k' * 12} open sesame true /h") == "*** *** true /h"
+    assert redacted(f"{'k' * 12} open sesame true /h") == "*** *** true /h"
 
 
 def test_messages_of_errors_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "a-secret-token")
-    assert said(DataError("a-secret-token is refused")) == "*** is refused"
-    assert said(ValueError("http://a:b@c/")) == "ValueError: http://***@c/"
+    assert safe_message(DataError("a-secret-token is refused")) == "*** is refused"
+    assert safe_message(ValueError("http://a:b@c/")) == "ValueError: http://***@c/"

@@ -16,7 +16,7 @@ from blurb.checkpoints import Source
 from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Sweep
 from blurb.execution.engines import here
-from blurb.execution.job_queue import Turns
+from blurb.execution.job_queue import JobQueue
 from blurb.execution.worker import Job, TrialOutcome
 from blurb.learners import building
 from blurb.learners.kinds import majority, probe
@@ -53,7 +53,7 @@ class Played(Engine):
     score: Callable[[Job], float | None] = lambda job: 0.5
     given: list[list[Job]] = field(default_factory=list)
 
-    def work(self, sweep: Sweep, turns: Turns) -> None:
+    def work(self, sweep: Sweep, turns: JobQueue) -> None:
         self.given.append(list(sweep.jobs))
         while (index := turns.next()) is not None:
             turns.end(index, self._one(sweep.jobs[index]))
@@ -365,7 +365,7 @@ class Ended(Played):
 
     after: int = 0
 
-    def work(self, sweep: Sweep, turns: Turns) -> None:
+    def work(self, sweep: Sweep, turns: JobQueue) -> None:
         for job in sweep.jobs[: self.after]:
             self._one(job)
         raise KeyboardInterrupt

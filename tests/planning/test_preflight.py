@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 import blurb
 from blurb.cost import calibration
-from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError, Several, UnknownName
+from blurb.messages.errors import BlurbError, DataError, ErrorGroup, ModelError, SettingsError, UnknownName
 from tests.cost.settings import rates
 
 DEMO: dict[str, Any] = {
@@ -80,14 +80,14 @@ def refused(**given: Any) -> list[BlurbError]:
     with pytest.raises(BlurbError) as found:
         blurb.run(**{**DEMO, **given})
     assert list(Path.cwd().iterdir()) == []
-    if isinstance(found.value, Several):
+    if isinstance(found.value, ErrorGroup):
         assert len(found.value.errors) > 1
         return list(found.value.errors)
     return [found.value]
 
 
 def test_the_list_is_numbered_and_its_errors_keep_their_types() -> None:
-    with pytest.raises(Several) as found:
+    with pytest.raises(ErrorGroup) as found:
         blurb.run("nope", tasks="gda", suite="demo", protocol="quik", progress=False)
     lines = str(found.value).splitlines()
     assert lines[0] == "3 things are wrong; nothing was run:"
@@ -250,7 +250,7 @@ def test_an_ablation_has_the_same_list(broken: Callable[..., Path]) -> None:
     from blurb.planning.options import AblateOptions
 
     given = {name: value for name, value in DEMO.items() if name != "tasks"}
-    with pytest.raises(Several) as found:
+    with pytest.raises(ErrorGroup) as found:
         ablate(AblateOptions(**{**given, "device": "cuda:77"}, model=broken("cut", cut), axis="tagging", tasks="bc2gm"))
     assert len(found.value.errors) == 2
     assert list(Path.cwd().iterdir()) == []

@@ -21,7 +21,7 @@ from blurb.checkpoints import Source
 from blurb.corpora import demo
 from blurb.execution import row_edits as housekeeping
 from blurb.execution import worker
-from blurb.execution.progress import News
+from blurb.execution.progress import TrialProgress
 from blurb.execution.worker import Job, execute
 from blurb.learners import building
 from blurb.messages.errors import TrainingError
@@ -68,11 +68,11 @@ def planned(suite: Path, encoder: Source, tmp_path: Path) -> Planned:
     return made
 
 
-def stop_after(step: int) -> Callable[[News], None]:
+def stop_after(step: int) -> Callable[[TrialProgress], None]:
     """Stands for a signal that comes between two steps."""
     reported: list[int] = []
 
-    def tell(news: News) -> None:
+    def tell(news: TrialProgress) -> None:
         if news.done >= step and not reported:
             reported.append(news.done)
             raise KeyboardInterrupt
@@ -108,7 +108,7 @@ def test_a_trial_goes_on_from_within_an_epoch(planned: Planned, task: str, setti
     job, plain = planned(task=task, **settings), planned("plain", task=task, resume=False, **settings)
     checkpoint = stopped(job, 6)
     assert {file.suffix for file in checkpoint.iterdir()} == {".safetensors", ".json"}
-    told: list[News] = []
+    told: list[TrialProgress] = []
     assert execute(job, told.append).status == execute(plain).status == "done"
     assert min(news.done for news in told if news.done) == 7
     assert same(job, plain)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from blurb.system import leases
-from blurb.system.lease_records import SIZE, Holder
+from blurb.system.lease_records import SIZE, LeaseRecord
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Elsewhere:
     """A process of another machine that has a lease."""
 
     path: Path
-    holder: Holder = field(default_factory=lambda: replace(Holder.me(), host="elsewhere", boot="other"))
+    holder: LeaseRecord = field(default_factory=lambda: replace(LeaseRecord.me(), host="elsewhere", boot="other"))
 
     def beat(self) -> None:
         self.holder = replace(self.holder, beats=self.holder.beats + 1)
@@ -158,7 +158,7 @@ def test_what_a_process_left_that_was_killed_as_it_ended_a_stale_lease_goes_with
 
 
 def test_a_process_number_that_is_used_again_is_another_process(path: Path) -> None:
-    path.write_bytes(replace(Holder.me(), started=1).content())
+    path.write_bytes(replace(LeaseRecord.me(), started=1).content())
     with leases.trying(path) as lease:
         assert lease is not None
 
@@ -230,7 +230,7 @@ def test_wrong_clocks_change_nothing(path: Path, clock: Clock, wrong: float, mon
 @pytest.mark.parametrize(
     "content",
     [b"", b'{"token": "0', b"\0" * SIZE, b"[" * SIZE, b"3", b"{}", "\ud83d".encode("utf-16", "surrogatepass"),
-     replace(Holder.me(), pid=-1).content(), replace(Holder.me(), host="\x1b[2J").content(), b"x" * 10**6],
+     replace(LeaseRecord.me(), pid=-1).content(), replace(LeaseRecord.me(), host="\x1b[2J").content(), b"x" * 10**6],
 )  # fmt: skip
 def test_what_cannot_be_read_is_held_until_it_is_stale(path: Path, clock: Clock, content: bytes) -> None:
     path.write_bytes(content)

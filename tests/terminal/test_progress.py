@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from blurb.execution.progress import News
+from blurb.execution.progress import TrialProgress
 from blurb.execution.worker import TrialOutcome
 from blurb.terminal.progress import Display, told
 from tests.cost.settings import estimate
@@ -45,7 +45,7 @@ def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(capsys
 def test_in_a_pipe_a_line_a_trial_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     planned = jobs()
     with Display(planned, expected=estimate(NAMES)) as display:
-        display.on_progress(planned[0], News(5, 10, 1, 2, 0.5, 0.7))
+        display.on_progress(planned[0], TrialProgress(5, 10, 1, 2, 0.5, 0.7))
         display.finished(TrialOutcome(planned[0], "done", 200.0))
         display.finished(TrialOutcome(planned[1], "failed", 1.0, "no memory"))
     assert capsys.readouterr().err.splitlines() == [
@@ -57,7 +57,7 @@ def test_in_a_pipe_a_line_a_trial_with_the_time_left(capsys: pytest.CaptureFixtu
 def test_without_an_estimate_nothing_is_said_of_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     planned = jobs()
     with Display(planned) as display:
-        display.on_progress(planned[0], News())
+        display.on_progress(planned[0], TrialProgress())
         display.finished(TrialOutcome(planned[0], "done", 2.0))
     assert capsys.readouterr().err == "[1/2] m gad seed 1: done in 2 s\n"
 
@@ -65,17 +65,17 @@ def test_without_an_estimate_nothing_is_said_of_the_time_left(capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("news", "text"),
     [
-        (News(), "starting"),
-        (News(1, 10, 0, 2), "epoch 1 of 2, 10 %"),
-        (News(5, 10, 1, 2, 0.4567, 0.7), "epoch 2 of 2, 50 %, loss 0.457, dev 70.0"),
-        (News(5, 10, 1, 2, 0.4567), "epoch 2 of 2, 50 %, loss 0.457"),
-        (News(10, 10, 1, 2, 0.4, 0.7), "epoch 2 of 2, 100 %, loss 0.400, dev 70.0"),
-        (News(10, 10, 2, 2, 0.4, 0.7), "predicting, 100 %, loss 0.400, dev 70.0"),
-        (News(4, 12), "33 %"),
-        (News(12, 12), "predicting, 100 %"),
+        (TrialProgress(), "starting"),
+        (TrialProgress(1, 10, 0, 2), "epoch 1 of 2, 10 %"),
+        (TrialProgress(5, 10, 1, 2, 0.4567, 0.7), "epoch 2 of 2, 50 %, loss 0.457, dev 70.0"),
+        (TrialProgress(5, 10, 1, 2, 0.4567), "epoch 2 of 2, 50 %, loss 0.457"),
+        (TrialProgress(10, 10, 1, 2, 0.4, 0.7), "epoch 2 of 2, 100 %, loss 0.400, dev 70.0"),
+        (TrialProgress(10, 10, 2, 2, 0.4, 0.7), "predicting, 100 %, loss 0.400, dev 70.0"),
+        (TrialProgress(4, 12), "33 %"),
+        (TrialProgress(12, 12), "predicting, 100 %"),
     ],
 )
-def test_how_far_a_trial_is(news: News, text: str) -> None:
+def test_how_far_a_trial_is(news: TrialProgress, text: str) -> None:
     assert told(news) == text
 
 
@@ -101,8 +101,8 @@ def test_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     planned = jobs()
     planned[1].source.name = "a-very-long-name-" * 6
     with Display(planned, expected=estimate(NAMES, jobs=2)) as display:
-        display.on_progress(planned[0], News(25, 100, 1, 4, 0.5, 0.731))
-        display.on_progress(planned[1], News())
+        display.on_progress(planned[0], TrialProgress(25, 100, 1, 4, 0.5, 0.731))
+        display.on_progress(planned[1], TrialProgress())
         display.drawn.refresh()
         stream.flush()
         seen = read(ours, r"about \d+ s left")

@@ -9,7 +9,7 @@ import torch
 
 from blurb.heads._base import Problem
 from blurb.heads.linear_chain_crf.model import Chain
-from blurb.training.crf_fit import Chained, _batches, fit_chain
+from blurb.training.crf_fit import FittedChain, _batches, fit_chain
 
 PROBLEM = Problem("tokens", ("O", "B-x", "I-x"), "bio")
 
@@ -44,7 +44,7 @@ def test_every_word_is_in_one_place() -> None:
 
 def test_a_chain_that_says_nothing_changes_nothing() -> None:
     scores, _, units = sentences()
-    free = Chained(Chain(3).requires_grad_(False), torch.ones(()))
+    free = FittedChain(Chain(3).requires_grad_(False), torch.ones(()))
     tags, confidence = free.decode(scores, units)
     best, index = scores.softmax(-1).max(-1)
     assert torch.equal(tags, index)
@@ -55,7 +55,7 @@ def test_the_fit_has_the_highest_likelihood_and_helps() -> None:
     scores, gold, units = sentences()
     found = fit_chain(scores, gold, units, PROBLEM, constrained=False)
 
-    def likelihood(chained: Chained) -> float:
+    def likelihood(chained: FittedChain) -> float:
         """By all paths, of sentences of up to four words."""
         start_transitions, moves, ends = (
             chained.chain.get_parameter(name) for name in ("start_transitions", "transitions", "end_transitions")
@@ -79,7 +79,7 @@ def test_the_fit_has_the_highest_likelihood_and_helps() -> None:
                 total += float(score(tuple(gold[rows].tolist())) - every.logsumexp(0))
         return total
 
-    plain = Chained(Chain(3, PROBLEM.rules).requires_grad_(False), torch.ones(()))
+    plain = FittedChain(Chain(3, PROBLEM.rules).requires_grad_(False), torch.ones(()))
     assert likelihood(found) > likelihood(plain) + 10
     right = (found.decode(scores, units)[0] == gold).float().mean()
     assert right > (scores.argmax(-1) == gold).float().mean() + 0.05

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.heads._base import Kind
 from blurb.inputs.features import Features
-from blurb.messages.errors import SettingsError, Several, TrainingError
+from blurb.messages.errors import ErrorGroup, SettingsError, TrainingError
 from blurb.training.hardware import choose_device, choose_precision, out_of_memory, seed_everything
 from blurb.training.loop import CHECK_EVERY, Epoch, Trainer
 from blurb.training.network import Network
@@ -352,7 +352,7 @@ def test_a_device_that_is_not_there_is_told_with_a_model_that_is_not_there(
     for command in (["run"], ["ablate", "--axis", "head"]):
         plan = [*command, "./nowhere", "--suite", "demo", "--tasks", "gad", "--device", "cuda:97"]
         error = CliRunner().invoke(cli, plan).exception
-        assert isinstance(error, Several)
+        assert isinstance(error, ErrorGroup)
         assert "1. --device cuda:97 is not available; this machine has auto, cpu" in str(error)
         assert "2. The model folder ./nowhere does not exist" in str(error)
 

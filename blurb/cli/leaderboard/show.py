@@ -65,12 +65,12 @@ def command(
     from blurb.messages.errors import SettingsError, UnknownName
     from blurb.results import gathered, published
     from blurb.results.row_scores import DATASETS
-    from blurb.system.gc_control import no_collection, settle
+    from blurb.system.gc_control import freeze_gc, gc_disabled
     from blurb.tasks import TWELVE
 
-    with no_collection():
+    with gc_disabled():
         rows = ranking.select(gathered.read(output, results), model, protocol, head)
-        settle()  # of a large store they are a million objects, which stay to the end
+        freeze_gc()  # of a large store they are a million objects, which stay to the end
     suites = {row.suite for row in rows}
     suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
     rows = [row for row in rows if row.suite == suite]

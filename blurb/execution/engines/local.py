@@ -16,9 +16,9 @@ from pathlib import Path
 
 from blurb.execution import data_sources
 from blurb.execution.engine import Engine, Sweep
-from blurb.execution.job_queue import Turns, longest_first
+from blurb.execution.job_queue import JobQueue, longest_first
 from blurb.execution.processes import SAVING, gpus_for, on_gpu, safe_path, threads_of
-from blurb.execution.progress import News
+from blurb.execution.progress import TrialProgress
 from blurb.execution.worker import Job, TrialOutcome, execute, note_death
 from blurb.messages.errors import BlurbError
 from blurb.store.store import Store
@@ -41,7 +41,7 @@ class LocalEngine(Engine):
     def order(self, jobs: Sequence[Job]) -> Sequence[int]:
         return range(len(jobs)) if self.launch.workers == 1 and not gpus_for(jobs) else longest_first(jobs)
 
-    def work(self, sweep: Sweep, turns: Turns) -> None:
+    def work(self, sweep: Sweep, turns: JobQueue) -> None:
         gpus = gpus_for(sweep.jobs)
         if self.launch.workers == 1 and not gpus:
             while (index := turns.next()) is not None:
@@ -50,7 +50,7 @@ class LocalEngine(Engine):
         with data_sources.handed_over(job.data for job in sweep.jobs) as folder, safe_path():
             self._work_in_lanes(turns, folder, gpus)
 
-    def _work_in_lanes(self, turns: Turns, folder: Path | None, gpus: Sequence[str] = ()) -> None:
+    def _work_in_lanes(self, turns: JobQueue, folder: Path | None, gpus: Sequence[str] = ()) -> None:
         """Has turns taken in lanes: threads with one worker process each, which is replaced if it dies or is spoilt."""
         jobs, lanes = turns.jobs, min(self.launch.workers, len(turns.jobs))
         at_hand: set[int] = set()
@@ -120,17 +120,17 @@ def _pipe() -> tuple[Connection, Connection]:
     return multiprocessing.get_context("spawn").Pipe(duplex=False)
 
 
-def _listen(heard: Connection, tell: Callable[[News], None]) -> None:
+def _listen(heard: Connection, tell: Callable[[TrialProgress], None]) -> None:
     """Passes on the news of a worker since the last call; none if it died."""
     with contextlib.suppress(EOFError, OSError):
         while heard.poll():
             tell(heard.recv())
 
 
-def _work(run: Callable[[Job, Callable[[News], None]], TrialOutcome], job: Job) -> TrialOutcome:
+def _work(run: Callable[[Job, Callable[[TrialProgress], None]], TrialOutcome], job: Job) -> TrialOutcome:
     """In a worker process: runs a job and reports its progress to the command."""
 
-    def tell(news: News) -> None:
+    def tell(news: TrialProgress) -> None:
         with contextlib.suppress(OSError):  # nobody listens any more: whoever ends the command ends this process, too
             for told in _told:
                 told.send(news)

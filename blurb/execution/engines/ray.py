@@ -18,10 +18,10 @@ from typing import Any
 
 from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Launch, Sweep
-from blurb.execution.job_queue import Turns
+from blurb.execution.job_queue import JobQueue
 from blurb.execution.processes import SAVING, at_root, safe_path
 from blurb.execution.worker import Job, TrialOutcome, execute, note_death
-from blurb.messages.errors import SettingsError, StoreError, said
+from blurb.messages.errors import SettingsError, StoreError, safe_message
 from blurb.system import gc_control as garbage
 from blurb.system import signals as stopping
 
@@ -72,7 +72,7 @@ class RayEngine(Engine):
         ray = sys.modules.get("ray")
         return ray is not None and bool(ray.is_initialized())
 
-    def work(self, sweep: Sweep, turns: Turns) -> None:
+    def work(self, sweep: Sweep, turns: JobQueue) -> None:
         self.check_there()
         folder = str(sweep.folder.absolute())
         with _cluster(self.address) as ray:
@@ -145,9 +145,9 @@ def _outcome(ray: Any, task: Any, job: Job) -> TrialOutcome:
     try:
         status, seconds, message = ray.get(task)
     except ray.exceptions.RayTaskError as error:
-        return TrialOutcome(job, "failed", message=said(error.cause))
+        return TrialOutcome(job, "failed", message=safe_message(error.cause))
     except ray.exceptions.RayError as error:
-        message = f"The process or the machine of the trial died, several times: {said(error)}"
+        message = f"The process or the machine of the trial died, several times: {safe_message(error)}"
         note_death(job, message)
         return TrialOutcome(job, "failed", message=message.split("\n")[0])
     return TrialOutcome(job, status, seconds, message)
@@ -169,7 +169,7 @@ def _cluster(address: str) -> Iterator[Any]:
                 for number, handler in handlers.items():  # Ray has its own for some, which end the process at once
                     signal.signal(number, handler)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise SettingsError(f"--engine ray: there is no cluster at {given} ({said(error)}).") from error
+        raise SettingsError(f"--engine ray: there is no cluster at {given} ({safe_message(error)}).") from error
     try:
         yield ray
     finally:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from blurb.export.formats._base import Files, Format, Wanted
+from blurb.export.formats._base import ExportRequest, Files, Format
 from blurb.messages.errors import SettingsError
 from blurb.registry import Registry
 from blurb.system.files import beside, write_whole
 
-__all__ = ["Files", "Format", "Wanted", "formats", "get", "render", "write"]
+__all__ = ["ExportRequest", "Files", "Format", "formats", "get", "render", "write"]
 
 formats: Registry[Format] = Registry("export format", "blurb.export.formats", "EXPORT", "blurb.exports")
 
@@ -22,7 +22,7 @@ def get(name: str) -> Format:
     return found
 
 
-def render(name: str, wanted: Wanted) -> Files:
+def render(name: str, wanted: ExportRequest) -> Files:
     """The content of a format's files by relative path ("" for a format with a single file); writes nothing.
 
     :raises BlurbError: if the request is invalid

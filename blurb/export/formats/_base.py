@@ -16,7 +16,7 @@ Files = Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExportRequest:
     """The arguments of `blurb export`.
 
     :param rows: names of rows, or of models for all of their rows; empty for all
@@ -47,19 +47,19 @@ class Format:
 
     :param summary: summary for the help
     :param render: makes the files by path; "" is the single file of a format, which may go to the terminal
-    :param options: options of `Wanted` that apply to it, beyond store, datasets, rows and out
+    :param options: options of `ExportRequest` that apply to it, beyond store, datasets, rows and out
     :param folder: default folder of its files
     :param alone: whether the folder must be new
     """
 
     summary: str
-    render: Callable[[Wanted], Files]
+    render: Callable[[ExportRequest], Files]
     options: frozenset[str] = frozenset()
     folder: str = ""
     alone: bool = False
 
 
-def rows(wanted: Wanted, optional: bool = False) -> list[RowScores]:
+def rows(wanted: ExportRequest, optional: bool = False) -> list[RowScores]:
     """The requested rows of the store, in the order of the arguments.
 
     Rows of the demo suite are left out if there are real ones, as their numbers are not comparable.
@@ -86,7 +86,7 @@ def _fitting(there: Sequence[RowScores], name: str) -> list[RowScores]:
     return fits
 
 
-def one_row(wanted: Wanted) -> RowScores:
+def one_row(wanted: ExportRequest) -> RowScores:
     """The requested row; SettingsError with the choices if there are several."""
     chosen = rows(wanted)
     if len(chosen) > 1:
@@ -95,7 +95,7 @@ def one_row(wanted: Wanted) -> RowScores:
     return chosen[0]
 
 
-def real_row(wanted: Wanted) -> RowScores:
+def real_row(wanted: ExportRequest) -> RowScores:
     """`one_row`, but not from the demo suite: synthetic results must not look like real ones."""
     row = one_row(wanted)
     if row.suite == DEMO:

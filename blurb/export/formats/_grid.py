@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from blurb.export.formats._base import Wanted, rows
+from blurb.export.formats._base import ExportRequest, rows
 from blurb.messages.errors import SettingsError, StoreError, UnknownName
 from blurb.messages.text import grouped
 from blurb.results import groups, notes, published
@@ -56,7 +56,7 @@ class ExportTable:
     notes: Sequence[str]
 
 
-def grid(wanted: Wanted) -> ExportTable:
+def grid(wanted: ExportRequest) -> ExportTable:
     """The requested table, published rows first; what has no figure is left out unless it was asked for by name."""
     others = _published(wanted.published)
     own = rows(wanted, optional=bool(others))

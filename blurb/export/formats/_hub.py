@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from blurb.export.formats._base import Wanted, real_row
+from blurb.export.formats._base import ExportRequest, real_row
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.results.row_scores import RowScores
 from blurb.tasks import Task
@@ -34,7 +34,7 @@ class Figure(NamedTuple):
         return {**{name: text for name, text in setting.items() if text}, "seeds": len(self.seeds), **spread}
 
 
-def figures(wanted: Wanted) -> tuple[RowScores, list[Figure]]:
+def figures(wanted: ExportRequest) -> tuple[RowScores, list[Figure]]:
     """The requested row and its datasets; StoreError if it has none of them."""
     row = real_row(wanted)
     if not row.kind.is_fine_tuning:
@@ -49,7 +49,7 @@ def figures(wanted: Wanted) -> tuple[RowScores, list[Figure]]:
     return row, found
 
 
-def _figures(row: RowScores, wanted: Wanted) -> Iterator[Figure]:
+def _figures(row: RowScores, wanted: ExportRequest) -> Iterator[Figure]:
     for task in wanted.datasets:
         values = row.values(task.name)
         if not values:

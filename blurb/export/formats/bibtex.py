@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from blurb.export.formats._base import Files, Format, Wanted, rows
+from blurb.export.formats._base import ExportRequest, Files, Format, rows
 
 BLURB = r"""@article{gu2021blurb,
   title={Domain-Specific Language Model Pretraining for Biomedical Natural Language Processing},
@@ -15,7 +15,7 @@ BLURB = r"""@article{gu2021blurb,
 }"""
 
 
-def _render(wanted: Wanted) -> Files:
+def _render(wanted: ExportRequest) -> Files:
     """References of the datasets in `--tasks`; with rows, only of those with results."""
     used = wanted.datasets
     if wanted.rows:

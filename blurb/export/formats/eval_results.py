@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import yaml  # type: ignore[import-untyped]
 
-from blurb.export.formats._base import Files, Format, Wanted
+from blurb.export.formats._base import ExportRequest, Files, Format
 from blurb.export.formats._hub import figures
 from blurb.messages.errors import SettingsError
 
 
-def _render(wanted: Wanted) -> Files:
+def _render(wanted: ExportRequest) -> Files:
     try:
         from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     except ImportError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.export.formats._base import Files, Format, Wanted
+from blurb.export.formats._base import ExportRequest, Files, Format
 from blurb.export.formats._grid import OPTIONS, ExportCell, grid
 
 SPECIAL = {
@@ -29,7 +29,7 @@ def _cell(cell: ExportCell) -> str:
     return rf"{text} {{\scriptsize$\pm$\,{cell.sd}}}" if cell.sd else text
 
 
-def _render(wanted: Wanted) -> Files:
+def _render(wanted: ExportRequest) -> Files:
     content = grid(wanted)
     lines = [
         r"% needs \usepackage{booktabs}",

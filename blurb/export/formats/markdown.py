@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from blurb.export.formats._base import Files, Format, Wanted
+from blurb.export.formats._base import ExportRequest, Files, Format
 from blurb.export.formats._grid import OPTIONS, ExportCell, grid
 
 
@@ -22,7 +22,7 @@ def _cell(cell: ExportCell) -> str:
     return f"{text} ± {cell.sd}" if cell.sd else text
 
 
-def _render(wanted: Wanted) -> Files:
+def _render(wanted: ExportRequest) -> Files:
     content = grid(wanted)
     head = [content.corner, *map(escape, content.heads)]
     rows = [[escape(name), *map(_cell, cells)] for name, cells in zip(content.lines, content.cells, strict=True)]

@@ -8,13 +8,13 @@ import yaml  # type: ignore[import-untyped]
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from blurb import metrics
-from blurb.export.formats._base import Files, Format, Wanted
+from blurb.export.formats._base import ExportRequest, Files, Format
 from blurb.export.formats._hub import Figure, figures
 from blurb.messages.errors import DataError
 from blurb.results.row_scores import RowScores
 
 
-def _render(wanted: Wanted) -> Files:
+def _render(wanted: ExportRequest) -> Files:
     row, found = figures(wanted)
     results = _results(row, found, wanted)
     if wanted.out is None or not wanted.out.exists():
@@ -36,7 +36,7 @@ def _identity(result: EvalResult) -> tuple[object, ...]:
     return (result.unique_identifier, result.metric_type, result.metric_name)
 
 
-def _results(row: RowScores, found: Sequence[Figure], wanted: Wanted) -> list[EvalResult]:
+def _results(row: RowScores, found: Sequence[Figure], wanted: ExportRequest) -> list[EvalResult]:
     results = [
         EvalResult(
             task_type=figure.task.task_type.hub,
@@ -56,7 +56,7 @@ def _results(row: RowScores, found: Sequence[Figure], wanted: Wanted) -> list[Ev
     return results + _score(row, wanted)
 
 
-def _score(row: RowScores, wanted: Wanted) -> list[EvalResult]:
+def _score(row: RowScores, wanted: ExportRequest) -> list[EvalResult]:
     """The BLURB score, if all thirteen datasets are requested and have results."""
     if row.score is None or not row.blurb_means().keys() <= {task.name for task in wanted.datasets}:
         return []

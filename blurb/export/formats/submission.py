@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 
-from blurb.export.formats._base import Files, Format, Wanted, real_row
+from blurb.export.formats._base import ExportRequest, Files, Format, real_row
 from blurb.export.submission import documents
 
 ARCHIVE = "submission.zip"
@@ -14,7 +14,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 """The oldest date of zip archives, so that equal predictions give identical archives."""
 
 
-def _render(wanted: Wanted) -> Files:
+def _render(wanted: ExportRequest) -> Files:
     found = documents(real_row(wanted), wanted.datasets, wanted.seed, wanted.allow_partial)
     contents = {
         f"{name}.json": (json.dumps(document, allow_nan=False) + "\n").encode() for name, document in found.items()

@@ -25,14 +25,14 @@ from blurb.learners.baselines.vocabulary import LONGEST, VOCABULARIES
 from blurb.learners.finetuning import encoder
 from blurb.learners.finetuning.network import NetworkLearner
 from blurb.messages.errors import SettingsError, UnknownName
-from blurb.protocols.settings import Where, unsaid
+from blurb.protocols.settings import Where, unknown_origin
 from blurb.training.hardware import Precision
 
 DROPOUT = 0.1
 POSITIONS = ("learned", "sinusoidal")
 
 
-def check(source: Source, formulation: Formulation, where: Where = unsaid) -> None:
+def check(source: Source, formulation: Formulation, where: Where = unknown_origin) -> None:
     """Raises a SettingsError if head, pooling and task do not work together, or an option has an impossible value."""
     encoder.check(source, formulation, where)
     building.learner(source, formulation, "cpu", "fp32")

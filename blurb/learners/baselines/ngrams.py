@@ -28,8 +28,8 @@ from blurb.learners.base import History, Learner, Progress, Subset
 from blurb.learners.baselines.text_features import pipeline
 from blurb.learners.baselines.word_features import WindowFeatures, sentence_of
 from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, score_of, scored_items
-from blurb.protocols.settings import Where, unsaid
-from blurb.training.crf_fit import Chained, fit_chain
+from blurb.protocols.settings import Where, unknown_origin
+from blurb.training.crf_fit import FittedChain, fit_chain
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ PASSES = 5
 """Passes over the words in stochastic gradient descent; twice as many gained less than half a point on dev."""
 
 
-def check(source: Source, formulation: Formulation, where: Where = unsaid) -> None:
+def check(source: Source, formulation: Formulation, where: Where = unknown_origin) -> None:
     """Raises a SettingsError if words have tags and the head is not a linear model."""
     if formulation.kind == "tokens":
         check_head(formulation, source.weights, where)
@@ -82,7 +82,7 @@ class Bigrams(Learner):
     """A linear model on fixed features of the examples."""
 
     model: LinearModel
-    chain: Chained | None = None
+    chain: FittedChain | None = None
     shift: Tensor
 
     def __init__(self, formulation: Formulation, device: str, precision: str) -> None:
@@ -180,7 +180,7 @@ class Bigrams(Learner):
         solver.fit(matrix, positive)
         return solver.coef_[0], float(solver.intercept_[0])
 
-    def _named(self, units: Sequence[Any], scores: Tensor, chain: Chained | None = None) -> Output:
+    def _named(self, units: Sequence[Any], scores: Tensor, chain: FittedChain | None = None) -> Output:
         """Predictions by name from scores (rows, outputs)."""
         tags = self.problem.kind == "tokens"
         if chain is None:

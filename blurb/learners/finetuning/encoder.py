@@ -18,12 +18,12 @@ from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.base import History, Progress, Subset
 from blurb.learners.finetuning.network import NetworkLearner
 from blurb.messages.errors import SettingsError
-from blurb.protocols.settings import Where, shown, unsaid
+from blurb.protocols.settings import Where, shown, unknown_origin
 from blurb.training import layerwise
 from blurb.training.hardware import Precision
 
 
-def check(source: Source, formulation: Formulation, where: Where = unsaid) -> None:
+def check(source: Source, formulation: Formulation, where: Where = unknown_origin) -> None:
     """Raises a SettingsError if head, pooling, layers, task and tokenizer do not work together, before any training.
 
     :param where: origin of the settings, for the message

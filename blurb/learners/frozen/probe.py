@@ -28,8 +28,8 @@ from blurb.learners.frozen.encoder import LAYERS
 from blurb.learners.frozen.reader import Ints, Read, Reader
 from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, score_of, scored_items
 from blurb.messages.errors import TrainingError
-from blurb.protocols.settings import Where, unsaid
-from blurb.training.crf_fit import Chained, fit_chain
+from blurb.protocols.settings import Where, unknown_origin
+from blurb.training.crf_fit import FittedChain, fit_chain
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear import Design, Fit, moments, solve
 
@@ -40,7 +40,7 @@ STRENGTHS = (3000.0, 600.0, 120.0, 25.0, 5.0, 1.0)
 each fit starts from the previous one, and once a fit is worse than that, weaker ones are skipped."""
 
 
-def check(source: Source, formulation: Formulation, where: Where = unsaid) -> None:
+def check(source: Source, formulation: Formulation, where: Where = unknown_origin) -> None:
     """Raises a SettingsError if the head is not a linear model or does not support the task.
 
     :param where: origin of the settings, for the message
@@ -56,7 +56,7 @@ class Chosen:
     mean: Tensor
     sd: Tensor
     fit: Fit
-    chain: Chained | None = None
+    chain: FittedChain | None = None
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class ProbeLearner(Learner):
         predicted, _ = self._output(judged.units, judged.read, scores)
         return score_of(self.formulation, judged.units, predicted)
 
-    def _output(self, units: Sequence[Any], read: Read, scores: Tensor, chain: Chained | None = None) -> Output:
+    def _output(self, units: Sequence[Any], read: Read, scores: Tensor, chain: FittedChain | None = None) -> Output:
         """Predictions by name from scores (rows, outputs)."""
         if chain is None:
             predicted, confidence = decide(self.problem.kind, scores)

@@ -8,7 +8,7 @@ what no entry is of is read from its folder. So the index may be deleted at any 
 
 from __future__ import annotations
 
-from blurb.store.index.entry import Entry, Facts
+from blurb.store.index.entry import Entry, TrialFacts
 from blurb.store.index.union import Index, key_of, of
 
-__all__ = ["Entry", "Facts", "Index", "key_of", "of"]
+__all__ = ["Entry", "Index", "TrialFacts", "key_of", "of"]

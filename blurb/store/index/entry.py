@@ -27,7 +27,7 @@ EXACT = 2**53
 
 
 @dataclass(frozen=True)
-class Facts:
+class TrialFacts:
     """What is known of a trial but for its figures and times; trials that differ in the seed alone share it.
 
     :param metric: the main metric
@@ -157,7 +157,7 @@ def of_record(record: Record) -> dict[str, Any]:
         made, metrics = record.provenance, record.metrics
         scores: dict[str, list[str]] = {split: list(metrics[split]) for split in SCORED}
         majority: dict[str, list[str]] = {split: list(metrics["majority"][split]) for split in SCORED}
-        facts = Facts(
+        facts = TrialFacts(
             str(metrics["metric"]), metrics["metrics_version"], scores, majority, record.trial.learner,
             record.trial.data,
             made.data_verdict, record.trial.settings, made.features_version,
@@ -190,9 +190,9 @@ def _of_majority(names: list[str], name: str, start: int) -> int | None:
     return start + names.index(name) if name in names else None
 
 
-def facts_of(text: str) -> Facts:
+def facts_of(text: str) -> TrialFacts:
     """The facts of a text; ValueError, TypeError or KeyError if it has none."""
-    facts = Facts(**json.loads(text))
+    facts = TrialFacts(**json.loads(text))
     _ = facts.places
     texts = (facts.metric, facts.learner, facts.data, facts.verdict)
     mappings = (facts.settings, facts.environment, {} if facts.declaration is None else facts.declaration)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from blurb.store.figures import admits
-from blurb.store.index.entry import STAMP, Facts, facts_of
+from blurb.store.index.entry import STAMP, TrialFacts, facts_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -37,7 +37,7 @@ class Segment:
         self.stamps = _memory(batch.column("stamp"), "B")
         about = batch.column("about")
         self.codes = _memory(about.indices, "i")
-        self.facts: list[Facts] = [facts_of(text) for text in about.dictionary.to_pylist()]
+        self.facts: list[TrialFacts] = [facts_of(text) for text in about.dictionary.to_pylist()]
         figures = batch.column("figures")
         self.starts = _memory(figures, "i")
         self.figures = _memory(figures.values, "d")

@@ -21,12 +21,12 @@ from blurb.execution.engine import Launch, Sweep
 from blurb.execution.engines import local
 from blurb.execution.engines.local import LocalEngine
 from blurb.execution.job_queue import OnFinished, OnProgress
-from blurb.execution.progress import News
+from blurb.execution.progress import TrialProgress
 from blurb.execution.worker import Job, TrialOutcome
 from tests.store import fakes
 
 
-def dies(job: Job, tell: Callable[[News], None]) -> TrialOutcome:
+def dies(job: Job, tell: Callable[[TrialProgress], None]) -> TrialOutcome:
     """Stands for `execute`: the job called 2 kills its process."""
     if job.trial == 2:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -77,9 +77,9 @@ def test_workers_do_not_outlive_a_killed_command(tmp_path: Path) -> None:
     assert not Path(f"/proc/{worker}").exists()
 
 
-def tells(job: Job, tell: Callable[[News], None]) -> TrialOutcome:
+def tells(job: Job, tell: Callable[[TrialProgress], None]) -> TrialOutcome:
     """Stands for `execute`: says how far it is, and when it began."""
-    tell(News(done=int(job.trial), total=9))  # type: ignore[call-overload]
+    tell(TrialProgress(done=int(job.trial), total=9))  # type: ignore[call-overload]
     return TrialOutcome(job, "done", message=str(time.monotonic()))
 
 
@@ -103,7 +103,7 @@ def test_the_longest_start_first_and_outcomes_keep_their_order(monkeypatch) -> N
     several = LocalEngine(Launch(2))
     assert several.order(jobs) == [3, 1, 4, 0, 2]
     several.launch = Launch(1)  # of several jobs at a time, one lane: then the order can be seen
-    taken = turns.Turns(jobs, turns.longest_first(jobs), lambda outcome: None, lambda job, news: None)
+    taken = turns.JobQueue(jobs, turns.longest_first(jobs), lambda outcome: None, lambda job, news: None)
     several._work_in_lanes(taken, None)
     outcomes = taken.outcomes
     assert [outcome.job for outcome in outcomes] == jobs
@@ -116,7 +116,7 @@ def test_one_at_a_time_they_run_as_they_were_given(monkeypatch) -> None:  # type
     assert sorted(range(3), key=lambda number: float(outcomes[number].message)) == [0, 1, 2]
 
 
-def says_where(job: Job, tell: Callable[[News], None]) -> TrialOutcome:
+def says_where(job: Job, tell: Callable[[TrialProgress], None]) -> TrialOutcome:
     """Stands for `execute`: tells device and process; the job called 1 spoils its GPU."""
     message = (
         "CUDA error: an illegal memory access was encountered" if job.trial.seed == 1 else f"{job.device} {os.getpid()}"

@@ -19,7 +19,7 @@ from blurb.execution.engine import Engine, Launch, Sweep
 from blurb.execution.engines.local import LocalEngine
 from blurb.execution.engines.ray import RayEngine
 from blurb.execution.engines.slurm import SlurmEngine
-from blurb.execution.job_queue import Turns
+from blurb.execution.job_queue import JobQueue
 from blurb.messages.errors import BlurbError, SettingsError, UnknownName
 
 PACKAGE = Path(blurb.__file__).parent
@@ -144,7 +144,7 @@ def test_every_engine_says_what_it_is() -> None:
 
 def test_an_engine_without_a_way_to_run_says_so(tmp_path: Path) -> None:
     with pytest.raises(NotImplementedError, match="Engine has neither `work` nor `run`"):
-        Engine(Launch()).work(Sweep(tmp_path, []), Turns([], [], lambda outcome: None, lambda job, news: None))
+        Engine(Launch()).work(Sweep(tmp_path, []), JobQueue([], [], lambda outcome: None, lambda job, news: None))
 
 
 def test_a_process_of_slurm_is_known(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,18 +13,18 @@ import pyarrow
 import pytest
 
 from blurb.store.index import segments
-from blurb.store.index.entry import Entry, Facts
+from blurb.store.index.entry import Entry, TrialFacts
 from blurb.store.store import Store
 from tests.store import fakes
 
-FACTS = Facts(
+FACTS = TrialFacts(
     "f1", 3, {"dev": ["f1", "gold"], "test": ["f1", "gold"]}, {"dev": ["f1"], "test": ["f1"]}, "", "d" * 64,
     "identical", {"head": "linear", "lr": 1e-05}, 5, False, None, {"device": "cpu", "threads": 1, "cpus": 2},
     ["encoder", "ner"],
 )  # fmt: skip
 
 
-def row(number: int = 0, facts: Facts = FACTS, **changes: Any) -> dict[str, Any]:
+def row(number: int = 0, facts: TrialFacts = FACTS, **changes: Any) -> dict[str, Any]:
     figures = [0.1 + number / 10, 7.0, 1 / 3, 8.0, 0.01, 0.02]
     return {
         "key": f"m/ncbi-disease/{number:016x}", "time": 1_700_000_000_123_456_789 + number,
