@@ -16,7 +16,8 @@ import pytest
 
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.execution.worker import Job, execute
+from blurb.execution.job import Job
+from blurb.execution.worker import execute
 from blurb.heads import heads, poolings
 from blurb.inputs.relations import STRATEGIES
 from blurb.inputs.tagging import SCHEMES

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from blurb import formulations
-from blurb.execution.worker import Job
+from blurb.execution.job import Job
 from blurb.inputs import tagging
 from blurb.planning.plan import Planned
 from blurb.store import rescore
 from blurb.store.provenance import Provenance
-from blurb.store.store import FILES, SCHEMA, Store, write_predictions
+from blurb.store.record import write_predictions
+from blurb.store.store import FILES, SCHEMA, Store
 from blurb.tasks import Task
 
 UNITS = 40

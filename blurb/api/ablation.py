@@ -12,7 +12,7 @@ from blurb.planning.options import AblateOptions
 
 if TYPE_CHECKING:
     from blurb.analysis.ablations import Grid
-    from blurb.execution.worker import Job, TrialOutcome
+    from blurb.execution.job import Job, TrialOutcome
     from blurb.planning.plan import Planned, Request
     from blurb.results.row_scores import RowScores
     from blurb.tasks import Task

@@ -15,7 +15,7 @@ from blurb.tasks import SCORED, Split
 if TYPE_CHECKING:
     from blurb.checkpoints import Source
     from blurb.execution.data_sources import DataSource
-    from blurb.store.store import Record
+    from blurb.store.record import Record
     from blurb.store.trial import Trial
 
 
@@ -76,10 +76,12 @@ def reproduce(
     from blurb import tasks
     from blurb.execution.data_sources import DataSource
     from blurb.execution.environment import environment
-    from blurb.execution.worker import Job, execute
+    from blurb.execution.job import Job
+    from blurb.execution.worker import execute
     from blurb.planning.request import source
     from blurb.store import plugins
-    from blurb.store.store import PREDICTIONS, Store, read_predictions
+    from blurb.store.record import PREDICTIONS, read_predictions
+    from blurb.store.store import Store
 
     plugins.load_all([{"head": head, "pooling": pooling}])
     trial, made = record.trial, record.provenance

@@ -12,7 +12,7 @@ from blurb.tasks import TWELVE, TYPES
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from blurb.execution.worker import TrialOutcome
+    from blurb.execution.job import TrialOutcome
     from blurb.regression import Decision
     from blurb.results.row_scores import RowScores
 
@@ -86,7 +86,7 @@ class Results:
         """
         from pandas import DataFrame
 
-        from blurb.store.store import PREDICTIONS, read_predictions
+        from blurb.store.record import PREDICTIONS, read_predictions
 
         return DataFrame(read_predictions(self.trial(model, task, seed) / PREDICTIONS))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from blurb.api.results import Results
     from blurb.cost.model import Estimate
     from blurb.execution.engine import Engine
-    from blurb.execution.worker import Job, TrialOutcome
+    from blurb.execution.job import Job, TrialOutcome
     from blurb.planning.plan import Planned, Request
     from blurb.results.row_scores import RowScores
 

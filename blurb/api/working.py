@@ -12,7 +12,7 @@ from blurb.messages.errors import BlurbError, SettingsError, StoreError, tell_da
 
 if TYPE_CHECKING:
     from blurb.execution.engine import Sweep
-    from blurb.execution.worker import Job, TrialOutcome
+    from blurb.execution.job import Job, TrialOutcome
 
 
 class TooManyFailures(BlurbError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from blurb.store.store import Record
+    from blurb.store.record import Record
 
 
 def may_show(with_text: bool, data: Path | None, raw: Path | None, form: str) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text as Line
 
     from blurb.analysis.differences import Difference, Differences
-    from blurb.store.store import Record
+    from blurb.store.record import Record
 
 COLUMNS = ("id", "outcome", "kind_a", "kind_b", "gold", "prediction_a", "prediction_b", "size")
 

@@ -12,7 +12,8 @@ from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.cost.passes import Ints, Lengths
 from blurb.data.schema import Example
 from blurb.execution.data_sources import load_data
-from blurb.execution.worker import Job, units_of
+from blurb.execution.job import Job
+from blurb.execution.units import units_of
 from blurb.formulations._base import Formulation
 from blurb.inputs.cache import features_key, stored_lengths
 from blurb.inputs.features import RAGGED, Features

@@ -17,7 +17,7 @@ from blurb.cost.schedule import wall
 if TYPE_CHECKING:
     from blurb.cost.inputs import Inputs
     from blurb.execution.data_sources import DataSource
-    from blurb.execution.worker import Job
+    from blurb.execution.job import Job
     from blurb.planning.plan import Planned
 
 LIBRARIES = 0.6e9

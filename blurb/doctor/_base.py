@@ -65,4 +65,4 @@ def few(problems: Sequence[Problem], where: Path | str) -> list[Problem]:
     more = len(problems) - SHOWN
     if more <= 0:
         return list(problems)
-    return [*problems[:SHOWN], Problem(str(where), f"And {more:,} more of this file.", "Mend those above first.")]
+    return [*problems[:SHOWN], Problem(str(where), f"And {more:,} more of this file.", "Fix those above first.")]

@@ -10,7 +10,7 @@ from blurb.doctor._base import Problem, of_error
 from blurb.execution import sweeps
 from blurb.execution.allowed import NotAllowed
 from blurb.execution.data_sources import DataSource, data_hash
-from blurb.execution.worker import Job
+from blurb.execution.job import Job
 from blurb.messages.errors import BlurbError, ModelError, StoreError
 from blurb.messages.text import plural
 

@@ -41,7 +41,7 @@ def examine(path: Path) -> Report:
                 if not any(text[1:]):
                     break
         else:
-            problems.append(Problem(str(path), "Further lines were not looked at.", "Mend those above first."))
+            problems.append(Problem(str(path), "Further lines were not looked at.", "Fix those above first."))
     return Report("table", str(path), problems, facts)
 
 

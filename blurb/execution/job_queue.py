@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.progress import TrialProgress
-from blurb.execution.worker import Job, TrialOutcome
 from blurb.store.store import Store
 from blurb.system import leases
 

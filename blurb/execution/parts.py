@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.execution import sweeps
-from blurb.execution.worker import Job
+from blurb.execution.job import Job
 from blurb.messages.errors import StoreError
 from blurb.system.files import check_types, read_json, write_json
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from blurb.execution.worker import Job
+    from blurb.execution.job import Job
 
 SAVING = 10.0
 """Seconds, beside those of a step, that a process is given to save its trial before it is ended."""

@@ -21,12 +21,14 @@ from blurb.checkpoints.source import CHECKPOINT, KINDS, Source
 from blurb.execution import allowed
 from blurb.execution.allowed import NotAllowed
 from blurb.execution.data_sources import DataSource
-from blurb.execution.worker import Job, Keep
+from blurb.execution.job import Job
+from blurb.execution.worker import Keep
 from blurb.learners import PREFIX, in_trial, kept
 from blurb.messages.errors import SettingsError, StoreError, Tell, UnknownName, tell_damage
 from blurb.store import rescore
 from blurb.store.plugins import Typed
-from blurb.store.store import SPEC, Store
+from blurb.store.record import SPEC
+from blurb.store.store import Store
 from blurb.store.trial import Configuration, Trial
 from blurb.system import leases
 from blurb.system.files import check_types, file_hash, read_json, write_json, writing_whole
@@ -37,9 +39,7 @@ FOLDER = ".sweeps"
 JOBS = "jobs.json"
 SHARED: Mapping[str, type] = {"source": Source, "configuration": Configuration, "data": DataSource}
 """Fields that many jobs have in common: the file has each value once."""
-OWN: Mapping[str, type | tuple[type, ...]] = {
-    "device": str, "track": str, "predicted": (int, float), "keep": str, "resume": bool
-}  # fmt: skip
+OWN: Mapping[str, type | tuple[type, ...]] = dict(device=str, track=str, predicted=(int, float), keep=str, resume=bool)
 """Fields that each job has of its own, and their types."""
 TYPES: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "source": {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import dataclasses
-import functools
 import gc
 import logging
 import shlex
@@ -14,21 +13,21 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from blurb import formulations, tasks
-from blurb.checkpoints import Source, unchanged
+from blurb.checkpoints import unchanged
 from blurb.data import TaskData
-from blurb.execution.data_sources import DataSource, load_data
+from blurb.execution.data_sources import load_data
 from blurb.execution.environment import environment
+from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.options import Keep as Keep
 from blurb.execution.progress import Reporter, TrialProgress
-from blurb.formulations._base import Formulation
+from blurb.execution.units import predictions_of, units_of
 from blurb.inputs import cache
-from blurb.learners import LearnerKind, building, kept
-from blurb.learners.base import Learner, Subset
+from blurb.learners import building, kept
+from blurb.learners.base import Subset
 from blurb.messages.errors import BlurbError, DataError, SettingsError, TrainingError, safe_message
 from blurb.messages.redaction import redacted
 from blurb.protocols.settings import limits
@@ -36,8 +35,8 @@ from blurb.store import plugins, provenance, rescore
 from blurb.store import row_contents as inventory
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.provenance import Provenance
-from blurb.store.store import PREDICTIONS, Store, read_predictions, write_predictions
-from blurb.store.trial import Configuration, Trial
+from blurb.store.record import PREDICTIONS, read_predictions, write_predictions
+from blurb.store.store import Store
 from blurb.system import gc_control as garbage
 from blurb.system import leases
 from blurb.system.files import write_json
@@ -48,58 +47,6 @@ log = logging.getLogger("blurb")
 
 ALIKE = ("python", "torch", "transformers", "tokenizers", "accelerate", "numpy", "platform", "device", "threads")
 """What two environments have in common where a trial gives the same predictions in both."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """A trial with everything needed to run it on this machine.
-
-    :param plugins: what a person typed (`blurb.store.plugins.typed`)
-    :param predicted: predicted seconds (`blurb.cost`), 0 without an estimate
-    :param keep: whether to keep the trained model
-    :param resume: whether to write checkpoints, and to go on from them (`blurb.store.trial_checkpoints`)
-    """
-
-    trial: Trial
-    source: Source
-    configuration: Configuration
-    data: DataSource
-    store: Path
-    device: str
-    track: str = ""
-    plugins: plugins.Typed = field(default_factory=dict)
-    predicted: float = 0.0
-    keep: Keep = "none"
-    resume: bool = False
-
-    @property
-    def learner(self) -> LearnerKind:
-        """The kind of its learner."""
-        return self.trial.kind
-
-    @property
-    def place(self) -> str:
-        """The device that it runs on: that asked for, or the CPU for what always runs there."""
-        return self.device if self.learner.on_device else "cpu"
-
-    @functools.cached_property
-    def path(self) -> Path:
-        """Folder of the trial; valid for writing once the model has claimed its folder (`Store.claim`)."""
-        return Store(self.store).path(self.source.name, self.trial.task, self.trial.hash)
-
-
-@dataclass(frozen=True)
-class TrialOutcome:
-    """The result of a job; `message` is the reason if it failed, and who has the trial if it is `held`.
-
-    "submitted": another machine will run it, `message` says where; `script` is what its scheduler was or can be given.
-    """
-
-    job: Job
-    status: Literal["done", "already done", "failed", "held", "submitted"]
-    seconds: float = 0.0
-    message: str = ""
-    script: str = ""
 
 
 def execute(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None) -> TrialOutcome:
@@ -185,25 +132,8 @@ def _note_failure(job: Job, error: Exception) -> None:
         write_json(inventory.failure_of(job.path), reason)
 
 
-def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) -> tuple[list[dict[str, Any]], str]:
-    """The examples of a split as the formulation cuts them, and their key in the cache of features.
-
-    :raises DataError: if there are none: since no file is empty, a plug-in's formulation dropped all
-    """
-    rows = content.splits[split].to_list()  # ten times as fast as row by row
-    units = formulation.units(rows)
-    if not units:
-        made = type(formulation)
-        raise DataError(
-            f"units() of {made.__module__}.{made.__qualname__} returned nothing for {content.task.name}, {split} "
-            f"({len(rows)} rows); it must return at least one example."
-        )
-    key, code = f"{content.hash} {split} {sorted(formulation.options.items())}", plugins.of_formulation(content.task)
-    return units, f"{key} {code}" if code else key
-
-
-def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
-    """Trains and predicts, and writes all files of the trial into a folder, and its model if that is to be kept."""
+def _unchanged_data(job: Job) -> TaskData:
+    """The data of a trial; BlurbError if data, code, recipe or model are not those that it was planned with."""
     trial = job.trial
     content = load_data(job.data)
     if content.hash != trial.data:
@@ -221,6 +151,13 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
             fix="Run the command that planned it again.",
         )
     unchanged.check_trial(job.source, trial.weights, trial.tokenizer)
+    return content
+
+
+def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
+    """Trains and predicts, and writes all files of the trial into a folder, and its model if that is to be kept."""
+    trial = job.trial
+    content = _unchanged_data(job)
     formulation = formulations.bind(content.task, trial.settings)
     watch = _tracking(job, reporter)
     handler = _Log(aside / "log.txt", encoding="utf-8")
@@ -246,7 +183,7 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
         clock = time.perf_counter()
         history = learner.fit(units["train"], units["dev"], trial.seed, reporter.step)
         fitted = time.perf_counter()
-        columns = _predictions(formulation, learner, units)
+        columns = predictions_of(formulation, learner, units)
         facts = {
             "train_seconds": round(fitted - clock + learner.facts.get("resumed", {}).get("seconds", 0.0), 2),
             "predict_seconds": round(time.perf_counter() - fitted, 2),
@@ -314,27 +251,6 @@ def _tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
     settings = {**trial.settings, "seed": trial.seed, "precision": trial.precision}
     run = f"{job.path.parent.parent.name}/{trial.task}/{trial.seed}"
     return tracking.Tracking(job.track, run, trial.hash, job.store / tracking.FOLDER, settings, reporter.epoch)
-
-
-def _predictions(
-    formulation: Formulation, learner: Learner, units: Mapping[tasks.Split, Subset]
-) -> dict[str, list[Any]]:
-    """The columns of `predictions.parquet` for dev and test, including the majority answer."""
-    majority = formulation.constants(units["train"].used)[0]
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("split", "id", "doc_id", "gold", "prediction", "majority", "scores")
-    }
-    for split in tasks.SCORED:
-        rows = units[split].used
-        predicted, scores = learner.predict(units[split])
-        columns["split"] += [split] * len(rows)
-        columns["id"] += [row["id"] for row in rows]
-        columns["doc_id"] += [row.get("doc_id") for row in rows]
-        columns["gold"] += [formulation.gold(row) for row in rows]
-        columns["prediction"] += predicted
-        columns["majority"] += [formulation.constant(majority, row) for row in rows]
-        columns["scores"] += scores if scores is not None else [None] * len(rows)
-    return columns
 
 
 def _predicted(job: Job, task: tasks.Task) -> dict[str, Any]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from blurb import formulations, learners, names
+from blurb import formulations, learners
 from blurb.checkpoints import Source
 from blurb.execution.data_sources import DataSource, data_hash
 from blurb.execution.engine import Engine
+from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.job_queue import OnFinished, OnProgress
 from blurb.execution.options import TrialOptions
-from blurb.execution.worker import Job, TrialOutcome
 from blurb.learners import LearnerKind, building, of_protocol
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
 from blurb.planning.hashed_settings import relevant
@@ -294,17 +293,3 @@ def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
                 families = {trial.task: trial.family for trial in planned}
                 code = {trial.task: trial.plugins for trial in planned if trial.plugins}
                 rows.write(store, replace(request.row(source), trials=trials, families=families, plugins=code))
-
-
-def check_names(sources: Sequence[Source]) -> None:
-    """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
-    found, given = ErrorCollector(), Counter(source.name for source in sources)
-    for name, count in given.items():
-        found.tried(names.check, name, "The model name")
-        if count > 1:
-            found.add(
-                SettingsError(
-                    f"Two models have the name '{name}'", fix="run them separately, each with its own --name."
-                )
-            )
-    found.tell()

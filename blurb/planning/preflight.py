@@ -213,7 +213,7 @@ def _request(
     # Whoever mistyped a device does not wait for downloads.
     models = [model for model in options.models if precision is not None or not _is_remote(model)]
     sources = [each for model in models if (each := _source(options, model, folder, found)) is not None]
-    found.tried(plan.check_names, sources)
+    found.tried(check_names, sources)
     return plan.Request(
         sources=sources, tasks=chosen, protocol=protocol, data=folder, store=Path(options.output), overrides=settings,
         options=options.shorthands, raw=raw, precision=precision or "fp32", **options.of_trials,

@@ -162,3 +162,21 @@ def precision_of(options: TrainOptions, elsewhere: bool) -> str:
         devices.check_name(options.device)
         return options.precision
     return hardware.choose_precision(options.precision, hardware.choose_device(options.device))
+
+
+def check_names(sources: Sequence[Source]) -> None:
+    """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
+    from collections import Counter
+
+    from blurb import names
+
+    found, given = ErrorCollector(), Counter(source.name for source in sources)
+    for name, count in given.items():
+        found.tried(names.check, name, "The model name")
+        if count > 1:
+            found.add(
+                SettingsError(
+                    f"Two models have the name '{name}'", fix="run them separately, each with its own --name."
+                )
+            )
+    found.tell()

@@ -7,7 +7,7 @@ import statistics
 from blurb import formulations
 from blurb.messages.errors import BlurbError
 from blurb.results.row_scores import RowScores
-from blurb.store.store import Record
+from blurb.store.record import Record
 from blurb.tasks import Split
 
 SAME = 0.005

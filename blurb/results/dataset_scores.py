@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from blurb.store.store import Record
+from blurb.store.record import Record
 from blurb.tasks import Split
 
 SETTINGS = ("head", "pooling", "word_pooling", "tagging", "relation_input")

@@ -11,7 +11,7 @@ from blurb import formulations, metrics
 from blurb.messages.errors import BlurbError, StoreError
 from blurb.metrics import Counts
 from blurb.statistics.clusters import Clusters
-from blurb.store.store import Record
+from blurb.store.record import Record
 from blurb.tasks import Split
 
 

@@ -11,7 +11,8 @@ from blurb.messages.errors import BlurbError, DataError, ErrorCollector, Setting
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.row_scores import RowScores, labelled
 from blurb.results.schema import Numbered
-from blurb.store.store import Record, Store
+from blurb.store.record import Record
+from blurb.store.store import Store
 
 PUBLISHED = "published"
 

@@ -19,7 +19,7 @@ from blurb.results import meeting, notes
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.meeting import Reason, Use
 from blurb.results.score import Spread, blurb_12, blurb_score, spread, type_means, type_weights
-from blurb.store.store import Record
+from blurb.store.record import Record
 from blurb.store.trial import Configuration, short_weights
 from blurb.tasks import TYPES, Split
 

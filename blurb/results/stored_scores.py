@@ -13,7 +13,7 @@ from blurb.messages.errors import BlurbError
 from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run
 from blurb.results.row_scores import DATASETS
 from blurb.store.index import Entry, TrialFacts
-from blurb.store.store import Record
+from blurb.store.record import Record
 from blurb.tasks import Split, Task
 
 

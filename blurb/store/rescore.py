@@ -14,7 +14,8 @@ from blurb.formulations._base import Formulation
 from blurb.messages.errors import BlurbError, Notice, SettingsError, StoreError, Tell, followed, tell_damage
 from blurb.store import index, provenance
 from blurb.store.index import TrialFacts
-from blurb.store.store import LEFT_OUT, Store, left_out, read_predictions
+from blurb.store.record import read_predictions
+from blurb.store.store import LEFT_OUT, Store, left_out
 from blurb.system import leases
 from blurb.system.files import read_json, write_json
 from blurb.tasks import SCORED, SPLITS

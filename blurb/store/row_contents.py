@@ -10,7 +10,8 @@ from typing import Literal, get_args
 from blurb.messages.errors import StoreError
 from blurb.store import index
 from blurb.store.planned_rows import PlannedRow
-from blurb.store.store import Record, Store
+from blurb.store.record import Record
+from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import read_json, size_of
 

@@ -8,29 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from blurb import names
-from blurb.messages.errors import StoreError, UnknownName
-from blurb.protocols.settings import FIELDS
-from blurb.store import answers, provenance
-from blurb.store.provenance import Provenance
+from blurb.messages.errors import StoreError
+from blurb.store import provenance
+from blurb.store.record import PREDICTIONS, Record, of_another, read_spec
 from blurb.store.trial import Trial
 from blurb.system import leases
-from blurb.system.files import beside, check_types, file_hash, ordinary, read_json, write_json
+from blurb.system.files import beside, file_hash, read_json, write_json
 from blurb.system.leases import Lease
-from blurb.tasks import SCORED, Split, Task
 
 SCHEMA = 1
 """Schema version of the files; a store of another version is rejected, never rewritten."""
 OWNERS = "models.json"
 """File in a model's folder with the model names. In stores of 53549ab several models may share a folder."""
-PREDICTIONS = "predictions.parquet"
 LEASE = ".lease"
 ROWS_LEASE = ".rows.lease"
 """In the root of a store: of whoever changes its rows."""
@@ -39,63 +33,7 @@ NEW, OLD = "new", "old"
 LEFT_OUT = "The trial is left out"
 ASIDE = (f"*.{NEW}", f"*.{OLD}", "[0-9]*")
 """What follows `.HASH.` in names of temporary folders; the last of earlier versions, which had process ids."""
-SPEC: Mapping[str, type] = {
-    "task": str, "weights": str, "tokenizer": str, "data": str, "settings": dict, "seed": int, "precision": str,
-    "recipe": int, "plugins": dict, "learner": str,
-}  # fmt: skip
-"""Types of the fields of a specification."""
-SETTING: Mapping[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "str": (str,)}
 FILES = ("spec.json", provenance.FILE, "metrics.json", PREDICTIONS, "history.csv", "log.txt")
-
-
-@dataclass(frozen=True)
-class Record:
-    """A finished trial; what a file of it says is read when it is asked for, as views need little of many trials.
-
-    :param folder: of the trial
-    """
-
-    folder: str
-
-    @cached_property
-    def path(self) -> Path:
-        """Its folder."""
-        return Path(self.folder)
-
-    @cached_property
-    def trial(self) -> Trial:
-        """Its specification; StoreError if it cannot be read, as of all files."""
-        return read_spec(self.path)
-
-    @cached_property
-    def provenance(self) -> Provenance:
-        """How it came about."""
-        return provenance.read(self.path)
-
-    @cached_property
-    def metrics(self) -> Mapping[str, Any]:
-        """`dev`, `test` and `majority`, all as fractions."""
-        return read_metrics(self.path)
-
-    @property
-    def task(self) -> Task:
-        """Its task, of a task file as it was declared then; UnknownName for that of a plug-in that is gone."""
-        return self.provenance.task(self.trial.task)
-
-    def predictions(self, split: Split) -> dict[str, list[Any]]:
-        """`id`, `doc_id`, `gold` and `prediction` of the examples of a split, in stored order.
-
-        :raises StoreError: if they cannot be read, or are no answers to the task as it was declared
-        """
-        columns = read_predictions(self.path / PREDICTIONS, ("id", "doc_id", "gold", "prediction"), split)
-        with contextlib.suppress(UnknownName):  # of a plug-in that is not installed: nobody here knows its answers
-            answers.check(self.task, columns, self.path)
-        return columns
-
-    def score(self, split: str, baseline: bool = False) -> float:
-        """The main metric as a fraction; with `baseline` that of the majority answer."""
-        figures = self.metrics["majority"] if baseline else self.metrics
-        return float(figures[split][self.metrics["metric"]])
 
 
 class Store:
@@ -180,7 +118,7 @@ class Store:
             )
         # `or ""`: a file that is missing in both is missing.
         found = [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")]
-        return found or _of_another(path)
+        return found or of_another(path)
 
     @contextmanager
     def writing(self, path: Path, lease: Lease | None = None) -> Iterator[Path]:
@@ -285,78 +223,10 @@ def leftovers(path: Path) -> list[Path]:
     return sorted(found)
 
 
-def read_spec(path: Path) -> Trial:
-    """The specification in the folder of a trial; StoreError if it cannot be read."""
-    file = path / "spec.json"
-    content = read_json(file)
-    check_types(content, SPEC, file)
-    settings = content.get("settings", {})
-    check_types(settings, {name: SETTING[str(FIELDS[name])] for name in settings if name in FIELDS}, file)
-    try:
-        return Trial(**content)
-    except TypeError as error:
-        raise StoreError(f"cannot be read by this version of blurb ({error}).", where=file) from error
-
-
-def _of_another(path: Path) -> list[str]:
-    """The file by which a trial is another than that which its folder is named after, if somebody put it there."""
-    try:
-        spec = read_spec(path)
-    except StoreError:
-        return ["spec.json"]
-    hash_ = path.name.removeprefix(".").partition(".")[0]  # also of a folder beside it, `files.beside`
-    if (spec.task, spec.hash) != (path.parent.name, hash_):
-        return ["spec.json"]
-    with contextlib.suppress(StoreError):  # which whoever reads it tells
-        declared = provenance.read(path).declaration
-        return [provenance.FILE] if declared and declared.get("name") != spec.task else []
-    return []
-
-
-def read_metrics(path: Path) -> dict[str, Any]:
-    """`metrics.json` in the folder of a trial; StoreError if it cannot be read, or a figure is no number."""
-    file = path / "metrics.json"
-    content = read_json(file)
-    check_types(content, {"metric": str, "dev": dict, "test": dict, "majority": dict}, file)
-    if any(content.get("metric") not in content.get(split, {}) for split in SCORED):
-        raise StoreError(f"the main metric ('metric') is not among the figures of {' and '.join(SCORED)}.", where=file)
-    majority = content.get("majority", {})
-    check_types(majority, dict.fromkeys(majority, dict), file)
-    for figures in (*(content.get(split, {}) for split in SCORED), *majority.values()):
-        check_types(figures, dict.fromkeys(figures, (int, float)), file)
-    return content
-
-
 def left_out(path: Path, damage: Sequence[str]) -> StoreError:
     """The error of a damaged trial (`Store.damage`), which nothing that reads many trials raises."""
     fix = "blurb rescore repairs it." if list(damage) == ["metrics.json"] else "run its blurb run command again."
     return StoreError(f"{', '.join(damage)} missing or damaged. {LEFT_OUT}", where=path, fix=fix)
-
-
-def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Writes `predictions.parquet`: split, id, doc_id, gold, prediction, majority, scores; one row per example."""
-    import pyarrow
-    import pyarrow.parquet
-
-    pyarrow.parquet.write_table(pyarrow.table(dict(columns)), path, compression="zstd")
-
-
-def read_predictions(path: Path, names: Sequence[str] | None = None, split: str | None = None) -> dict[str, list[Any]]:
-    """The columns of `write_predictions`, optionally only some of them or only one split."""
-    from pyarrow.parquet import ParquetFile  # neither read_table nor filter: they load pandas, a third of a second
-
-    wanted = None if names is None else [*names] if split is None else [*dict.fromkeys((*names, "split"))]
-    try:
-        with open(path, "rb", opener=ordinary) as opened, ParquetFile(opened) as file:
-            table = file.read(columns=wanted)
-        columns: dict[str, list[Any]] = (table if names is None else table.select(list(names))).to_pydict()
-        splits = [] if split is None else table["split"].to_pylist()
-    except (OSError, ValueError, TypeError, LookupError, NotImplementedError) as error:  # Arrow's errors are of these
-        raise StoreError(f"cannot be read: {(str(error).splitlines() or [repr(error)])[0]}", where=path) from error
-    if split is None:
-        return columns
-    kept = [row for row, name in enumerate(splits) if name == split]
-    return {name: [values[row] for row in kept] for name, values in columns.items()}
 
 
 def _sha256(path: Path) -> str | None:

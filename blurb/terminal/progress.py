@@ -24,7 +24,7 @@ from blurb.terminal.output import console
 
 if TYPE_CHECKING:
     from blurb.cost.model import Estimate
-    from blurb.execution.worker import Job, TrialOutcome
+    from blurb.execution.job import Job, TrialOutcome
 
 
 class Display:

@@ -16,7 +16,8 @@ from blurb.analysis.differences.entities import OUTCOME, compared
 from blurb.analysis.differences.texts import bracketed, of_characters, of_example, shortened
 from blurb.inputs.tagging import Span, spans
 from blurb.messages.errors import SettingsError
-from blurb.store.store import Record, Store
+from blurb.store.record import Record
+from blurb.store.store import Store
 from tests.results.played import play
 from tests.store import fakes
 

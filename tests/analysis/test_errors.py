@@ -20,7 +20,8 @@ from blurb.cli import _texts, cli
 from blurb.corpora import demo
 from blurb.data import read_split
 from blurb.inputs.tagging import Span, spans, tags
-from blurb.store.store import Store, read_predictions
+from blurb.store.record import read_predictions
+from blurb.store.store import Store
 from tests.results.played import NAMES, play
 
 

@@ -17,7 +17,7 @@ from blurb.execution import worker
 from blurb.learners import kept
 from blurb.learners.finetuning import kept as finetuned
 from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError
-from blurb.store.store import read_predictions
+from blurb.store.record import read_predictions
 from tests.checkpoints import KINDS
 
 FEW: dict[str, Any] = {

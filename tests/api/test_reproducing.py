@@ -21,7 +21,8 @@ from blurb.messages.errors import SettingsError, StoreError
 from blurb.planning import plan
 from blurb.protocols import protocol
 from blurb.results import references
-from blurb.store.store import PREDICTIONS, Record, Store, read_predictions, write_predictions
+from blurb.store.record import PREDICTIONS, Record, read_predictions, write_predictions
+from blurb.store.store import Store
 from blurb.system.files import read_json, write_json
 
 MODEL = "baseline:bilstm,hidden=8,width=8"

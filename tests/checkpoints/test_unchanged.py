@@ -15,7 +15,8 @@ import blurb
 from blurb.checkpoints import Checkpoint, loaded_encoder, unchanged, weights
 from blurb.checkpoints.unchanged import check
 from blurb.execution import sweeps
-from blurb.execution.worker import Job, execute
+from blurb.execution.job import Job
+from blurb.execution.worker import execute
 from blurb.learners import building
 from blurb.messages.errors import ModelError
 from blurb.planning import plan

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.corpora import demo
-from blurb.execution.worker import TrialOutcome
+from blurb.execution.job import TrialOutcome
 from blurb.messages.errors import BlurbError
 from blurb.terminal.progress import Display
 

@@ -244,7 +244,7 @@ def test_the_command_lists_all_and_says_so_by_its_exit_code(task_file: Path) -> 
     wrong = CliRunner().invoke(cli, ["doctor", str(task_file)])
     assert wrong.exit_code == 1
     assert f"1. {task_file}" in wrong.output
-    assert "   Mend: " in wrong.output
+    assert "   Fix: " in wrong.output
     result = CliRunner().invoke(cli, ["doctor", str(task_file), "--format", "json"])
     assert result.exit_code == 1
     report = json.loads(result.output)

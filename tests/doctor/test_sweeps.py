@@ -16,7 +16,7 @@ from blurb.corpora import demo
 from blurb.cost import calibration, room
 from blurb.doctor import Problem, examine
 from blurb.execution import sweeps
-from blurb.execution.worker import Job
+from blurb.execution.job import Job
 from blurb.learners import building
 from blurb.planning import plan
 from blurb.protocols import protocol

@@ -26,8 +26,9 @@ from blurb.checkpoints import Source
 from blurb.corpora import demo
 from blurb.execution import worker
 from blurb.execution.environment import environment
+from blurb.execution.job import Job
 from blurb.execution.progress import TrialProgress
-from blurb.execution.worker import Job, execute
+from blurb.execution.worker import execute
 from blurb.formulations.relation import Relation
 from blurb.inputs import cache
 from blurb.learners import building
@@ -36,7 +37,8 @@ from blurb.learners.baselines.constants import Majority
 from blurb.messages.errors import DataError
 from blurb.planning import plan
 from blurb.protocols import protocol
-from blurb.store.store import FILES, Store, read_json, read_predictions
+from blurb.store.record import read_predictions
+from blurb.store.store import FILES, Store, read_json
 from blurb.system import leases
 from blurb.system.lease_records import LeaseRecord
 

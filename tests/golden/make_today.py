@@ -131,7 +131,8 @@ def submitted(real: Path) -> None:
 def finish(store: Any, trial: Any, formulation: Any, columns: dict[str, list[Any]], verdict: str) -> None:
     """The files of a trial of `m`."""
     from blurb.store import rescore
-    from blurb.store.store import write_json, write_predictions
+    from blurb.store.record import write_predictions
+    from blurb.store.store import write_json
 
     with store.writing(store.path("m", trial.task, trial.hash)) as aside:
         write_json(aside / "spec.json", trial.content)

@@ -18,7 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from blurb import tasks
 from blurb.checkpoints import Checkpoint
 from blurb.data import read_split
-from blurb.execution.worker import Job, TrialOutcome, execute
+from blurb.execution.job import Job, TrialOutcome
+from blurb.execution.worker import execute
 from blurb.formulations import bind
 from blurb.learners import building, of_protocol
 from blurb.learners.frozen import encoder as frozen
@@ -28,7 +29,8 @@ from blurb.learners.selection import folds
 from blurb.messages.errors import SettingsError
 from blurb.planning import plan
 from blurb.protocols import protocol
-from blurb.store.store import Store, read_json, read_predictions
+from blurb.store.record import read_predictions
+from blurb.store.store import Store, read_json
 from blurb.training import linear
 
 DATA = Path(__file__).parents[1] / "golden" / "data"

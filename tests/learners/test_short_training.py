@@ -19,7 +19,8 @@ from blurb.messages.errors import SettingsError
 from blurb.planning import plan
 from blurb.protocols import protocol
 from blurb.protocols.protocol import complete
-from blurb.store.store import Store, read_json, read_predictions
+from blurb.store.record import read_predictions
+from blurb.store.store import Store, read_json
 from blurb.training.loop import Trainer
 
 DATA = Path(__file__).parents[1] / "golden" / "data"

@@ -16,12 +16,13 @@ from blurb.checkpoints import Source
 from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Sweep
 from blurb.execution.engines import here
+from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.job_queue import JobQueue
-from blurb.execution.worker import Job, TrialOutcome
 from blurb.learners import building
 from blurb.learners.kinds import majority, probe
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.planning import plan
+from blurb.planning.request import check_names
 from blurb.protocols import protocol
 from blurb.protocols.settings import parse_overrides
 from blurb.store import planned_rows as rows
@@ -191,12 +192,12 @@ def test_inputs_with_names_are_read_from_the_original_release(tmp_path: Path) ->
 
 
 def test_models_that_would_share_a_row_are_refused() -> None:
-    plan.check_names([FIRST, SECOND, MAJORITY])
+    check_names([FIRST, SECOND, MAJORITY])
     with pytest.raises(SettingsError, match="'first'"):
-        plan.check_names([FIRST, replace(SECOND, name="first")])
+        check_names([FIRST, replace(SECOND, name="first")])
     for name in ("", " ", "a\nb", "x" * 300):
         with pytest.raises(SettingsError, match="--name"):
-            plan.check_names([replace(FIRST, name=name)])
+            check_names([replace(FIRST, name=name)])
 
 
 def test_the_store_says_which_trials_make_which_row(tmp_path: Path) -> None:

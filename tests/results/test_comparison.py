@@ -16,7 +16,8 @@ from blurb.results.comparison import Verdict, compare_rows
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.meeting import Reason
 from blurb.results.row_scores import Origin, RowScores
-from blurb.store.store import Store, read_predictions
+from blurb.store.record import read_predictions
+from blurb.store.store import Store
 from tests.results import invented, played
 
 NAMES = tuple(task.name for task in tasks.all() if task.paper_order)

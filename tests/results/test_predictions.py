@@ -10,7 +10,8 @@ import pytest
 from blurb import formulations, tasks
 from blurb.results import from_store, predictions
 from blurb.store import planned_rows as rows
-from blurb.store.store import Record, Store
+from blurb.store.record import Record
+from blurb.store.store import Store
 from tests.results import played
 from tests.store import fakes
 

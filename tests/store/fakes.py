@@ -14,11 +14,12 @@ from blurb.checkpoints import Source
 from blurb.data import TaskData
 from blurb.execution import worker
 from blurb.execution.data_sources import DataSource
-from blurb.execution.worker import Job
+from blurb.execution.job import Job
 from blurb.inputs import cache
 from blurb.store import rescore
 from blurb.store.planned_rows import PlannedRow
-from blurb.store.store import Store, write_json, write_predictions
+from blurb.store.record import write_predictions
+from blurb.store.store import Store, write_json
 from blurb.store.trial import Configuration, Trial
 
 CONFIGURATION = Configuration("quick", "0" * 64, {"lr": 0.001}, "fp32", "blurb", "a note")

@@ -24,7 +24,7 @@ from blurb.messages.errors import DataError, SettingsError
 from blurb.planning import plan
 from blurb.planning.request import typed_settings
 from blurb.protocols import protocol, settings
-from blurb.store.store import read_predictions
+from blurb.store.record import read_predictions
 from blurb.store.trial import Trial
 
 DATA = Path(__file__).parents[1] / "golden" / "data"

@@ -17,7 +17,8 @@ import sklearn.metrics
 from blurb import metrics
 from blurb.messages.errors import BlurbError, Notice
 from blurb.store import rescore
-from blurb.store.store import FILES, Store, read_json, read_predictions, write_json, write_predictions
+from blurb.store.record import read_predictions, write_predictions
+from blurb.store.store import FILES, Store, read_json, write_json
 from blurb.system import leases
 from tests.results import played
 from tests.store import fakes

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from blurb.messages.errors import StoreError
-from blurb.store.store import FILES, Store, read_predictions, write_predictions
+from blurb.store.record import read_predictions, write_predictions
+from blurb.store.store import FILES, Store
 from blurb.system import leases
 from tests.store.fakes import finish, trial
 

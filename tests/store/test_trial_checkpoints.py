@@ -21,8 +21,9 @@ from blurb.checkpoints import Source
 from blurb.corpora import demo
 from blurb.execution import row_edits as housekeeping
 from blurb.execution import worker
+from blurb.execution.job import Job
 from blurb.execution.progress import TrialProgress
-from blurb.execution.worker import Job, execute
+from blurb.execution.worker import execute
 from blurb.learners import building
 from blurb.messages.errors import TrainingError
 from blurb.planning import plan

@@ -19,7 +19,8 @@ from blurb.data import manifest, raw
 from blurb.data.readers._files import read_text
 from blurb.leaderboard.html.collect import _curve
 from blurb.results import csv_files
-from blurb.store.store import Record, Store, read_predictions
+from blurb.store.record import Record, read_predictions
+from blurb.store.store import Store
 from blurb.system import files, leases, toml
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")

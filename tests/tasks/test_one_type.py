@@ -21,7 +21,8 @@ from blurb.cli import cli
 from blurb.messages.errors import SettingsError
 from blurb.metrics import functions
 from blurb.registry import Registry
-from blurb.store.store import Store, read_predictions
+from blurb.store.record import read_predictions
+from blurb.store.store import Store
 from blurb.tasks import types
 
 TYPE = '''

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from blurb.execution.job import TrialOutcome
 from blurb.execution.progress import TrialProgress
-from blurb.execution.worker import TrialOutcome
 from blurb.terminal.progress import Display, told
 from tests.cost.settings import estimate
 

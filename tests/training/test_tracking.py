@@ -18,7 +18,8 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.messages.errors import SettingsError
-from blurb.store.store import read_json, read_predictions
+from blurb.store.record import read_predictions
+from blurb.store.store import read_json
 from blurb.training import tracking
 
 RUN = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--set", "epochs=2"]

@@ -12,7 +12,7 @@ from blurb.analysis.differences._base import OUTCOMES, Difference, Differences, 
 from blurb.analysis.differences.texts import of_example
 from blurb.messages.errors import SettingsError
 from blurb.results.meeting import Reason
-from blurb.store.store import Record
+from blurb.store.record import Record
 from blurb.tasks import Split
 
 __all__ = ["OUTCOMES", "Difference", "Differences", "Side", "differences", "grouped"]

@@ -9,7 +9,7 @@ from blurb import formulations
 from blurb.analysis.errors._base import Mistake, Report, Table
 from blurb.messages.errors import SettingsError
 from blurb.registry import load_object
-from blurb.store.store import Record
+from blurb.store.record import Record
 from blurb.tasks import Split
 
 __all__ = ["Mistake", "Report", "Table", "analyse", "units"]

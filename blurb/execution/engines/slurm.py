@@ -20,8 +20,8 @@ from blurb.execution import parts, sweeps
 from blurb.execution.engine import Engine, Launch
 from blurb.execution.engines._packing import pack
 from blurb.execution.engines._slurm_script import Script, SlurmError, arrays, check_path, offsets
+from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.job_queue import OnFinished, OnProgress
-from blurb.execution.worker import Job, TrialOutcome
 from blurb.messages.errors import SettingsError
 from blurb.store.row_contents import failure_of
 from blurb.system.files import write_whole

@@ -18,7 +18,7 @@ from blurb.export.submission import schemas
 from blurb.export.submission.values import Unit, predictions
 from blurb.messages.errors import StoreError
 from blurb.results.row_scores import RowScores
-from blurb.store.store import PREDICTIONS, Record, read_predictions
+from blurb.store.record import PREDICTIONS, Record, read_predictions
 from blurb.tasks import Task
 
 if TYPE_CHECKING:

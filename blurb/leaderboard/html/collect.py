@@ -18,7 +18,7 @@ from blurb.names import by_number
 from blurb.results import gathered, published
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS, DEMO, Origin, RowScores, labelled
-from blurb.store.store import Record
+from blurb.store.record import Record
 from blurb.system.files import ordinary
 from blurb.tasks import TWELVE
 

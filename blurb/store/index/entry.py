@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from blurb.messages.errors import StoreError
 from blurb.store.figures import admits
 from blurb.store.provenance import Provenance
-from blurb.store.store import FILES, Record
+from blurb.store.record import Record
+from blurb.store.store import FILES
 from blurb.tasks import SCORED, SPLITS, Split, Task
 
 if TYPE_CHECKING:

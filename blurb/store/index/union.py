@@ -15,7 +15,8 @@ from blurb.messages.errors import StoreError, Tell, followed
 from blurb.store.index.entry import Entry, of_record, stamp, time_of
 from blurb.store.index.segments import Segment, batch_of, unpacked
 from blurb.store.index.writer import Row, State, Writer, listed, merge
-from blurb.store.store import LEFT_OUT, Record, Store, left_out
+from blurb.store.record import Record
+from blurb.store.store import LEFT_OUT, Store, left_out
 from blurb.system.files import read_bytes
 
 FOLDER = ".index"

@@ -20,9 +20,9 @@ from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Launch, Sweep
 from blurb.execution.engines import local
 from blurb.execution.engines.local import LocalEngine
+from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.job_queue import OnFinished, OnProgress
 from blurb.execution.progress import TrialProgress
-from blurb.execution.worker import Job, TrialOutcome
 from tests.store import fakes
 
 

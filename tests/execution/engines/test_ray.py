@@ -16,7 +16,7 @@ from blurb.corpora import demo
 from blurb.execution import engines
 from blurb.execution.engine import Launch
 from blurb.execution.engines.ray import RayEngine
-from blurb.execution.worker import TrialOutcome
+from blurb.execution.job import TrialOutcome
 from blurb.learners import building
 from blurb.planning import plan
 from blurb.protocols import protocol

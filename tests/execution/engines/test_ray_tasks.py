@@ -14,7 +14,7 @@ from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Launch, Sweep
 from blurb.execution.engines import ray
 from blurb.execution.engines.ray import RayEngine
-from blurb.execution.worker import Job, TrialOutcome
+from blurb.execution.job import Job, TrialOutcome
 
 
 class Ray:

@@ -34,7 +34,8 @@ from blurb.results.score import blurb_score, type_means
 from blurb.statistics import bootstrap
 from blurb.statistics.student import half_width, t_critical
 from blurb.store import planned_rows as rows
-from blurb.store.store import Record, Store
+from blurb.store.record import Record
+from blurb.store.store import Store
 from blurb.store.trial import Configuration
 from blurb.system.files import read_json, write_json
 from tests.results.played import NAMES, play
