@@ -39,7 +39,9 @@ FOLDER = ".sweeps"
 JOBS = "jobs.json"
 SHARED: Mapping[str, type] = {"source": Source, "configuration": Configuration, "data": DataSource}
 """Fields that many jobs have in common: the file has each value once."""
-OWN: Mapping[str, type | tuple[type, ...]] = dict(device=str, track=str, predicted=(int, float), keep=str, resume=bool)
+OWN: Mapping[str, type | tuple[type, ...]] = {
+    "device": str, "track": str, "predicted": (int, float), "keep": str, "resume": bool
+}  # fmt: skip
 """Fields that each job has of its own, and their types."""
 TYPES: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "source": {

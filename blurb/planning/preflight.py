@@ -206,7 +206,7 @@ def _request(
 ) -> Request:  # fmt: skip
     """The request of the models that can be loaded."""
     from blurb.planning import plan
-    from blurb.planning.request import precision_of
+    from blurb.planning.request import check_names, precision_of
 
     folder, raw = data
     precision = found.tried(precision_of, options, elsewhere)

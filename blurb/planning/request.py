@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import DataError, SettingsError
+from blurb.messages.errors import DataError, ErrorCollector, SettingsError
 from blurb.system.files import nearest
 
 if TYPE_CHECKING:
@@ -166,8 +167,6 @@ def precision_of(options: TrainOptions, elsewhere: bool) -> str:
 
 def check_names(sources: Sequence[Source]) -> None:
     """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
-    from collections import Counter
-
     from blurb import names
 
     found, given = ErrorCollector(), Counter(source.name for source in sources)
