@@ -106,7 +106,7 @@ def test_no_other_process_is_started() -> None:
         path.relative_to(ROOT / "blurb").as_posix(): path.read_text(encoding="utf-8").count("subprocess.run(")
         for path in (ROOT / "blurb").rglob("*.py") if "subprocess" in path.read_text(encoding="utf-8")
     }  # fmt: skip
-    assert found == {"runs/engines/slurm.py": 3, "runs/environment.py": 2}
+    assert found == {"execution/engines/slurm.py": 3, "execution/environment.py": 2}
     python = [
         (path.name, line.strip()) for path in (ROOT / "blurb").rglob("*.py")
         for line in path.read_text(encoding="utf-8").splitlines() if "sys.executable" in line

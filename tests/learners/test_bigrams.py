@@ -178,7 +178,7 @@ def test_almost_no_examples(task: str, data: Path) -> None:
 def test_a_label_that_no_example_has_is_not_given(data: Path) -> None:
     formulation = bind(tasks.get("hoc"))
     rows = [{**row, "labels": []} for row in read_split(tasks.get("hoc"), data, "train")[:50]]
-    learner = Bigrams(formulation)
+    learner = Bigrams(formulation, "cpu", "fp32")
     learner.fit(Subset(rows, ""), Subset(rows, ""), 1, lambda done, total: None)
     assert learner.predict(Subset(rows, ""))[0] == [[]] * 50
 
