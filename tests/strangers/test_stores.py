@@ -16,7 +16,6 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError
 from blurb.store.store import Store
-from blurb.system import cache
 from tests.strangers.evil import Evil
 
 MAJORITY, CONSTANT = "baseline:majority", "baseline:constant"
