@@ -10,12 +10,12 @@ from pathlib import Path
 import click
 
 from blurb import __version__
-from blurb.cli import _complete, _exit
+from blurb.cli import _exit
 from blurb.cli._group import Group
 from blurb.system import gc_control as garbage
 
 SECTIONS = {
-    "Run": ("run", "ablate", "predict", "reproduce", "retry", "worker"),
+    "Run": ("run", "ablate", "predict", "retry", "worker"),
     "Look at results": ("status", "leaderboard", "compare", "check", "diff", "errors", "export", "runs"),
     "Data, models and settings": ("data", "tasks", "models", "vocab", "protocols", "heads"),
     "Housekeeping": ("doctor", "cache", "gc", "rescore"),
@@ -56,5 +56,4 @@ def cli() -> None:
 def main() -> None:
     """Entry point; see `blurb.cli._exit` for the exit codes."""
     garbage.own_process()
-    _complete.enable()
     sys.exit(_exit.run(cli))

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
-import re
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -175,47 +173,3 @@ caches = _values(_caches)
 columns = _values(_columns)
 rows = _values(_rows)
 rows_anywhere = _values(_rows_anywhere, paths="file")
-
-
-def enable() -> None:
-    """Prepares completion, if this process was started for it."""
-    if not any(name.endswith("_COMPLETE") for name in os.environ):
-        return
-    from click.shell_completion import BashComplete, FishComplete, ZshComplete, add_completion_class
-
-    class Bash(BashComplete):
-        """Writes names with blanks and brackets as bash has to read them."""
-
-        def format_completion(self, item: CompletionItem[str]) -> str:
-            if item.type != "plain":
-                return super().format_completion(item)
-            escaped = re.sub(r"([\s'\"()&;|<>$`\\*?\[\]])", r"\\\1", item.value)
-            return f"{item.type},{escaped}".replace("\\", "\\\\")  # click's `read` takes one level away
-
-    class Zsh(ZshComplete):
-        """Keeps the option of `--tasks=gad`, which zsh would replace with the value."""
-
-        def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
-            return _with_option(incomplete, super().get_completions(args, incomplete))
-
-    class Fish(FishComplete):
-        """Keeps the option of `--tasks=gad`, without which fish finds no value, and commas in values."""
-
-        source_template = FishComplete.source_template.replace('string split ","', 'string split --max 1 ","')
-
-        def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
-            return _with_option(incomplete, super().get_completions(args, incomplete))
-
-    for shell in (Bash, Zsh, Fish):
-        add_completion_class(shell)
-
-
-def _with_option(incomplete: str, found: list[CompletionItem[str]]) -> list[CompletionItem[str]]:
-    """Values behind `--option=`, as the words that the shell is to complete."""
-    option, equals, _ = incomplete.partition("=")
-    if not equals or not option.startswith("-"):
-        return found
-    for item in found:
-        if item.type == "plain":
-            item.value = f"{option}={item.value}"
-    return found

@@ -17,7 +17,6 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from blurb.cost.schedule import TimeLeft
 from blurb.execution.progress import TrialProgress
 from blurb.messages.text import duration
 from blurb.terminal.output import console
@@ -51,12 +50,12 @@ class Display:
         self.count = 0
         self.lock = threading.Lock()  # with several jobs, trials end in several threads
         self.live = sys.stderr.isatty()
-        self.running: dict[Path, tuple[str, TrialProgress]] = {}
+        self.running: dict[Path, tuple[Hashable, str, TrialProgress]] = {}
         self.held: dict[Path, str] = {}  # by other commands, which are waited for
-        self.left = None
-        if expected is not None:
-            seconds = {self._key(trial.job): (trial.type, trial.seconds) for trial in expected.waiting}
-            self.left = TimeLeft(seconds, expected.jobs)
+        self.lanes = expected.jobs if expected else 0
+        self.rest = {self._key(trial.job): trial.seconds for trial in expected.waiting} if expected else {}
+        self.ended = 0.0  # predicted seconds of the trials that ran
+        self.ahead = sum(self.rest.values())  # and of those that did not end yet; a sum of many is not made each time
         self.started = time.monotonic()
         self.drawn = Live(
             console=console(stderr=True), get_renderable=self._draw, refresh_per_second=4, transient=True,
@@ -82,9 +81,7 @@ class Display:
                     click.echo(f"{self._which(job)}: {news.held_by} runs it, and is waited for", err=True)
                 return
             self.held.pop(job.path, None)
-            self.running[job.path] = self._which(job), news
-            if self.left is not None:
-                self.left.on_progress(self._key(job), news)
+            self.running[job.path] = self._key(job), self._which(job), news
 
     def finished(self, outcome: TrialOutcome) -> None:
         """Records that a trial ended."""
@@ -92,15 +89,17 @@ class Display:
             self.count += 1
             self.running.pop(outcome.job.path, None)
             self.held.pop(outcome.job.path, None)
-            if self.left is not None:
-                self.left.end(self._key(outcome.job), outcome.seconds if outcome.status == "done" else None)
+            seconds = self.rest.pop(self._key(outcome.job), 0.0)
+            self.ahead -= seconds
+            if outcome.status == "done":
+                self.ended += seconds
             text = f"[{self.count}/{self.total}] {self._which(outcome.job)}: {outcome.status}"
             if outcome.status == "done":
                 text += f" in {outcome.seconds:.0f} s"
             if outcome.message:
                 text += f" ({outcome.message})"
             if not self.live:
-                if self.count < self.total and outcome.status != "already done" and self.left is not None:
+                if self.count < self.total and outcome.status != "already done" and self.lanes:
                     text += f"; {self._left()}"
                 click.echo(text, err=True)
         if self.live:
@@ -117,14 +116,24 @@ class Display:
         return f"{' '.join(filter(None, parts))} seed {job.trial.seed}"
 
     def _left(self) -> str:
-        return "" if self.left is None else f"about {duration(self.left.left())} left"
+        """The predicted seconds that are left, at the pace of those that are over; at first as they were predicted."""
+        if not self.lanes:
+            return ""
+        begun = sum(
+            self.rest.get(key, 0.0) * news.done / news.total
+            for key, _, news in list(self.running.values())
+            if news.total
+        )
+        pace = self.lanes * (time.monotonic() - self.started) / (self.ended + begun) if self.ended else 1.0
+        lanes = max(1, min(self.lanes, len(self.rest)))
+        return f"about {duration(max(0.0, self.ahead - begun) * pace / lanes)} left"
 
     def _draw(self) -> Group:
         """One line per running trial, cut to the terminal's width, then the total."""
         lines = Table.grid(padding=(0, 1))
         lines.add_column()
         lines.add_column(no_wrap=True)  # on a narrow terminal the names give way
-        for which, news in list(self.running.values()):
+        for _, which, news in list(self.running.values()):
             lines.add_row(Text(which, no_wrap=True, overflow="ellipsis"), told(news))
         whole = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=max(1, self.total), completed=self._share(), width=20)
@@ -137,7 +146,7 @@ class Display:
 
     def _share(self) -> float:
         """Number of finished trials plus the finished fractions of running ones."""
-        return self.count + sum(news.done / news.total for _, news in list(self.running.values()) if news.total)
+        return self.count + sum(news.done / news.total for *_, news in list(self.running.values()) if news.total)
 
 
 def told(news: TrialProgress) -> str:

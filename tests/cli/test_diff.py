@@ -117,3 +117,17 @@ def test_the_page_escapes_everything() -> None:
     assert "<script" not in page
     assert page.count("&lt;script&gt;") > 10
     assert page.count("<mark>&lt;script&gt;") == 2
+
+
+def test_a_trial_that_is_run_again_gives_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/long-runs.md says to check one; a network, as nothing else here depends on its seed."""
+    monkeypatch.chdir(tmp_path)
+    model = "baseline:bilstm,hidden=8,width=8"
+    asked = ("run", model, "--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--seeds", "1")
+    for more in ((), ("--output", "again", "--leaderboard", "again/leaderboard.csv")):
+        done = CliRunner().invoke(cli, [*asked, *more])
+        assert done.exit_code == 0, (done.output, done.exception)
+    before, now = (next(Path(store).glob("*/gad/*/predictions.parquet")) for store in ("runs", "again"))
+    assert before.read_bytes() == now.read_bytes()
+    found = CliRunner().invoke(cli, ["diff", model, f"again:{model}", "--task", "gad"])
+    assert "No differences: A and B give the same answers." in found.output

@@ -223,17 +223,6 @@ SHOW = [
 ]  # fmt: skip
 
 TABLES = [
-    # Not as a table, which says what is another version than then.
-    Case("reproduce/majority", [
-        f"reproduce baseline:majority baseline:majority --task {task} --data data --output store --format {form}"
-        for task, form in (("gad", "csv"), ("ncbi-disease", "json"))
-    ]),
-    Case("reproduce/refused", [
-        "reproduce baseline:majority baseline:constant --task gad --data data --output store",
-        "reproduce baseline:majority baseline:majority --task gad --output store",
-        "reproduce baseline:majority baseline:majority --task gad --data data --output store --raw data --seed 7",
-        "reproduce nothing baseline:majority --task gad --data data --output store",
-    ]),
     Case("rescore/store", ["rescore --output store"], changes=["store"], whole=True,
          prepare=own_table),
     Case("rescore/today", ["rescore --output today --leaderboard out/mine.csv"], changes=["today"], whole=True),
@@ -467,11 +456,9 @@ LEFT_OUT: Sequence[str] = (
     "models check --casing",
     # The weights are not seen in what is printed; tests/api has them.
     "run --tokenizer", "ablate --tokenizer", "run --across", "run --keep-sweep", "predict --head", "predict --pooling",
-    "predict --trust-remote-code", "reproduce --head", "reproduce --pooling", "run --keep-model", "run --resume-trials",
+    "predict --trust-remote-code", "run --keep-model", "run --resume-trials",
     "predict", "predict --data",
     "predict --device", "predict --out", "predict --output", "predict --seed", "predict --task", "predict --text",
-    # Of models on the Hub, and of what decides how a trial is run; tests/api has the rest.
-    "reproduce --trust-remote-code", "reproduce --casing", "reproduce --device",
     # What runs elsewhere, with absolute paths; tests/execution/engines and tests/cli/test_worker.py have it.
     "run --print", "worker", "worker --data", "worker --device", "worker --jobs", "worker --leaderboard",
     "worker --allow-code", "retry --allow-code", "worker --max-failures", "worker --output", "worker --part",

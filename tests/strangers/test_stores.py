@@ -16,7 +16,6 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError
 from blurb.store.store import Store
-from blurb.system import cache
 from tests.strangers.evil import Evil
 
 MAJORITY, CONSTANT = "baseline:majority", "baseline:constant"
@@ -29,7 +28,6 @@ COMMANDS: dict[str, list[str]] = {
     "errors": ["errors", MAJORITY, "--task", "gad", "--output", "runs"],
     "diff": ["diff", MAJORITY, CONSTANT, "--task", "gad", "--output", "runs"],
     "doctor": ["doctor", "runs"],
-    "reproduce": ["reproduce", MAJORITY, MAJORITY, "--task", "gad", "--output", "runs"],
     "runs": ["runs", "--output", "runs"],
     "runs show": ["runs", "show", MAJORITY, "--output", "runs"],
     "runs verify": ["runs", "verify", "--output", "runs"],
@@ -93,11 +91,10 @@ def alter(runs: Path, change: Change, reference: str) -> None:
 @pytest.mark.parametrize("field", CHANGES)
 @pytest.mark.parametrize("place", range(4), ids=["name", "relative", "absolute", "module"])
 def test_no_command_that_looks_at_a_store_runs_what_it_names(field: str, place: int, runs: Path, evil: Evil) -> None:
-    data = str(cache.home() / "demo")
     for name, command in COMMANDS.items():
         if name in ("show", "rescore"):  # what a command before it repaired or indexed is altered again
             alter(runs, CHANGES[field], evil.references[place])
-        found = run(*command, *(["--data", data] if name == "reproduce" else []))
+        found = run(*command)
         assert not evil.has_run(), name
         assert found.exit_code in (0, 1, 2) or isinstance(found.exception, Exception), name
         assert "Traceback" not in found.output, (name, found.output)

@@ -72,18 +72,6 @@ def test_what_a_person_names_may_name_code(how: str, folder: Path, monkeypatch: 
         assert shown.exit_code == 0, (shown.output, shown.exception)
 
 
-def test_reproduce_wants_the_head_again(folder: Path) -> None:
-    done = run("run", "scratch:tiny", "--suite", "demo", "--tasks", "gad", "--protocol", "smoke", "--device", "cpu",
-               "--head", "./mine.py:Mine")  # fmt: skip
-    assert done.exit_code == 0, done.output
-    (trial,) = Store(Path("runs")).trial_folders()
-    heads.typed.clear()
-    again = ("reproduce", str(trial), "scratch:tiny", "--device", "cpu")
-    assert "Give its code with --head ./mine.py:Mine" in str(run(*again).exception)
-    found = run(*again, "--head", "./mine.py:Mine")
-    assert found.exit_code == 0, (found.output, found.exception)
-
-
 def test_a_task_file_runs_and_is_typed_where_its_data_is_read(folder: Path) -> None:
     done = run("run", "baseline:majority", "--tasks", "./my.toml")
     assert done.exit_code == 0, (done.output, done.exception)
@@ -96,10 +84,6 @@ def test_a_task_file_runs_and_is_typed_where_its_data_is_read(folder: Path) -> N
     found = run(*wanted, "--with-text", "--task", "./my.toml")
     assert found.exit_code == 0, (found.output, found.exception)
     assert "and more" in found.output
-    tasks._files.clear()
-    wanted = ["reproduce", str(trial), "baseline:majority", "--data", "."]
-    assert "type it: --task " in str(run(*wanted).exception)
-    assert run(*wanted, "--task", "./my.toml").exit_code == 0
 
 
 def test_a_path_that_a_store_names_is_not_opened(folder: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from blurb.execution.job import TrialOutcome
 from blurb.execution.progress import TrialProgress
+from blurb.terminal import progress
 from blurb.terminal.progress import Display, told
 from tests.cost.settings import estimate
 
@@ -28,30 +29,63 @@ def jobs() -> list[Any]:
     ]
 
 
-def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that the display's clock tells."""
+    found = [0.0]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: found[0]))
+    return found
+
+
+def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(
+    now: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
     found = estimate({"gad": [100.0, 100.0, 100.0, 100.0]})  # two of the search, two seeds that make the row
     expected = [trial.job for trial in found.trials]
     for job, seed in zip(expected, (1, 1, 2, 3), strict=True):
         job.trial.seed = seed
     with Display(expected, {job.path for job in expected[:2]}, expected=found) as display:
         for job in expected[:2]:
+            now[0] += 100.0
             display.finished(TrialOutcome(job, "done", 100.0))
+        now[0] += 100.0
         winner = SimpleNamespace(**{**vars(expected[2]), "path": Path("m/gad/other")})
         display.finished(TrialOutcome(winner, "done", 100.0))
     lines = capsys.readouterr().err.splitlines()
     assert [line.partition("; about ")[2] for line in lines] == ["5 min left", "3 min left", "2 min left"]
 
 
-def test_in_a_pipe_a_line_a_trial_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_a_pipe_a_line_a_trial_with_the_time_left(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     planned = jobs()
     with Display(planned, expected=estimate(NAMES)) as display:
         display.on_progress(planned[0], TrialProgress(5, 10, 1, 2, 0.5, 0.7))
+        now[0] = 200.0  # twice as long as predicted, as the next will be
         display.finished(TrialOutcome(planned[0], "done", 200.0))
         display.finished(TrialOutcome(planned[1], "failed", 1.0, "no memory"))
     assert capsys.readouterr().err.splitlines() == [
         "[1/2] m gad seed 1: done in 200 s; about 2 min left",
         "[2/2] m biosses seed 1: failed (no memory)",
     ]
+
+
+def test_the_time_left_is_predicted_until_a_trial_has_ended_and_then_at_their_pace(now: list[float]) -> None:
+    found = estimate({"gad": [100.0] * 4}, jobs=2)
+    first, second, third, _ = [trial.job for trial in found.trials]
+    display = Display([trial.job for trial in found.trials], expected=found)
+    assert display._left() == "about 3 min left"  # 200 s
+    now[0] = 50.0
+    display.on_progress(first, TrialProgress(50, 100))
+    display.on_progress(first, TrialProgress(100, 100))
+    assert display._left() == "about 2 min left"  # 300 s on two lanes
+    now[0] = 150.0
+    display.on_progress(second, TrialProgress(50, 100))
+    display.finished(TrialOutcome(first, "done", 150.0))
+    assert display._left() == "about 4 min left"  # 150 predicted seconds took two lanes 150 s, and 250 are left
+    display.finished(TrialOutcome(second, "already done", 0.0))  # of another command: it says nothing of the pace here
+    display.finished(TrialOutcome(third, "failed", 1.0, "no memory"))
+    assert display._left() == "about 5 min left"  # the last one has a lane of its own: each predicted second takes 3
+    display.finished(TrialOutcome(third, "already done", 0.0))  # the winner of a search ends again
+    assert display._left() == "about 5 min left"
 
 
 def test_without_an_estimate_nothing_is_said_of_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,7 +51,6 @@ LOOKS = lines("""
     gc
     worker
     retry
-    reproduce {A} --task biosses
     run {B} {A} {DEMO} --dry-run
     run {B} {A} {DEMO}
     runs rename {A} other
