@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Annotated, Literal, TypedDict
 
 import click
 
 from blurb.cli import _complete
+from blurb.cli._formats import formats
 from blurb.cli._options import CASING, HEAD, POOLING, STORE, TRUST
-from blurb.terminal.output import FORMATS, show
+from blurb.records import Count, Rule
+from blurb.records import columns as keys
+from blurb.terminal.output import show
+
+
+class Reproduced(TypedDict):
+    """A split of a trial that was run again."""
+
+    trial: Annotated[str, "hash of the trial", Rule("pattern", "^[0-9a-f]{16}$")]
+    task: Annotated[str, "its dataset"]
+    seed: Annotated[int, "its seed"]
+    split: Annotated[Literal["dev", "test"], "the split"]
+    units: Annotated[Count, "number of stored predictions"]
+    differing: Annotated[Count, "number of predictions that are not the same now"]
+    stored: Annotated[float, "score of the stored predictions, times 100"]
+    now: Annotated[float, "score of the new ones, times 100"]
 
 
 @click.command(name="reproduce")
@@ -28,7 +45,7 @@ from blurb.terminal.output import FORMATS, show
 @HEAD
 @POOLING
 @TRUST
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Reproduced])
 def command(
     trial: str, model: str, task: str | None, seed: int | None, data: Path | None, raw: Path | None, output: Path,
     casing: str | None, device: str, head: str | None, pooling: str | None, trust_remote_code: bool, form: str,
@@ -52,7 +69,7 @@ def command(
         record, model, folder, original, device=device, casing=casing, trust_remote_code=trust_remote_code,
         head=head, pooling=pooling,
     )  # fmt: skip
-    columns = ("trial", "task", "seed", "split", "units", "differing", "stored", "now")
+    columns = keys(Reproduced)
     lines = [
         (found.trial, found.task, found.seed, one.split, one.units, one.differing, 100 * one.stored, 100 * one.now)
         for one in found.splits
