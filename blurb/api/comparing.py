@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.messages.errors import ErrorCollector
+from blurb.records import columns
 from blurb.results.references import Row, row_of, rows_of
 from blurb.results.row_scores import RowScores
 
@@ -20,12 +21,7 @@ if TYPE_CHECKING:
     from blurb.tasks import Split
 
 
-__all__ = ["COLUMNS", "Comparison", "check", "compare", "row_of"]
-COLUMNS = (
-    "first", "other", "name", "first_score", "other_score", "difference", "low", "high", "p", "detectable",
-    "first_runs", "other_runs", "paired", "verdict", "reason", "remarks",
-)  # fmt: skip
-"""Of a comparison, here and in `blurb compare --format json` (docs/json.md)."""
+__all__ = ["Comparison", "check", "compare", "row_of"]
 
 
 def compare(
@@ -71,7 +67,9 @@ class Comparison:
         """One line per dataset: both means, the difference with its 95 % interval, p (corrected by Holm), a verdict."""
         from pandas import DataFrame
 
-        return DataFrame(self.table(level), columns=COLUMNS)
+        from blurb.results.comparison import Line
+
+        return DataFrame(self.table(level), columns=columns(Line))
 
     def __repr__(self) -> str:
         verdicts = Counter(line.verdict(0.05) for line in self.lines)
@@ -82,7 +80,7 @@ class Comparison:
         return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
 
     def table(self, level: float = 0.05) -> list[tuple[Any, ...]]:
-        """The lines, with `COLUMNS`; None where nothing is known."""
+        """The cells of each line, as in `comparison.Line`; None where nothing is known."""
         return [self._cells(line, level) for line in self.lines]
 
     def _cells(self, line: ScoreComparison, level: float) -> tuple[Any, ...]:

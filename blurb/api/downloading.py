@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from blurb.messages.errors import ModelError, SettingsError, UnknownName
 from blurb.system.files import nearest
@@ -18,9 +19,9 @@ class Download:
     :param model: as it was given
     :param run: what to give to `blurb run`: the folder, or the name of a model that is made on the spot
     :param repository: on the Hub; "" if it is not from there
-    :param revision: hash of the commit
-    :param size: bytes
-    :param status: "downloaded", "there already" or "nothing to fetch"
+    :param revision: hash of the commit; "" if it is not from the Hub
+    :param size: bytes of its files
+    :param status: what was done
     """
 
     model: str
@@ -28,7 +29,7 @@ class Download:
     repository: str = ""
     revision: str = ""
     size: int = 0
-    status: str = "nothing to fetch"
+    status: Literal["downloaded", "there already", "nothing to fetch"] = "nothing to fetch"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from blurb.messages.errors import BlurbError
 
@@ -35,24 +35,42 @@ SYMBOLS = ("TNF-α", "β2-microglobulin", "µg", "5′-UTR", "Ca²⁺", "≥", "
 class SmokeTest:
     """A step of training and a prediction.
 
+    :param task: task of the demo suite
+    :param settings: setting -> value
+    :param seconds: it took
     :param error: why it failed; "" if it ran
     """
 
     task: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, str]
     seconds: float
     error: str
+
+
+class Facts(TypedDict):
+    """What a checkpoint is."""
+
+    architecture: Annotated[str, "class of the encoder"]
+    parameters: Annotated[int, "of the encoder"]
+    longest_input: Annotated[int | None, "maximum sub-tokens of an input; null without a limit"]
+    attention: Annotated[str | None, "implementation in transformers"]
+    entries: Annotated[int, "size of the vocabulary"]
+    case: Annotated[Literal["kept", "lowered"], "of the tokenizer"]
+    unknown_probes: Annotated[int, "probe terms with an unknown token"]
 
 
 @dataclass(frozen=True)
 class ModelCheck:
     """What is known of a checkpoint.
 
+    :param model: name
+    :param facts: what it is
     :param surprises: sentences: what may cost scores or time, and what to do
+    :param tries: a step of training and a prediction for each kind of task
     """
 
     model: str
-    facts: Mapping[str, str | int | float | None]
+    facts: Facts
     surprises: Sequence[str]
     tries: Sequence[SmokeTest]
 
@@ -76,7 +94,7 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
         raise SettingsError(f"{reference} has no encoder to check", fix="name a checkpoint.")
     tokenizer, (encoder, _) = found.checkpoint.tokenizer, encoder_of(found)
     unknown = _unknown(tokenizer)
-    facts: dict[str, str | int | float | None] = {
+    facts: Facts = {
         "architecture": type(encoder).__name__,
         "parameters": found.parameters,
         "longest_input": found.checkpoint.size.most,
@@ -87,7 +105,7 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
     }
     surprises = [*_of_tokenizer(tokenizer, unknown), *_of_encoder(found, tokenizer, encoder)]
     every = [task for task in tasks.all() if task.paper_order]
-    if short := [task.name for task in every if (facts["longest_input"] or task.max_length) < task.max_length]:  # type: ignore[operator]
+    if short := [task.name for task in every if (facts["longest_input"] or task.max_length) < task.max_length]:
         surprises.append(
             f"Inputs of {', '.join(short)} are cut to {facts['longest_input']} sub-tokens, the maximum of the encoder, "
             "where the protocol has more."

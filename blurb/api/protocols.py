@@ -9,6 +9,7 @@ from blurb import tasks
 from blurb.learners import of_protocol
 from blurb.protocols.protocol import Protocol
 from blurb.protocols.settings import FIELDS, groups
+from blurb.records import Count
 from blurb.tasks import Task
 
 DEFAULT = "default"
@@ -21,24 +22,32 @@ class BySize:
     """A learning rate that depends on the encoder.
 
     :param parameters: encoders with fewer have the rate `below`, the others `above`
+    :param below: rate of small ones
+    :param above: rate of large ones
     """
 
-    parameters: int
+    parameters: Count
     below: float
     above: float
+
+
+Scalar = str | float | bool | None
+Value = Scalar | tuple[float | str, ...] | BySize
 
 
 @dataclass(frozen=True)
 class SettingValue:
     """What a protocol says of one setting of one task.
 
-    :param value: a number or word; `BySize` if it depends on the encoder, a tuple of seeds or of what is searched
+    :param task: name of the task, as in `blurb tasks`
+    :param setting: key of --set, or `seeds`
+    :param value: the value; an array has the seeds, or what is searched; an object is a rate by the size of the encoder
     :param origin: what it stands in: the protocol, its part for the task, its search, the task, or the defaults
     """
 
     task: str
     setting: str
-    value: object
+    value: Value
     origin: str
 
 

@@ -18,7 +18,7 @@ SECTIONS = {
     "Run": ("run", "ablate", "predict", "retry", "worker"),
     "Look at results": ("status", "leaderboard", "compare", "check", "diff", "errors", "export", "runs"),
     "Data, models and settings": ("data", "tasks", "models", "vocab", "protocols", "heads"),
-    "Housekeeping": ("doctor", "cache", "gc", "rescore"),
+    "Housekeeping": ("doctor", "cache", "gc", "rescore", "schema"),
 }
 """The commands as the help lists them."""
 

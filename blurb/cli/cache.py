@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Annotated, TypedDict
+
 import click
 
 from blurb.cli import _complete
+from blurb.cli._formats import formats
 from blurb.cli._group import Group
-from blurb.terminal.output import FORMATS, show
+from blurb.records import Count, columns
+from blurb.terminal.output import show
+
+
+class Cache(TypedDict):
+    """One of the caches."""
+
+    kind: Annotated[str, "kind, as for blurb cache clear"]
+    what: Annotated[str, "what it has"]
+    entries: Annotated[Count, "number of entries"]
+    bytes: Annotated[Count, "size"]
 
 
 @click.group(name="cache", cls=Group)
@@ -17,7 +30,7 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Cache])
 def info(form: str) -> None:
     """Show the cache folder and its size.
 
@@ -27,7 +40,7 @@ def info(form: str) -> None:
 
     found = [(one.kind, cache.KINDS[one.kind], one.entries, one.size) for one in cache.usage()]
     if form != "table":
-        show(("kind", "what", "entries", "bytes"), found, form)
+        show(columns(Cache), found, form)
         return
     rows = [(*rest, _megabytes(size)) for *rest, size in found]
     show(("kind", "what", "entries", "MB"), rows, form, numbers=("entries", "MB"))

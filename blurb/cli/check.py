@@ -10,12 +10,19 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._exit import gate
+from blurb.cli._formats import formats
 from blurb.cli._options import ACROSS, POINTS, STORE
 from blurb.tasks import SCORED
 from blurb.terminal.output import json_text, show
 
 if TYPE_CHECKING:
     from blurb.regression import Decision
+
+
+def _printed() -> object:
+    from blurb.regression.as_json import Check
+
+    return Check
 
 
 @click.command(name="check")
@@ -44,7 +51,7 @@ if TYPE_CHECKING:
 @click.option(
     "--summary", type=click.Path(path_type=Path), help="Append the result as Markdown.  [default: $GITHUB_STEP_SUMMARY]"
 )
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output format.")
+@formats(_printed, has_csv=False)
 def command(
     candidate: str, baseline: str, rules: Path | None, split: str | None, max_drop: float | None,
     tasks: str | None, across: tuple[str, ...], output: Path,

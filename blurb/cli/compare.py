@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING
 import click
 
 from blurb.cli import _complete
+from blurb.cli._formats import formats
 from blurb.cli._options import POINTS, STORE
+from blurb.records import columns
 from blurb.tasks import SCORED
-from blurb.terminal.output import FORMATS, show
+from blurb.terminal.output import show
 
 if TYPE_CHECKING:
     from blurb.results.comparison import ScoreComparison
 
 NOT_CORRECTED = "Each interval (95 %) is of its line alone; p is corrected over the datasets (Holm)."
 TITLES = ("dataset", "first", "other", "change", "low", "high", "p", "detectable", "runs", "verdict")
+
+
+def _printed() -> object:
+    from blurb.results.comparison import Compared
+
+    return list[Compared]
 
 
 @click.command(name="compare")
@@ -29,7 +37,7 @@ TITLES = ("dataset", "first", "other", "change", "low", "high", "p", "detectable
 @click.option("--max-drop", type=POINTS, help="Also report means that dropped by more points than this.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Also write a forest plot: .png, .svg or .pdf (needs the extra 'plots').")  # fmt: skip
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(_printed)
 def command(
     rows: tuple[str, ...], split: str, output: Path, level: float, runs_only: bool, max_drop: float | None,
     plot: Path | None, form: str,
@@ -44,7 +52,6 @@ def command(
     gets no verdict except from --max-drop.
     """
     from blurb import api
-    from blurb.api.comparing import COLUMNS
     from blurb.messages.errors import ErrorCollector, SettingsError
     from blurb.messages.text import grouped
     from blurb.plots import forest
@@ -82,7 +89,7 @@ def command(
             for compared in found
             for line, cells in zip(compared.lines, compared.table(level), strict=True)
         ]
-        show((*COLUMNS, "within_max_drop"), table, form)
+        show(columns(comparison.Compared), table, form)
     if plot is not None:
         forest.write(first.name, {compared.other.name: compared.lines for compared in found}, plot, level)
         click.echo(f"Plot: {plot}", err=True)

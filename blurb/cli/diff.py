@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
 import click
 
 from blurb.cli import _complete
+from blurb.cli._formats import formats
 from blurb.cli._options import STORE
-from blurb.cli.errors import TABLE_LIMIT
+from blurb.cli.errors import GOLD, TABLE_LIMIT
+from blurb.records import columns
 from blurb.tasks import SCORED
-from blurb.terminal.output import FORMATS, console, show
+from blurb.terminal.output import console, show
 
 if TYPE_CHECKING:
     from rich.text import Text as Line
@@ -20,7 +22,22 @@ if TYPE_CHECKING:
     from blurb.analysis.differences import Difference, Differences
     from blurb.store.record import Record
 
-COLUMNS = ("id", "outcome", "kind_a", "kind_b", "gold", "prediction_a", "prediction_b", "size")
+
+class Different(TypedDict):
+    """An example to which two trials give different answers."""
+
+    id: Annotated[str, "id of the example"]
+    outcome: Annotated[
+        Literal["only A right", "only B right", "both wrong", "A closer", "B closer", "equally far"],
+        "who is right, or closer",
+    ]
+    kind_a: Annotated[str, "kind of A's mistake, or `right`"]
+    kind_b: Annotated[str, "kind of B's mistake, or `right`"]
+    gold: Annotated[str | float, GOLD]
+    prediction_a: Annotated[str | float, "answer of A, likewise"]
+    prediction_b: Annotated[str | float, "answer of B, likewise"]
+    size: Annotated[float, "how far the two answers are from each other"]
+    text: NotRequired[Annotated[str, "text of the example, with --with-text"]]
 
 
 @click.command(name="diff")
@@ -43,9 +60,7 @@ COLUMNS = ("id", "outcome", "kind_a", "kind_b", "gold", "prediction_a", "predict
 @click.option("--with-text", is_flag=True, help="Print text even if the output is csv, json, a file or a pipe.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Also write a page. With --data it has corpus text: for your own use only.")  # fmt: skip
-@click.option(
-    "--format", "form", type=FORMATS, default="table", help="Output format; csv and json list the differences only."
-)
+@formats(list[Different], text="Output format; csv and json list the differences only.")
 def command(
     a: str, b: str, name: str | None, seed: int | None, split: str, output: Path, data: Path | None, raw: Path | None,
     kind: str | None, limit: int | None, with_text: bool, html: Path | None, form: str,
@@ -81,8 +96,8 @@ def command(
             show(table.columns, table.rows, form, numbers=table.columns[3 if table.columns[0] == "outcome" else 1 :])
         _print(shown, len(chosen), kind, show_text)
     else:
-        columns = (*COLUMNS, *(("text",) if texts and show_text else ()))
-        show(columns, [_cells(example)[: len(columns)] for example in shown], form)
+        keys = columns(Different) if texts and show_text else columns(Different)[:-1]
+        show(keys, [_cells(example)[: len(keys)] for example in shown], form)
     if html is not None:
         _write(html, f"{first.trial.task}, {split}", sides, found, chosen[:limit])
     elif texts and not show_text:

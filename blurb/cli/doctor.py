@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING
 import click
 
 from blurb.cli._exit import PARTLY
+from blurb.cli._formats import formats
 from blurb.terminal.output import json_text
 
 if TYPE_CHECKING:
     from blurb.doctor import Fact, Report
 
 
+def _printed() -> object:
+    from blurb.doctor import Report
+
+    return Report
+
+
 @click.command(name="doctor")
 @click.argument("what", type=click.Path(path_type=Path), required=False)
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output format.")
+@formats(_printed, has_csv=False)
 def command(what: Path | None, form: str) -> None:
     """List what is wrong with WHAT, and how to fix it.
 

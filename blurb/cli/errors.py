@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, NotRequired, TypedDict
 
 import click
 
 from blurb.cli import _complete
+from blurb.cli._formats import formats
 from blurb.cli._options import STORE
 from blurb.tasks import SCORED
-from blurb.terminal.output import FORMATS, show
+from blurb.terminal.output import show
 
 TABLE_LIMIT = 10
+GOLD = (
+    "gold answer: labels joined by '; ', an entity as TYPE FIRST-END in words (END is not part of it), a number, or "
+    "empty for none"
+)
+
+
+class Mistake(TypedDict):
+    """A mistake of a trial."""
+
+    id: Annotated[str, "id of the example"]
+    kind: Annotated[str, "kind of mistake"]
+    gold: Annotated[str | float, GOLD]
+    prediction: Annotated[str | float, "predicted answer, likewise"]
+    text: NotRequired[Annotated[str, "text of the example, with --with-text"]]
 
 
 @click.command(name="errors")
@@ -31,9 +47,7 @@ TABLE_LIMIT = 10
     help="Number of mistakes to show.  [default: 10 in the table, all in csv and json]",
 )
 @click.option("--with-text", is_flag=True, help="Show text even if the output is csv, json, a file or a pipe.")
-@click.option(
-    "--format", "form", type=FORMATS, default="table", help="Output format; csv and json list the mistakes only."
-)
+@formats(list[Mistake], text="Output format; csv and json list the mistakes only.")
 def command(
     row: str, name: str | None, seed: int | None, split: str, output: Path, data: Path | None, raw: Path | None,
     kind: str | None, limit: int | None, with_text: bool, form: str,

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import click
 
+from blurb.cli._formats import formats
 from blurb.cli._options import STORE
-from blurb.terminal.output import FORMATS
+from blurb.records import Count, columns
+
+
+class Removed(TypedDict):
+    """What was removed from a store, or would be."""
+
+    kind: Annotated[str, "what it is"]
+    path: Annotated[str, "where it is"]
+    bytes: Annotated[Count, "its size"]
 
 
 @click.command(name="gc")
 @STORE
 @click.option("--data", type=click.Path(path_type=Path), help="Look into this data folder instead of a store.")
 @click.option("--dry-run", is_flag=True, help="Only list what would go.")
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Removed])
 def command(output: Path, data: Path | None, dry_run: bool, form: str) -> None:
     """Remove temporary files of interrupted runs from a store.
 
@@ -42,7 +52,7 @@ def command(output: Path, data: Path | None, dry_run: bool, form: str) -> None:
         found = leftovers.remove(store, found)
     lines = [(one.kind, str(one.path), one.size) for one in found]
     if form != "table":
-        show(("kind", "path", "bytes"), lines, form)
+        show(columns(Removed), lines, form)
         return
     if lines:
         show(

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict
 
 import click
 
 from blurb.cli import _complete
+from blurb.cli._formats import formats
 from blurb.cli._group import Group
-from blurb.terminal.output import FORMATS, show
+from blurb.records import columns
+from blurb.terminal.output import show
+
+
+class Head(TypedDict):
+    """A head, a pooling or a pooling of words."""
+
+    kind: Annotated[Literal["head", "pooling", "word pooling"], "kind"]
+    name: Annotated[str, "name"]
+    serves: Annotated[list[str], "kinds of prediction that it can make; empty if it cannot be loaded"]
+    options: Annotated[dict[str, float | str | bool], "default of each option"]
+    origin: Annotated[str, "file and line, or why it cannot be loaded"]
 
 
 @click.group(name="heads", cls=Group, invoke_without_command=True)
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Head])
 @click.pass_context
 def command(context: click.Context, form: str) -> None:
     """List heads and poolings with their options and defaults.
@@ -44,7 +56,7 @@ def command(context: click.Context, form: str) -> None:
             (kind, name, ", ".join(serves), " ".join(written(choices)), _short(origin))
             for kind, name, serves, choices, origin in rows
         ]
-    show(("kind", "name", "serves", "options", "origin"), rows, form)
+    show(columns(Head), rows, form)
 
 
 @command.command(name="show")

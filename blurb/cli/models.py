@@ -10,16 +10,36 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY
+from blurb.cli._formats import formats
 from blurb.cli._group import Group
 from blurb.cli._options import CASING
-from blurb.terminal.output import FORMATS, json_text, show
+from blurb.records import columns as keys
+from blurb.terminal.output import json_text, show
 
 if TYPE_CHECKING:
     from blurb.api.model_check import ModelCheck
 
 
+def _named() -> object:
+    from blurb.learners.model_names import NamedModel
+
+    return list[NamedModel]
+
+
+def _checked() -> object:
+    from blurb.api.model_check import ModelCheck
+
+    return ModelCheck
+
+
+def _downloaded() -> object:
+    from blurb.api.downloading import Download
+
+    return list[Download]
+
+
 @click.group(name="models", cls=Group, invoke_without_command=True)
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(_named)
 @click.pass_context
 def command(context: click.Context, form: str) -> None:
     """List, check or download models that blurb knows by name.
@@ -33,14 +53,11 @@ def command(context: click.Context, form: str) -> None:
     """
     if context.invoked_subcommand:
         return
-    from blurb.learners.model_names import named_models
+    from blurb.learners.model_names import NamedModel, named_models
 
     columns: tuple[str, ...] = ("name", "size", "text", "model")
     if form != "table":
-        columns = (
-            "name", "kind", "model", "casing", "needs", "size", "text", "vocabulary", "published", "revision",
-            "licence",
-        )  # fmt: skip
+        columns = keys(NamedModel)
     rows = [tuple(getattr(model, column) for column in columns) for model in named_models()]
     show(columns, rows, form)
 
@@ -49,7 +66,7 @@ def command(context: click.Context, form: str) -> None:
 @click.argument("model", shell_complete=_complete.models)
 @CASING
 @click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output format.")
+@formats(_checked, has_csv=False)
 def check(model: str, casing: str | None, trust_remote_code: bool, form: str) -> None:
     """Show what will surprise with MODEL.
 
@@ -73,7 +90,7 @@ def check(model: str, casing: str | None, trust_remote_code: bool, form: str) ->
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=_complete.models)
 @click.option("--to", type=click.Path(path_type=Path), required=True, help="Folder that gets a folder for each model.")
 @click.option("--trust-remote-code", is_flag=True, help="Also fetch the code of the checkpoints.")
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(_downloaded)
 def download(models: tuple[str, ...], to: Path, trust_remote_code: bool, form: str) -> None:
     """Fetch what runs of MODEL... need, to work without network.
 
@@ -81,11 +98,11 @@ def download(models: tuple[str, ...], to: Path, trust_remote_code: bool, form: s
     revision. Weights are fetched as safetensors, and as .bin only where there are no others. A model that is there
     already is not fetched again; one that was interrupted begins anew.
     """
-    from blurb.api.downloading import download_models
+    from blurb.api.downloading import Download, download_models
     from blurb.messages.text import size
 
     done = download_models(models, to, trust_remote_code, lambda text: click.echo(text, err=True))
-    columns: tuple[str, ...] = ("model", "run", "repository", "revision", "size", "status")
+    columns = keys(Download)
     rows = [tuple(getattr(one, column) for column in columns) for one in done]
     if form == "table":
         columns = ("model", "status", "size", "revision", "run")

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import click
 
 from blurb.cli import _complete
+from blurb.cli._formats import formats
 from blurb.cli._group import Group
-from blurb.terminal.output import FORMATS, show
+from blurb.records import Rule, columns
+from blurb.terminal.output import show
+
+
+class Listed(TypedDict):
+    """A protocol."""
+
+    name: Annotated[str, "name, with version"]
+    learner: Annotated[str, "encoder or probe"]
+    seeds: Annotated[list[Annotated[int, Rule("minimum", 1)]], "the numbers of seeds that its tasks have"]
+    description: Annotated[str, "what it is for"]
+
+
+def _values() -> object:
+    from blurb.api.protocols import SettingValue
+
+    return list[SettingValue]
 
 
 @click.group(name="protocols", cls=Group, invoke_without_command=True)
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Listed])
 @click.pass_context
 def command(context: click.Context, form: str) -> None:
     """List the protocols, or show the settings of one."""
@@ -31,7 +48,7 @@ def command(context: click.Context, form: str) -> None:
     ]
     if form == "table":
         rows = [(*start, " to ".join(map(str, sorted({counts[0], counts[-1]}))), text) for *start, counts, text in rows]
-    show(("name", "learner", "seeds", "description"), rows, form, numbers=("seeds",))
+    show(columns(Listed), rows, form, numbers=("seeds",))
 
 
 @command.command(name="show")
@@ -44,7 +61,7 @@ def command(context: click.Context, form: str) -> None:
     show_default=True,
     help="Task names, types or files.",
 )
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(_values)
 def show_protocol(name: str, selection: str, form: str) -> None:
     """Show the settings that a protocol gives to each task.
 
@@ -59,8 +76,7 @@ def show_protocol(name: str, selection: str, form: str) -> None:
     protocol = of_protocol.load(name)
     lines = protocols.values(protocol, tasks.load_selection(selection))
     if form != "table":
-        records = [asdict(line) for line in lines]
-        show(tuple(records[0]), [tuple(record.values()) for record in records], form)
+        show(columns(protocols.SettingValue), [tuple(asdict(line).values()) for line in lines], form)
         return
     click.echo(f"{protocol.name}: {protocol.description}")
     if protocol.note:

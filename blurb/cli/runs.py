@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import click
 
 from blurb.cli import _complete
+from blurb.cli._formats import formats
 from blurb.cli._group import Group
 from blurb.cli._options import STORE
+from blurb.records import Count, columns
 from blurb.tasks import SCORED
-from blurb.terminal.output import FORMATS, show
+from blurb.terminal.output import show
 
 if TYPE_CHECKING:
     from blurb.store.row_contents import TrialState
@@ -22,9 +24,43 @@ TABLES = click.option(
 )  # fmt: skip
 
 
+class Row(TypedDict):
+    """A row of a store."""
+
+    row: Annotated[str, "model and configuration"]
+    planned: Annotated[Count, "trials that it shall have"]
+    done: Annotated[Count, "trials of it that are done"]
+    running: Annotated[Count, "trials of it that are running"]
+    failed: Annotated[Count, "trials of it that are failed"]
+    damaged: Annotated[Count, "trials of it that are damaged"]
+    to_run: Annotated[Count, "trials of it that are still to run"]
+    bytes: Annotated[Count, "size of its trials"]
+    last: Annotated[str, "when the last finished one began (UTC); empty without any"]
+
+
+class Trial(TypedDict):
+    """A trial of a row."""
+
+    task: Annotated[str, "name of the task, as in `blurb tasks`"]
+    seed: Annotated[Count, "seed"]
+    state: Annotated[Literal["done", "running", "failed", "damaged", "to run"], "state"]
+    dev: Annotated[float | None, "score on dev, times 100; null unless it is done"]
+    test: Annotated[float | None, "score on test, times 100"]
+    seconds: Annotated[float | None, "of training and prediction"]
+    path: Annotated[str, "folder of the trial"]
+    message: Annotated[str, "why it is not done"]
+
+
+class Damaged(TypedDict):
+    """A finished trial with damaged files."""
+
+    path: Annotated[str, "folder of the trial"]
+    damaged: Annotated[str, "its damaged or missing files, comma-separated"]
+
+
 @click.group(name="runs", cls=Group, invoke_without_command=True)
 @STORE
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Row])
 @click.pass_context
 def command(context: click.Context, output: Path, form: str) -> None:
     """List, show, rename or remove the rows of a store.
@@ -43,8 +79,7 @@ def command(context: click.Context, output: Path, form: str) -> None:
     rows = stored_rows(store)
     if form != "table":
         lines = [(row.name, len(row.trials), *map(row.count, inventory.STATES), row.size, row.last) for row in rows]
-        states = [state.replace(" ", "_") for state in inventory.STATES]
-        show(("row", "planned", *states, "bytes", "last"), lines, form)
+        show(columns(Row), lines, form)
         return
     table = [
         (row.name, f"{row.count('done')}/{len(row.trials)}", row.count("failed") + row.count("damaged") or "",
@@ -61,7 +96,7 @@ def command(context: click.Context, output: Path, form: str) -> None:
 @command.command(name="show")
 @click.argument("row", shell_complete=_complete.rows)
 @STORE
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Trial])
 def show_row(row: str, output: Path, form: str) -> None:
     """Show the trials of ROW.
 
@@ -73,11 +108,10 @@ def show_row(row: str, output: Path, form: str) -> None:
     from blurb.store.store import Store
 
     found = find(Store(output), row)
-    columns = ("task", "seed", "state", *SCORED, "seconds", "path")
     lines = [(trial.task, trial.seed, trial.state, *_figures(trial), str(trial.path)) for trial in found.trials]
     if form != "table":
         told = [(*line, trial.message) for line, trial in zip(lines, found.trials, strict=True)]
-        show((*columns, "message"), told, form)
+        show(columns(Trial), told, form)
         return
     click.echo(f"{found.name}: {found.count('done')} of {len(found.trials)} trials done")
     written = [
@@ -85,7 +119,7 @@ def show_row(row: str, output: Path, form: str) -> None:
          None if seconds is None else f"{seconds:.1f}", path)
         for task, seed, state, *scores, seconds, path in lines
     ]  # fmt: skip
-    show(columns, written, form, numbers=("seed", *SCORED, "seconds"))
+    show(columns(Trial)[:-1], written, form, numbers=("seed", *SCORED, "seconds"))
     for trial in found.trials:
         if trial.message:
             click.echo(f"{trial.task}, seed {trial.seed}, {trial.state}: {trial.message}")
@@ -94,7 +128,7 @@ def show_row(row: str, output: Path, form: str) -> None:
 @command.command()
 @click.argument("row", shell_complete=_complete.rows, required=False)
 @STORE
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Damaged])
 def verify(row: str | None, output: Path, form: str) -> None:
     """Check the files of finished trials by their hashes.
 
@@ -109,7 +143,7 @@ def verify(row: str | None, output: Path, form: str) -> None:
     number, damaged = verified(Store(output), row)
     lines = [(str(path), ", ".join(files)) for path, files in damaged.items()]
     if lines or form != "table":
-        show(("path", "damaged"), lines, form)
+        show(columns(Damaged), lines, form)
     if form == "table":
         told = (
             f"{len(damaged)} damaged: run their blurb run command again." if damaged else "all are as they were stored."

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, cast
 
 import click
 
+from blurb.cli._formats import formats
 from blurb.cli._options import STORE
 from blurb.messages.text import option
+from blurb.records import Count, Rule
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,12 +25,65 @@ EVERY = 2.0
 """Seconds between two looks of --watch; at least ten times what a look takes."""
 
 
+class TrialProgress(TypedDict, total=False):
+    """How far a trial is."""
+
+    epoch: Annotated[float | None, "finished epochs"]
+    epochs: Annotated[float | None, "epochs in all"]
+    done: Annotated[float | None, "finished steps"]
+    total: Annotated[float | None, "steps in all"]
+    dev: Annotated[float | None, "score on dev, as a fraction"]
+
+
+class LeaseRecord(TypedDict):
+    """Who runs a trial."""
+
+    host: Annotated[str, "machine"]
+    pid: Annotated[Count, "process"]
+    since: Annotated[str, "when it took the trial, by its own clock (UTC)"]
+    news: Annotated[TrialProgress, "as of its last sign of life; empty before the first"]
+
+
+class Open(TypedDict):
+    """A trial that is not done."""
+
+    model: Annotated[str, "name of the model"]
+    row: Annotated[str, "key of its row; empty for a trial of a search"]
+    configuration: Annotated[str, "of the row, as in tables"]
+    task: Annotated[str, "dataset"]
+    seed: Annotated[int, "seed"]
+    trial: Annotated[str, "hash of the trial"]
+    state: Annotated[Literal["running", "failed", "to run"], "where it stands"]
+    message: Annotated[str, "why it failed; empty otherwise"]
+    saved: Annotated[bool, "whether it goes on from a checkpoint"]
+    holder: Annotated[LeaseRecord | None, "who runs it"]
+
+
+class Trials(TypedDict):
+    """How many trials are in each state."""
+
+    done: Annotated[Count, "trials in their place"]
+    running: Annotated[Count, "trials that a process has"]
+    failed: Annotated[Count, "trials that failed"]
+    to_run: Annotated[Count, "trials still to run"]
+
+
+class Status(TypedDict):
+    """Where the trials of a store stand."""
+
+    trials: Annotated[Trials, "how many trials are in each state"]
+    seconds_left: Annotated[
+        float | None,
+        "predicted, for as many workers as there are now; null where nothing is known or nobody works",
+        Rule("minimum", 0),
+    ]
+    open: Annotated[list[Open], "all trials that are not done"]
+
+
 @click.command(name="status")
 @STORE
 @click.option("--watch", is_flag=True, help="Show it again and again, until nothing is left.")
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
-)
+@formats(Status, has_csv=False)
 def command(output: Path, watch: bool, form: str) -> None:
     """Show which trials are done, running or failed.
 
@@ -79,11 +134,14 @@ def _watch(output: Path, out: Any, trials: list[Standing]) -> list[Standing]:
     return trials
 
 
-def _content(trials: Sequence[Standing]) -> dict[str, Any]:
+def _content(trials: Sequence[Standing]) -> Status:
     from blurb.execution import trial_states as standing
 
+    count = standing.counts(trials)
     return {
-        "trials": {state.replace(" ", "_"): number for state, number in standing.counts(trials).items()},
+        "trials": {
+            "done": count["done"], "running": count["running"], "failed": count["failed"], "to_run": count["to run"],
+        },
         "seconds_left": standing.seconds_left(trials),
         "open": [
             {
@@ -92,7 +150,7 @@ def _content(trials: Sequence[Standing]) -> dict[str, Any]:
                 "saved": one.saved,
                 "holder": None if one.holder is None else
                 {"host": one.holder.host, "pid": one.holder.pid, "since": one.holder.since,
-                 "news": dict(one.holder.news)},
+                 "news": cast(TrialProgress, dict(one.holder.news))},
             }
             for one in trials if one.state != "done"
         ],

@@ -2,19 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import click
 
 from blurb.cli import _complete
+from blurb.cli._formats import formats
 from blurb.cli._group import Group
 from blurb.messages.text import option
-from blurb.terminal.output import FORMATS, json_text, show
+from blurb.records import Count
+from blurb.records import columns as keys
+from blurb.tasks import Task
+from blurb.terminal.output import json_text, show
+
+
+class Listed(TypedDict):
+    """A task."""
+
+    name: Annotated[str, "name of the task, as in `blurb tasks`"]
+    type: Annotated[str, "task type"]
+    metric: Annotated[str, "metric of the score"]
+    train: Annotated[Count | None, "size of train as the paper's Table 3 has it, in `unit`; null if it is not known"]
+    dev: Annotated[Count | None, "size of dev as the paper's Table 3 has it, in `unit`; null if it is not known"]
+    test: Annotated[Count | None, "size of test as the paper's Table 3 has it, in `unit`; null if it is not known"]
+    seeds: Annotated[Count, "runs to average"]
+    unit: Annotated[str, "what the sizes count"]
+    max_length: Annotated[Count, "longest input, in sub-tokens"]
+    licence: Annotated[str, "licence of the corpus"]
+    homepage: Annotated[str, "its web page"]
+
+
+@dataclass(frozen=True)
+class Declaration(Task):
+    """The declaration of one task; texts are empty and numbers null where there is none.
+
+    :param declared_in: file and line, or task file
+    """
+
+    declared_in: str = ""
 
 
 @click.group(name="tasks", cls=Group, invoke_without_command=True)
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Listed])
 @click.pass_context
 def command(context: click.Context, form: str) -> None:
     """List the tasks, show one, or create a task file."""
@@ -22,7 +53,7 @@ def command(context: click.Context, form: str) -> None:
         return
     from blurb import tasks
 
-    columns = ("name", "type", "metric", "train", "dev", "test", "seeds", "unit", "max_length", "licence", "homepage")
+    columns = keys(Listed)
     rows = [
         (task.name, task.type, task.metric, *(task.sizes.get(split) for split in tasks.SPLITS),
          task.seeds, task.unit, task.max_length, task.licence, task.homepage)
@@ -34,7 +65,7 @@ def command(context: click.Context, form: str) -> None:
 
 @command.command(name="show")
 @click.argument("name", shell_complete=_complete.one_task)
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(Declaration)
 def show_task(name: str, form: str) -> None:
     """Show the declaration of a task.
 
@@ -43,7 +74,7 @@ def show_task(name: str, form: str) -> None:
     from blurb import tasks
 
     task = tasks.load(name)
-    fields = {**asdict(task), "declared_in": tasks.origin(task.name)}
+    fields = asdict(Declaration(**vars(task), declared_in=tasks.origin(task.name)))
     if form == "json":
         click.echo(json_text(fields), nl=False)
     else:  # fields that are not set are left out

@@ -4,15 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import click
 
 from blurb.cli import _complete
-from blurb.terminal.output import FORMATS, json_text, show
+from blurb.cli._formats import formats
+from blurb.records import Rule
+from blurb.terminal.output import json_text, show
 
 if TYPE_CHECKING:
     from blurb.analysis.vocabulary import Counts, VocabularyReport
+
+
+class Model(TypedDict):
+    """A tokenizer, over all datasets."""
+
+    model: Annotated[str, "name"]
+    vocabulary: Annotated[
+        str, "SHA-256 of the entries by id: equal for equal vocabularies", Rule("pattern", "^[0-9a-f]{64}$")
+    ]
+    entries: Annotated[int, "size of the vocabulary"]
+    lower_cases: Annotated[bool, "whether upper case is ignored"]
+    subtokens_per_word: Annotated[float | None, "sub-tokens without special tokens, by blank-separated words"]
+    subtokens_per_mention_word: Annotated[float | None, "the same within entity mentions"]
+    whole_mentions: Annotated[float | None, "share of the entity mentions of which no word is split, 0 to 1"]
+    unknown: Annotated[float | None, "share of sub-tokens that are the unknown token, 0 to 1"]
+
+
+class Term(TypedDict):
+    """How a model splits a term."""
+
+    model: Annotated[str, "name"]
+    term: Annotated[str, "the term"]
+    pieces: Annotated[list[str], "its pieces, in the letters of the term; [UNK] for an unknown one"]
+
+
+class Dataset(TypedDict):
+    """What a model makes of a dataset, all splits together."""
+
+    model: Annotated[str, "name"]
+    task: Annotated[str, "the task"]
+    inputs: Annotated[int, "sentences, pairs, questions"]
+    words: Annotated[int, "blank-separated words"]
+    subtokens: Annotated[int, "without special tokens"]
+    unknown: Annotated[int, "of these, the unknown token"]
+    mean_length: Annotated[float, "mean sub-tokens of an input, with special tokens"]
+    wiki_books: Annotated[float | None, "Gu et al., Table 8, vocabulary of Wiki + Books"]
+    pubmed: Annotated[float | None, "the same, vocabulary of PubMed"]
+    limit: Annotated[int, "maximum sub-tokens of an input in training"]
+    longer: Annotated[int, "inputs beyond it: cut, or read in windows"]
+    mentions: Annotated[int, "entity mentions (NER)"]
+    whole_mentions: Annotated[int, "of these, those of which no word is split"]
+    mention_words: Annotated[int, "words in mentions"]
+    mention_subtokens: Annotated[int, "their sub-tokens"]
+
+
+class Vocabularies(TypedDict):
+    """How tokenizers split terms and the texts of the datasets."""
+
+    models: Annotated[list[Model], "a tokenizer each, over all datasets"]
+    terms: Annotated[list[Term], "a line for each model and term"]
+    tasks: Annotated[list[Dataset], "a line for each model and dataset, all splits together"]
 
 
 @click.command(name="vocab")
@@ -25,7 +78,7 @@ if TYPE_CHECKING:
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Also plot the datasets to a .png, .svg or .pdf (needs the extra 'plots').")  # fmt: skip
 @click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(Vocabularies)
 def command(
     models: tuple[str, ...], data: Path | None, selection: str, terms: Path | None, plot: Path | None,
     trust_remote_code: bool, form: str,
@@ -47,10 +100,12 @@ def command(
         picture.check(plot)
     reports, notes = vocabulary(models, data, selection, terms, trust_remote_code)
     if form == "json":
-        parts = {"models": map(_model, reports), "terms": _terms(reports), "tasks": _tasks(reports)}
-        click.echo(json_text({name: list(lines) for name, lines in parts.items()}), nl=False)
+        whole: Vocabularies = {
+            "models": [_model(one) for one in reports], "terms": _terms(reports), "tasks": _tasks(reports),
+        }  # fmt: skip
+        click.echo(json_text(whole), nl=False)
     elif form == "csv":
-        lines = _tasks(reports) or _terms(reports)
+        lines: Sequence[Dataset] | Sequence[Term] = _tasks(reports) or _terms(reports)
         show(list(lines[0]), [list(line.values()) for line in lines], form)
     else:
         _print(reports)
@@ -60,7 +115,7 @@ def command(
         click.echo(note, err=True)
 
 
-def _model(one: VocabularyReport) -> dict[str, Any]:
+def _model(one: VocabularyReport) -> Model:
     return {
         "model": one.name, "vocabulary": one.hash, "entries": one.size, "lower_cases": one.lower_cases,
         "subtokens_per_word": one.share("pieces", "words"),
@@ -69,7 +124,7 @@ def _model(one: VocabularyReport) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _terms(reports: Sequence[VocabularyReport]) -> list[dict[str, Any]]:
+def _terms(reports: Sequence[VocabularyReport]) -> list[Term]:
     return [
         {"model": one.name, "term": term, "pieces": list(pieces)}
         for one in reports
@@ -77,7 +132,7 @@ def _terms(reports: Sequence[VocabularyReport]) -> list[dict[str, Any]]:
     ]
 
 
-def _tasks(reports: Sequence[VocabularyReport]) -> list[dict[str, Any]]:
+def _tasks(reports: Sequence[VocabularyReport]) -> list[Dataset]:
     from blurb.data.stats import TABLE_8
 
     return [

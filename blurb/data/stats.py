@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class Statistics:
         return self.inputs / self.words.mean if self.split == "train" and self.words.mean else None
 
     @property
-    def expected(self) -> str | None:
+    def expected(self) -> Literal["bigrams", "sequence"] | None:
         """What should win by `RULE`, "bigrams" or "sequence"; None for tags and scores, as it is about classes."""
         if self.ratio is None or not {"label", "labels"} & {*self.task.task_type.columns}:
             return None

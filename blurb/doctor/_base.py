@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Literal
 
 from blurb.messages.errors import BlurbError, ended
+from blurb.records import Rule
 
-Fact = str | int | None
+Kind = Literal["environment", "store", "trial", "checkpoint", "data", "task file", "protocol", "rules", "table"]
+Fact = str | int | bool | None
 """A number where it is one, `None` where there is none; sizes are in bytes."""
 SHOWN = 20
 """Problems of one file that are listed; more of them have one cause."""
@@ -32,15 +35,16 @@ class Problem:
 class Report:
     """All that is wrong with one thing.
 
-    :param kind: what it was taken for: "store", "checkpoint", ...
+    :param kind: what it was taken for
     :param subject: its path; "" for the environment
+    :param problems: all that is wrong
     :param facts: what is known of it, by name; the names of sizes end in `bytes`
     """
 
-    kind: str
+    kind: Kind
     subject: str
     problems: Sequence[Problem]
-    facts: Mapping[str, Fact] = field(default_factory=dict)
+    facts: Mapping[Annotated[str, Rule("pattern", "^[a-z0-9_]+$")], Fact] = field(default_factory=dict)
 
 
 def of_error(error: BlurbError | OSError, where: Path | str, fix: str) -> Problem:

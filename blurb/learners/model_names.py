@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from blurb.records import Rule
 
 
 @dataclass(frozen=True)
 class NamedModel:
     """A reference that `blurb run` takes beside folders and Hub ids.
 
+    :param name: what MODEL may be
+    :param kind: from the Hub, with random weights, or no encoder at all
     :param model: its Hub id, or what it is
-    :param casing: that blurb states over the tokenizer's files; "" if these are right
+    :param casing: casing that blurb states over the checkpoint's files; "" if these are right
     :param needs: what it takes to run it
     :param size: base, large, ... as its makers call it
     :param text: what it was pretrained on
-    :param vocabulary: whose it is
-    :param published: its row among the published ones
-    :param revision: one that was seen in a source; nothing is pinned by it
-    :param licence: as its makers state it; "" if that was not seen
+    :param vocabulary: whose vocabulary it has
+    :param published: its row in `blurb leaderboard published`
+    :param revision: a revision that was seen in a source; nothing is pinned by it
+    :param licence: as its page on the Hub or its makers' repository states it; "" if none was seen
     """
 
     name: str
-    kind: str
+    kind: Annotated[str, Rule("enum", ("preset", "scratch", "baseline"))]
     model: str
-    casing: str
+    casing: Annotated[str, Rule("enum", ("", "cased", "uncased"))]
     needs: str
     size: str = ""
     text: str = ""

@@ -9,9 +9,11 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Annotated, TypedDict
 
 from blurb import tasks
 from blurb.messages.text import probability, signed
+from blurb.records import Count, Probability
 from blurb.results import meeting, predictions
 from blurb.results.meeting import Reason, Use
 from blurb.results.row_scores import RowScores
@@ -42,6 +44,33 @@ class Verdict(StrEnum):
     LOWER = "lower"
     NOT_SHOWN = "no difference shown"
     UNKNOWN = "cannot judge"
+
+
+class Line(TypedDict):
+    """The comparison of two rows on a task, a task type or the score; the numbers are first minus other."""
+
+    first: Annotated[str, "the first row"]
+    other: Annotated[str, "the other row"]
+    name: Annotated[str, "task, task type or `score`"]
+    first_score: Annotated[float | None, "mean of the first row, times 100; null if it is missing"]
+    other_score: Annotated[float | None, "mean of the other row"]
+    difference: Annotated[float | None, "first minus other, in points; null if one is missing"]
+    low: Annotated[float | None, "95 % interval of this line alone (not corrected over the tasks); null if unknown"]
+    high: Annotated[float | None, "its upper end"]
+    p: Annotated[Probability | None, "two-sided, corrected over the tasks; null if unknown"]
+    detectable: Annotated[float | None, "true difference that is found with a probability of 80 %"]
+    first_runs: Annotated[Count, "runs of the first row"]
+    other_runs: Annotated[Count, "runs of the other row"]
+    paired: Annotated[bool, "a paired test over test examples, of two probes"]
+    verdict: Annotated[Verdict, "of the first row"]
+    reason: Annotated[str, "why there is no verdict"]
+    remarks: Annotated[list[str], "what differs between the rows, or is unknown"]
+
+
+class Compared(Line):
+    """A line of `blurb compare`."""
+
+    within_max_drop: Annotated[bool | None, "whether the first row is within --max-drop of the other; null without"]
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from blurb.messages.errors import BlurbError, SettingsError, UnknownName
 from blurb.system import toml
 from blurb.tasks import types
 from blurb.tasks._declared import READER
-from blurb.tasks._task import SPLITS, Task
+from blurb.tasks._task import SPLITS, Layout, Task
 from blurb.tasks.types import TaskType
 
 REQUIRED = ("name", "type", "files", "format")
@@ -161,7 +161,7 @@ def check_format(kind: str, form: str, where: str = "blurb tasks new") -> None:
         )
 
 
-def _format(table: dict[str, Any], kind: str, where: str) -> dict[str, Any]:
+def _format(table: dict[str, Any], kind: str, where: str) -> Layout:
     name = str(table.get("kind"))
     check_format(kind, name, where)
     _check(table, FORMAT_KEYS[name], f"{where}, format")
@@ -178,7 +178,7 @@ def _format(table: dict[str, Any], kind: str, where: str) -> dict[str, Any]:
             'the two entities; for example dummies = ["@GENE$", "@DISEASE$"].',
             where=where,
         )
-    return table
+    return cast(Layout, table)
 
 
 def _metric(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Literal, TypedDict
 
+from blurb.records import Count
 from blurb.tasks import types
 from blurb.tasks.types import TaskType
 
@@ -21,13 +22,13 @@ class Download:
 
     :param url: its address; of a fixed revision if the site has revisions
     :param path: target path below the folder of the originals
-    :param size: size in bytes; None if the file may change
+    :param size: size in bytes; none if the file may change
     :param sha256: SHA-256 of the file; "" if the file may change
     """
 
     url: str
     path: str
-    size: int | None = None
+    size: Count | None = None
     sha256: str = ""
 
 
@@ -47,6 +48,19 @@ class Source:
     downloads: tuple[Download, ...] = ()
 
 
+class Layout(TypedDict, total=False):
+    """What a task file says of its files beyond their format; keys depend on the format."""
+
+    kind: Annotated[str, "format"]
+    token: Annotated[int, "column of the word"]
+    tag: Annotated[int, "column of the tag"]
+    scheme: Annotated[str, "tagging scheme"]
+    header: Annotated[bool, "the first line names the columns"]
+    columns: Annotated[Mapping[str, str | int], "column or key of each field"]
+    dummies: Annotated[Sequence[str], "texts that stand for the entities"]
+    separator: Annotated[str, "between two labels"]
+
+
 @dataclass(frozen=True)
 class Task:
     """A dataset and how it is scored.
@@ -54,7 +68,7 @@ class Task:
     :param name: the name used everywhere ("bc5-chem")
     :param title: the name in the paper's tables ("BC5-chem")
     :param type: name of its task type, which defines its examples and how a model reads them
-    :param paper_order: row in the paper's Table 3, 1 to 13; None for a dataset outside BLURB
+    :param paper_order: row in the paper's Table 3, 1 to 13; none outside BLURB
     :param files: path of each split below the data folder
     :param reader: `module:function` that reads examples from one of these files
     :param labels: entity types (ner, pico) or classes; empty for similarity
@@ -64,6 +78,9 @@ class Task:
     :param max_length: maximum number of sub-tokens of an input, including special tokens
         (docs/benchmark.md, "Settings of standard")
     :param unit: what `sizes` counts
+    :param licence: licence of the corpus
+    :param homepage: its web page
+    :param citation: BibTeX
     :param sizes: size of each split as printed in Table 3 of the paper
     :param released: sizes of the files that BLURB's kit writes, where they differ from `sizes`
     :param explanation: why they differ
@@ -83,22 +100,22 @@ class Task:
     reader: str
     labels: tuple[str, ...]
     metric: str
-    seeds: int
-    max_length: int
+    seeds: Count
+    max_length: Count
     unit: str
     licence: str
     homepage: str
     citation: str
-    paper_order: int | None = None
-    metric_options: Mapping[str, object] = field(default_factory=dict)
-    sizes: Mapping[Split, int] = field(default_factory=dict)
-    released: Mapping[Split, int] = field(default_factory=dict)
+    paper_order: Count | None = None
+    metric_options: Mapping[str, str | float | bool | Sequence[str] | None] = field(default_factory=dict)
+    sizes: Mapping[Split, Count] = field(default_factory=dict)
+    released: Mapping[Split, Count] = field(default_factory=dict)
     explanation: str = ""
     original: str = ""
     builder: str = ""
     source: Source | None = None
     dummified: bool = False
-    layout: Mapping[str, Any] = field(default_factory=dict)
+    layout: Layout = field(default_factory=Layout)
     file: str = ""
     hashes: Mapping[Split, str] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""`--format json`: every command has a schema in `blurb/schemas`, and prints what it says (docs/json.md).
+"""`--format json`: every command has a schema, which `blurb schema` prints, and prints what it says (docs/json.md).
 
 What the commands print is in `tests/golden/rendered`, which `tests/golden/test_rendered.py` holds to be so, and to have
 each command with each of its formats.
@@ -14,14 +14,17 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 from jsonschema import Draft202012Validator, ValidationError
 
-import blurb
+from blurb.cli import cli
+from blurb.cli.schema import options
+from blurb.messages.errors import UnknownName
+from blurb.terminal.output import json_text
 from tests.golden import render
 from tests.golden.cases import CASES
 from tests.golden.interface import commands
 
-FOLDER = Path(blurb.__file__).parent / "schemas"
 DOCS = Path(__file__).parents[2] / "docs"
 NAMES = sorted(
     name
@@ -48,7 +51,7 @@ NAMED = {
 
 
 def schema(name: str) -> Any:
-    return json.loads((FOLDER / f"{name.replace(' ', '-')}.json").read_text(encoding="utf-8"))
+    return json.loads(json_text(options()[name].schema(name)))
 
 
 def printed(name: str) -> list[Any]:
@@ -74,11 +77,15 @@ def walk(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield from walk(item, key)
 
 
-def test_every_command_has_a_schema_and_no_schema_is_left_over() -> None:
-    assert sorted(path.stem for path in FOLDER.iterdir()) == sorted(name.replace(" ", "-") for name in NAMES)
-    assert len(NAMES) == 26
+def test_every_command_has_a_schema_which_a_command_prints() -> None:
+    assert sorted(options()) == NAMES
     page = (DOCS / "json.md").read_text(encoding="utf-8")
-    assert [name for name in NAMES if f"`{name.replace(' ', '-')}.json`" not in page] == []
+    assert sorted(re.findall(r"^\| `blurb ([^`]+)` \|", page, re.MULTILINE)) == NAMES
+    assert CliRunner().invoke(cli, ["schema"]).stdout.split("\n")[:-1] == [*options()]
+    shown = CliRunner().invoke(cli, ["schema", "runs", "show"]).stdout
+    assert json.loads(shown) == schema("runs show")
+    with pytest.raises(UnknownName, match=r"Did you mean 'data stats'\?"):
+        cli(["schema", "data", "stat"], standalone_mode=False)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -117,8 +124,9 @@ def test_the_schema_is_valid_and_strict(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_schema_refuses_other_keys_and_numbers_as_text(name: str) -> None:
-    validator = Draft202012Validator(schema(name))
+def test_the_schema_refuses_other_and_missing_keys_and_numbers_as_text(name: str) -> None:
+    found = schema(name)
+    validator = Draft202012Validator(found)
     sample = next(sample for sample in printed(name) if sample)
     record = sample[0] if isinstance(sample, list) else sample
 
@@ -128,7 +136,10 @@ def test_the_schema_refuses_other_keys_and_numbers_as_text(name: str) -> None:
 
     assert not refused()
     assert refused(invented="text")
-    fixed = schema(name).get("items", schema(name))["properties"]
+    fixed = found.get("items", found)["properties"]
+    for key in found.get("items", found)["required"]:
+        less = {other: value for other, value in record.items() if other != key}
+        assert not validator.is_valid([less] if isinstance(sample, list) else less), key
     assert all(refused(**{key: str(value)}) for key, value in record.items()
                if isinstance(value, int | float) and "string" not in fixed.get(key, {}).get("type", ()))  # fmt: skip
     with pytest.raises(ValidationError):

@@ -101,6 +101,7 @@ DECLARATIONS = [
     *[case for case in formats("heads/list", "heads") if not case.terminal],
     *(replace(case, environment=EMPTY) for case in formats("cache/info", "cache info")),
     Case("cache/clear", ["cache clear --yes"], environment=EMPTY),
+    Case("schema/show", ["schema gc"]),
     Case("leaderboard/published-terminal", ["leaderboard published"], terminal=True),
     Case("leaderboard/published-csv", ["leaderboard published --format csv"]),
     Case("leaderboard/published-json", ["leaderboard published --format json"]),

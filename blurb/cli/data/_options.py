@@ -10,7 +10,6 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._options import CASING
-from blurb.terminal.output import FORMATS
 
 if TYPE_CHECKING:
     from blurb.inputs.tokenized_split import Read
@@ -30,12 +29,11 @@ LOOK = (
     ),
     click.option("--model", shell_complete=_complete.models, help="Checkpoint whose tokenizer to use."),
     CASING,
-    click.option("--format", "form", type=FORMATS, default="table", help="Output format."),
 )
 
 
 def look_options(command: F) -> F:
-    """Adds the options about data folder, tasks, tokenizer and output format."""
+    """Adds the options about data folder, tasks and tokenizer."""
     for option in reversed(LOOK):
         command = option(command)
     return command

@@ -4,24 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import click
 
+from blurb.cli._formats import formats
 from blurb.cli.data._options import look_options, reader_of
+from blurb.records import Count, columns
 from blurb.terminal.output import render, show
 
 if TYPE_CHECKING:
     from blurb.data.audit import Finding
 
-COLUMNS = ("check", "task", "where", "kind", "count", "distinct", "long", "effect", "ids", "others")
 NUMBERS = ("count", "distinct", "6+ words")
 SHOWN = 26
 """Maximum characters of ids in the table."""
 
 
+class Found(TypedDict):
+    """What the audit found."""
+
+    check: Annotated[str, "name of the check"]
+    task: Annotated[str, "the task, or two that share text"]
+    where: Annotated[str, "the split, or two of them"]
+    kind: Annotated[str, "kind of finding, if the check has several"]
+    count: Annotated[Count, "number of cases"]
+    distinct: Annotated[Count | None, "distinct inputs among them, in checks for copies"]
+    long: Annotated[Count | None, "cases of six words or more, likewise"]
+    effect: Annotated[str, "what it does to training or scores"]
+    ids: Annotated[list[str], "ids of the affected examples or documents"]
+    others: Annotated[list[str], "for each of them the example that it copies"]
+
+
 @click.command()
 @look_options
+@formats(list[Found])
 @click.option(
     "--raw",
     type=click.Path(path_type=Path),
@@ -81,7 +98,8 @@ def audit(
 
 def _plain(findings: Sequence[Finding], form: str) -> str:
     """All findings with all ids."""
-    return render(COLUMNS, [[getattr(finding, column) for column in COLUMNS] for finding in findings], form)
+    keys = columns(Found)
+    return render(keys, [[getattr(finding, key) for key in keys] for finding in findings], form)
 
 
 def _show(findings: list[Finding]) -> None:

@@ -4,15 +4,35 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import click
 
 from blurb.cli import _complete
-from blurb.terminal.output import FORMATS, show
+from blurb.cli._formats import formats
+from blurb.records import Count
+from blurb.records import columns as keys
+from blurb.terminal.output import show
 
 if TYPE_CHECKING:
     from blurb.tasks import Task
+
+
+class Prepared(TypedDict):
+    """What was converted from an original release."""
+
+    task: Annotated[str, "name of the task, as in `blurb tasks`"]
+    unit: Annotated[str, "what the sizes count"]
+    train: Annotated[Count | None, "size of train; null unless it was written"]
+    dev: Annotated[Count | None, "size of dev; null unless it was written"]
+    test: Annotated[Count | None, "size of test; null unless it was written"]
+    verdict: Annotated[
+        Literal[
+            "identical", "counts only", "differs", "not known", "missing", "broken", "not prepared", "not preparable"
+        ],
+        "outcome",
+    ]
+    seconds: Annotated[float, "time that it took"]
 
 
 @click.command()
@@ -27,7 +47,7 @@ if TYPE_CHECKING:
     help="Task names or types, comma-separated.",
 )
 @click.option("--nltk-data", type=click.Path(path_type=Path), help="Folder with tokenizers/punkt_tab, for ChemProt.")
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Prepared])
 def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: str) -> None:
     """Convert the original releases to BLURB's files.
 
@@ -76,7 +96,7 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
         rows.append((task.name, task.unit, *counts, outcome, round(perf_counter() - start, 3)))
     if form == "table":
         rows = [(*("-" if cell is None else cell for cell in row[:-1]), f"{row[-1]:.1f}") for row in rows]
-    columns = ("dataset" if form == "table" else "task", "unit", *tasks.SPLITS, "verdict", "seconds")
+    columns = ("dataset", *keys(Prepared)[1:]) if form == "table" else keys(Prepared)
     show(columns, rows, form, numbers=(*tasks.SPLITS, "seconds"))
     for remark in remarks:
         click.secho(remark, fg="yellow", err=True)

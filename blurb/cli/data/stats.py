@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import click
 
+from blurb.cli._formats import formats
 from blurb.cli.data._options import look_options, reader_of
+from blurb.records import Count
+from blurb.tasks import Split
 from blurb.terminal.output import json_text, show
 
 if TYPE_CHECKING:
@@ -18,8 +21,62 @@ MOST_LABELS = 50
 """Maximum number of labels listed per dataset; a task file may declare any number."""
 
 
+class Sizes(TypedDict):
+    """Lengths of inputs."""
+
+    mean: Annotated[float, "mean length"]
+    p5: Annotated[Count, "length that 5 % of the inputs do not exceed"]
+    p25: Annotated[Count, "length that 25 % of the inputs do not exceed"]
+    p50: Annotated[Count, "length that 50 % of the inputs do not exceed"]
+    p75: Annotated[Count, "length that 75 % of the inputs do not exceed"]
+    p95: Annotated[Count, "length that 95 % of the inputs do not exceed"]
+    longest: Annotated[Count, "greatest length"]
+    longest_id: Annotated[str, "id of the first of the longest inputs"]
+
+
+class Table8(TypedDict):
+    """Mean lengths in Table 8 of Gu et al."""
+
+    wiki_books: Annotated[float, "BERT's"]
+    pubmed: Annotated[float, "PubMedBERT's"]
+
+
+class Gold(TypedDict):
+    """The gold scores."""
+
+    mean: Annotated[float, "mean"]
+    sd: Annotated[float, "standard deviation"]
+
+
+class Described(TypedDict):
+    """Statistics of a split."""
+
+    task: Annotated[str, "name of the task, as in `blurb tasks`"]
+    split: Annotated[Split, "split"]
+    unit: Annotated[str, "what `units` counts"]
+    units: Annotated[Count, "size in that unit"]
+    inputs: Annotated[Count, "number of examples"]
+    words: Annotated[Sizes, "lengths in words"]
+    sub_tokens: Annotated[Sizes | None, "lengths in sub-tokens; null without --model"]
+    limit: Annotated[Count | None, "longest input that training reads, in sub-tokens; null without --model"]
+    truncated: Annotated[Count | None, "inputs that are cut; null without --model"]
+    windowed: Annotated[Count | None, "inputs read in windows; null without --model"]
+    table_8: Annotated[Table8 | None, "mean lengths of two vocabularies in Table 8 of Gu et al.; null outside BLURB"]
+    labels: Annotated[dict[str, Count], "count of each label"]
+    score: Annotated[Gold | None, "of the gold scores (similarity); null for other types"]
+    adjacent_entities: Annotated[Count | None, "entities that touch another of their type; null for other types"]
+    io_ceiling: Annotated[float | None, "F1 of perfect IO tags, times 100; null for other types"]
+    majority: Annotated[float | None, "score of the most frequent answer, times 100; null without train"]
+    examples_per_word: Annotated[float | None, "examples divided by mean words per example; null but for train"]
+    expected: Annotated[
+        Literal["bigrams", "sequence"] | None,
+        "what is expected to win: bigrams below a ratio of 1,500; null but for train, and for tags and scores",
+    ]
+
+
 @click.command()
 @look_options
+@formats(list[Described])
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -74,7 +131,7 @@ def stats(
         click.echo(note, err=True)
 
 
-def record(one: Statistics) -> dict[str, Any]:
+def record(one: Statistics) -> Described:
     """All statistics of a split, for JSON."""
     from blurb.data.stats import TABLE_8
 
@@ -83,20 +140,23 @@ def record(one: Statistics) -> dict[str, Any]:
         "task": one.task.name, "split": one.split, "unit": one.task.unit, "units": one.units, "inputs": one.inputs,
         "words": _lengths(one.words), "sub_tokens": None if one.subtokens is None else _lengths(one.subtokens),
         "limit": one.limit, "truncated": one.truncated, "windowed": one.windowed,
-        "table_8": None if published is None else dict(zip(("wiki_books", "pubmed"), published, strict=True)),
+        "table_8": None if published is None else {"wiki_books": published[0], "pubmed": published[1]},
         "labels": dict(one.labels),
-        "score": None if one.score is None else dict(zip(("mean", "sd"), one.score, strict=True)),
+        "score": None if one.score is None else {"mean": one.score[0], "sd": one.score[1]},
         "adjacent_entities": one.adjacent, "io_ceiling": one.io_ceiling, "majority": one.majority,
         "examples_per_word": one.ratio, "expected": one.expected,
     }  # fmt: skip
 
 
-def _lengths(one: Lengths) -> dict[str, Any]:
-    quantiles = {f"p{part}": length for part, length in one.quantiles.items()}
-    return {"mean": one.mean, **quantiles, "longest": one.longest, "longest_id": one.longest_id}
+def _lengths(one: Lengths) -> Sizes:
+    at = one.quantiles
+    return {
+        "mean": one.mean, "p5": at[5], "p25": at[25], "p50": at[50], "p75": at[75], "p95": at[95],
+        "longest": one.longest, "longest_id": one.longest_id,
+    }  # fmt: skip
 
 
-def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested objects as columns (`words_mean`). Labels are one cell, as they differ by dataset."""
     flat: dict[str, Any] = {}
     for key, value in values.items():

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import click
 
 from blurb.cli import _complete
-from blurb.terminal.output import FORMATS, show
+from blurb.cli._formats import formats
+from blurb.records import Count, columns
+from blurb.tasks import Split
+from blurb.terminal.output import show
 
 if TYPE_CHECKING:
     from blurb.data.verify import Verification
-    from blurb.tasks import Split
+
+
+class Verified(TypedDict):
+    """Sizes and identity of a dataset in a data folder."""
+
+    task: Annotated[str, "name of the task, as in `blurb tasks`"]
+    unit: Annotated[str, "what the sizes count"]
+    train: Annotated[Count | None, "size of train; null if it is missing or unreadable"]
+    train_printed: Annotated[Count | None, "size in the paper's Table 3; null if it has none"]
+    dev: Annotated[Count | None, "size of dev; null if it is missing or unreadable"]
+    dev_printed: Annotated[Count | None, "size in the paper's Table 3; null if it has none"]
+    test: Annotated[Count | None, "size of test; null if it is missing or unreadable"]
+    test_printed: Annotated[Count | None, "size in the paper's Table 3; null if it has none"]
+    verdict: Annotated[
+        Literal["identical", "counts only", "differs", "not known", "missing", "unreadable"],
+        "whether these are BLURB's examples",
+    ]
+    missing: Annotated[list[Split], "splits without a file"]
 
 
 @click.command()
@@ -27,7 +47,7 @@ if TYPE_CHECKING:
 )
 @click.option("--allow-missing", is_flag=True, help="Do not fail because of missing files.")
 @click.option("--full", is_flag=True, help="Read every file, even if it matches the manifest.")
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Verified])
 def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: str) -> None:
     """Check by counts and hashes that the data is BLURB's.
 
@@ -80,12 +100,11 @@ def _cell(finding: Verification, split: Split) -> str:
 def _show_plainly(findings: list[Verification], form: str) -> None:
     from blurb.tasks import SPLITS
 
-    printed = [name for split in SPLITS for name in (split, f"{split}_printed")]
     rows = []
     for finding in findings:
         sizes = (size for split in SPLITS for size in (finding.counts.get(split), finding.task.sizes.get(split)))
         rows.append([finding.task.name, finding.task.unit, *sizes, _verdict(finding), list(finding.missing)])
-    show(("task", "unit", *printed, "verdict", "missing"), rows, form)
+    show(columns(Verified), rows, form)
 
 
 def _verdict(finding: Verification) -> str:

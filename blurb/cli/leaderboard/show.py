@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import click
 
 from blurb.cli import _complete
+from blurb.cli._formats import formats
 from blurb.cli._options import RESULTS, STORE
-from blurb.terminal.output import FORMATS, show
+from blurb.records import Count, Rule
+from blurb.records import columns as keys
+from blurb.terminal.output import show
 
 if TYPE_CHECKING:
     from blurb.leaderboard.ranking import Ranked, RankedRow
@@ -19,6 +22,47 @@ if TYPE_CHECKING:
 
 FEW = 4
 """Rows without any mean, of which the datasets are shown unasked: what fits 80 columns."""
+
+
+class Row(TypedDict):
+    """A row of the store."""
+
+    row: Annotated[str, "model and configuration, or source"]
+    group: Annotated[str, 'the rows that it is ranked among; "" for the protocols of papers and the published rows']
+    best_rank: Annotated[Count | None, "rank; null if it is not ranked"]
+    worst_rank: Annotated[Count | None, "the same, or more if the intervals do not separate it from others"]
+    probe: Annotated[bool, "a frozen encoder"]
+    published: Annotated[bool, "numbers of a paper"]
+    runs: Annotated[list[Annotated[int, Rule("minimum", 1)]], "the numbers of runs that its scores are of"]
+    note: Annotated[str, "what to know before comparing it"]
+
+
+SCORES = Rule(
+    "patternProperties",
+    {
+        f"^(?!({'|'.join(keys(Row))})$).+$": {
+            "type": ["number", "null"],
+            "description": "NAME (score, blurb-12, a task type or a task) times 100; NAME_low and NAME_high are its "
+            "95 % interval; null if unknown",
+        }
+    },
+)
+
+
+class Published(TypedDict):
+    """A published row that comes with blurb."""
+
+    row: Annotated[str, "model and source"]
+    version: Annotated[str, "edition, table or date"]
+    ner: Annotated[float | None, "mean of the type, times 100; null if a dataset of it is missing"]
+    pico: Annotated[float | None, "likewise"]
+    relation: Annotated[float | None, "likewise"]
+    similarity: Annotated[float | None, "likewise"]
+    document: Annotated[float | None, "likewise"]
+    qa: Annotated[float | None, "likewise"]
+    score: Annotated[float | None, "score as printed, or recomputed if none is"]
+    recomputed: Annotated[float | None, "mean of the six means; null if one is missing"]
+    numbers: Annotated[Literal["printed", "quoted", "recalled"], "how the numbers were come by"]
 
 
 @click.command(name="show")
@@ -44,7 +88,7 @@ FEW = 4
 @click.option("--no-intervals", is_flag=True, help="Leave out the intervals (faster).")
 @click.option("--without", type=click.Choice(["leaks"]), help="Score without the test examples that occur in train.")
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder, for --without.")
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Annotated[Row, SCORES]])
 def command(
     output: Path, results: tuple[Path, ...], column: str | None, model: str, protocol: str, head: str,
     suite: str | None, datasets: bool, no_published: bool, no_intervals: bool, without: str | None, data: Path | None,
@@ -103,7 +147,7 @@ def command(
     shown = [*DATASETS, *own] if datasets else [SCORE, TWELVE, *tasks.TYPES]
     shown += [] if column in shown else [column]
     scores = [f"{name}{end}" for name in shown for end in ("", "_low", "_high")]
-    columns = ("row", "group", "best_rank", "worst_rank", "probe", "published", *scores, "runs", "note")
+    columns = (*keys(Row)[:-2], *scores, *keys(Row)[-2:])
     show(columns, [_line(one, shown) for one in ranking.in_parts(entries, column)], form)
 
 
@@ -171,7 +215,7 @@ LEAKING: tuple[Split, ...] = ("train", "test")
 
 
 @click.command(name="published")
-@click.option("--format", "form", type=FORMATS, default="table", help="Output format.")
+@formats(list[Published])
 def published_rows(form: str) -> None:
     """Show the published rows that come with blurb.
 
@@ -185,7 +229,7 @@ def published_rows(form: str) -> None:
     from blurb.results import published
     from blurb.results.score import blurb_score
 
-    columns = ("row", "version", *tasks.TYPES, "score", "recomputed", "numbers")
+    columns = keys(Published)
     rows: list[tuple[object, ...]] = []
     for row in published.shipped():
         entry = ranking.of_row(row)

@@ -55,10 +55,9 @@ def guess_labels(path: Path, kind: str, form: str) -> list[str] | None:
 
     Only saves typing in `blurb tasks new`, so failures are ignored.
     """
-    layout: dict[str, Any] = {"kind": form}
     task = Task(
         name="", title="", type=kind, files={}, reader="", labels=(), metric="", seeds=1, max_length=1, unit="",
-        licence="", homepage="", citation="", layout=layout,
+        licence="", homepage="", citation="", layout={"kind": form},
     )  # fmt: skip
     reader = {"conll": _conll, "tsv": _tsv, "jsonl": _jsonl}[form]
     columns = task.task_type.columns
@@ -198,7 +197,7 @@ def _span(value: Any, role: str, text: str, path: Path, number: int) -> tuple[in
 
 def _conll(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
     """One word per line, blank lines between sentences, `-DOCSTART-` lines before documents; TABs or blanks."""
-    token, tag = (task.layout.get(key, default) for key, default in (("token", 0), ("tag", -1)))
+    token, tag = task.layout.get("token", 0), task.layout.get("tag", -1)
     document: str | None = None
     words: list[tuple[int, str, str]] = []
 

@@ -1,0 +1,46 @@
+"""`blurb schema`: the JSON schema of what a command prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from blurb.cli._formats import Format
+from blurb.terminal.output import json_text
+
+
+@click.command(name="schema")
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+def command(words: tuple[str, ...]) -> None:
+    """Print the JSON schema of what COMMAND prints.
+
+    That is, with --format json: blurb schema data stats. Without COMMAND: the commands that have one.
+
+    A schema (draft 2020-12) says of each key what it is, and that there are no others.
+    """
+    from blurb.messages.errors import UnknownName
+
+    found = options()
+    name = " ".join(words)
+    if not words:
+        click.echo("\n".join(found))
+    elif name in found:
+        click.echo(json_text(found[name].schema(name)), nl=False)
+    else:
+        raise UnknownName("command with --format json", name, found)
+
+
+def options() -> dict[str, Format]:
+    """The option `--format` of each command that prints JSON."""
+    from blurb.cli import cli
+
+    def below(name: str, command: click.Command) -> Iterator[tuple[str, Format]]:
+        yield from ((name, option) for option in command.params if isinstance(option, Format))
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for part in command.list_commands(context):
+                if (found := command.get_command(context, part)) is not None:
+                    yield from below(f"{name} {part}".strip(), found)
+
+    return dict(below("", cli))
