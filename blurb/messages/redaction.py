@@ -21,7 +21,7 @@ SHORTEST = 8
 def redacted(text: str) -> str:
     """The text with `***` in place of every secret that can be told from its form, or that a variable holds.
 
-    >>> masked("https://me:word@example.org/x?token=abc&page=2")
+    >>> redacted("https://me:word@example.org/x?token=abc&page=2")
     'https://***@example.org/x?token=***&page=2'
     """
     for name, value in os.environ.items():

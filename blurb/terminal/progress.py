@@ -152,7 +152,7 @@ class Display:
 def told(news: TrialProgress) -> str:
     """The progress of a trial as text.
 
-    >>> told(News(done=40, total=80, epoch=1, epochs=3, loss=0.5, dev=0.731))
+    >>> told(TrialProgress(done=40, total=80, epoch=1, epochs=3, loss=0.5, dev=0.731))
     'epoch 2 of 3, 50 %, loss 0.500, dev 73.1'
     """
     if not news.total:
