@@ -77,16 +77,7 @@ class Estimate:
     @property
     def seconds(self) -> float:
         """Seconds until the last trial ends."""
-        return self._wall([trial.seconds for trial in self.waiting])
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """Likely range of the seconds: errors of similar trials are correlated, so they do not cancel."""
-        spreads = [(trial.seconds, 1 + trial.correction.spread) for trial in self.waiting]
-        return self._wall([at / by for at, by in spreads]), self._wall([at * by for at, by in spreads])
-
-    def _wall(self, seconds: list[float]) -> float:
-        return wall(sorted(seconds, reverse=True), self.jobs)
+        return wall(sorted((trial.seconds for trial in self.waiting), reverse=True), self.jobs)
 
     @property
     def history(self) -> int:

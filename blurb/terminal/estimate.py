@@ -11,12 +11,11 @@ if TYPE_CHECKING:
     from blurb.cost.budget import Affordable
     from blurb.cost.model import Estimate
 
-COLUMNS = ("task", "trials", "time", "between", "memory", "disk")
+COLUMNS = ("task", "trials", "time", "memory", "disk")
 
 
 def show(found: Estimate, store: Path, err: bool) -> None:
     """Prints a table by dataset and the totals in one sentence."""
-    from blurb.cost.history import ENOUGH
     from blurb.messages.text import duration, plural, size
     from blurb.terminal import output
 
@@ -27,16 +26,14 @@ def show(found: Estimate, store: Path, err: bool) -> None:
     by_task = {name: part for name, part in found.tasks.items() if part.waiting}
     if len(by_task) > 1:
         rows = [
-            (name, len(part.waiting), duration(part.seconds), _between(part), size(part.memory),
-             size(part.store + part.cache))
+            (name, len(part.waiting), duration(part.seconds), size(part.memory), size(part.store + part.cache))
             for name, part in by_task.items()
         ]  # fmt: skip
         output.show(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
-    about = "" if found.history >= ENOUGH else "about "
     meanwhile = f" (and up to {size(found.checkpoints)} of checkpoints)" if found.checkpoints else ""
     click.echo(
-        f"{plural(len(found.waiting), 'trial')}, {found.jobs} at a time: {about}{duration(found.seconds)} "
-        f"({_between(found)}), {size(found.memory)} of memory, {size(found.store)} in {store}{meanwhile}, "
+        f"{plural(len(found.waiting), 'trial')}, {found.jobs} at a time: about {duration(found.seconds)}, "
+        f"{size(found.memory)} of memory, {size(found.store)} in {store}{meanwhile}, "
         f"{size(found.cache)} in the cache.", err=err,
     )  # fmt: skip
     click.echo(_basis(found), err=err)
@@ -67,16 +64,6 @@ def duration_of(found: Estimate) -> str:
     from blurb.messages.text import duration
 
     return duration(found.seconds) if found.waiting else "done"
-
-
-def _between(found: Estimate) -> str:
-    from blurb.messages.text import duration
-
-    low, high = map(duration, found.range)
-    if low == high:
-        return low
-    number, _, unit = low.partition(" ")
-    return f"{number if high.endswith(f' {unit}') else low} to {high}"
 
 
 def _basis(found: Estimate) -> str:

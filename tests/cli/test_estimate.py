@@ -46,14 +46,12 @@ def run(*arguments: str) -> Result:
 def test_a_dry_run_says_time_memory_and_disk(asked: list[tuple[object, ...]], tmp_path: Path) -> None:
     result = run(*SMOKE, "--tasks", "gad,biosses", "--seeds", "2", "--dry-run")
     lines = [line.split() for line in result.stdout.splitlines()]
-    assert ["task", "trials", "time", "between", "memory", "disk"] in lines
+    assert ["task", "trials", "time", "memory", "disk"] in lines
     gad = next(line for line in lines if line[:2] == ["gad", "2"])
-    assert gad[2:8] == ["8", "min", "6", "to", "11", "min"]  # 64 units are 4 steps, two seeds are 8; spread 0.4
+    assert gad[2:4] == ["8", "min"]  # 64 units are 4 steps, two seeds are 8
     text = " ".join(result.stdout.split())
     assert "Nothing was run or written" in text
-    assert re.search(
-        r"4 trials, 1 at a time: about 1[67] min \(1[12] to 2[234] min\), ", text
-    )  # tokenising counts, too
+    assert re.search(r"4 trials, 1 at a time: about 1[67] min, ", text)  # tokenising counts, too
     assert re.search(r"\d+ MB of memory, [\d.]+ MB in runs, [\d.]+ MB in the cache\.", text)
     assert "not yet checked against finished trials" in text
     assert "checkpoints" not in text
@@ -83,7 +81,9 @@ def test_a_run_says_it_first_and_its_own_trials_correct_the_next_one(asked: list
     both = run(*SMOKE, "--tasks", "gad,biosses", "--seeds", "2", "--dry-run").stdout
     assert "not yet checked against finished trials" in both  # those of GAD say little of BIOSSES
     assert run(*SMOKE, "--tasks", "gad", "--seeds", "3").exit_code == 0
-    assert re.search(r"2 trials, 1 at a time: \d+ s", run(*SMOKE, "--tasks", "gad", "--seeds", "5", "--dry-run").stdout)
+    assert re.search(
+        r"2 trials, 1 at a time: about \d+ s", run(*SMOKE, "--tasks", "gad", "--seeds", "5", "--dry-run").stdout
+    )
 
 
 @pytest.mark.parametrize(("load", "told"), [(0.4, False), (7.5, True)])
