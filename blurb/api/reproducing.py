@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.errors import SettingsError, StoreError
-from blurb.tasks import SCORED, Split
+from blurb.tasks import SCORED, Scored, Split
 
 if TYPE_CHECKING:
     from blurb.checkpoints import Source
@@ -134,7 +134,7 @@ def _check(trial: Trial, model: str, found: Source, origin: DataSource) -> None:
 
 
 def _compared(
-    split: Split, before: Mapping[str, list[Any]], now: Mapping[str, list[Any]], record: Record, again: Record
+    split: Scored, before: Mapping[str, list[Any]], now: Mapping[str, list[Any]], record: Record, again: Record
 ) -> SplitOutcome:
     answers = [
         dict(zip(_of(columns, split, "id"), _of(columns, split, "prediction"), strict=True))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from blurb import leases, names
 from blurb.errors import StoreError, UnknownName
@@ -21,9 +21,10 @@ from blurb.files import beside, check_types, file_hash, ordinary, read_json, wri
 from blurb.leases import Lease
 from blurb.protocols.settings import FIELDS
 from blurb.runs import answers, provenance
+from blurb.runs.figures import Figures
 from blurb.runs.provenance import Provenance
 from blurb.runs.spec import Trial
-from blurb.tasks import SCORED, Split, Task
+from blurb.tasks import SCORED, Scored, Split, Task
 
 SCHEMA = 1
 """Schema version of the files; a store of another version is rejected, never rewritten."""
@@ -72,8 +73,8 @@ class Record:
         return provenance.read(self.path)
 
     @cached_property
-    def metrics(self) -> Mapping[str, Any]:
-        """`dev`, `test` and `majority`, all as fractions."""
+    def metrics(self) -> Figures:
+        """Its figures."""
         return read_metrics(self.path)
 
     @property
@@ -91,7 +92,7 @@ class Record:
             answers.check(self.task, columns, self.path)
         return columns
 
-    def score(self, split: str, baseline: bool = False) -> float:
+    def score(self, split: Scored, baseline: bool = False) -> float:
         """The main metric as a fraction; with `baseline` that of the majority answer."""
         figures = self.metrics["majority"] if baseline else self.metrics
         return float(figures[split][self.metrics["metric"]])
@@ -312,7 +313,7 @@ def _of_another(path: Path) -> list[str]:
     return []
 
 
-def read_metrics(path: Path) -> dict[str, Any]:
+def read_metrics(path: Path) -> Figures:
     """`metrics.json` in the folder of a trial; StoreError if it cannot be read, or a figure is no number."""
     file = path / "metrics.json"
     content = read_json(file)
@@ -323,7 +324,7 @@ def read_metrics(path: Path) -> dict[str, Any]:
     check_types(majority, dict.fromkeys(majority, dict), file)
     for figures in (*(content.get(split, {}) for split in SCORED), *majority.values()):
         check_types(figures, dict.fromkeys(figures, (int, float)), file)
-    return content
+    return cast(Figures, content)
 
 
 def left_out(path: Path, damage: Sequence[str]) -> StoreError:
