@@ -72,14 +72,14 @@ def _either(parts: Sequence[Schema]) -> Schema:
 
 def _of_record(kind: Any) -> Schema:
     hints = get_type_hints(kind, include_extras=True)
-    told = {name: text for base in reversed(kind.__mro__) for name, text in _described(base).items()}
+    meanings = {name: text for base in reversed(kind.__mro__) for name, text in _described(base).items()}
     optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
     if not is_dataclass(kind):
         optional |= set(kind.__optional_keys__)
     properties = {}
     for name, hint in hints.items():
         own = schema(get_args(hint)[0] if get_origin(hint) is NotRequired else hint)
-        properties[name] = {**own, "description": told[name]} if name in told else own
+        properties[name] = {**own, "description": meanings[name]} if name in meanings else own
     return {
         "type": "object",
         "description": inspect.cleandoc(kind.__doc__ or "").partition("\n")[0],

@@ -13,7 +13,7 @@ from blurb.cli._formats import formats
 from blurb.cli._options import STORE
 from blurb.cli.errors import GOLD, TABLE_LIMIT
 from blurb.records import columns
-from blurb.tasks import SCORED
+from blurb.tasks import SCORED, Scored
 from blurb.terminal.output import console, show
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class Different(TypedDict):
               help="Also write a page. With --data it has corpus text: for your own use only.")  # fmt: skip
 @formats(list[Different], text="Output format; csv and json list the differences only.")
 def command(
-    a: str, b: str, name: str | None, seed: int | None, split: str, output: Path, data: Path | None, raw: Path | None,
-    kind: str | None, limit: int | None, with_text: bool, html: Path | None, form: str,
+    a: str, b: str, name: str | None, seed: int | None, split: Scored, output: Path, data: Path | None,
+    raw: Path | None, kind: str | None, limit: int | None, with_text: bool, html: Path | None, form: str,
 ) -> None:  # fmt: skip
     """Show the examples that two rows answer differently.
 
@@ -82,7 +82,7 @@ def command(
     show_text = _texts.may_show(with_text, data, raw, form)
     first, other = trials((a, b), output, name, seed)
     texts = _texts.of_trial(first, data, raw, split)[0] if data or raw else None
-    found = differences(first, other, split, texts)  # type: ignore[arg-type]
+    found = differences(first, other, split, texts)
     kinds = sorted({kind for example in found.examples for kind in example.kinds})
     if kind is not None and kind not in kinds:
         raise UnknownName("outcome or kind of mistake", kind, kinds)
@@ -104,7 +104,7 @@ def command(
         _texts.say_left_out()
 
 
-def _described(row: str, record: Record, split: str) -> str:
+def _described(row: str, record: Record, split: Scored) -> str:
     return f"{row}, seed {record.trial.seed}, {record.metrics['metric']} {100 * record.score(split):.2f}"
 
 

@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Annotated, TypedDict
 
 from blurb import metrics, tasks
 from blurb.metrics import Metric
+
+
+class Scores(TypedDict):
+    """All metrics of a task by split, as fractions."""
+
+    dev: Annotated[Mapping[str, float], "on dev"]
+    test: Annotated[Mapping[str, float], "on test"]
+
+
+class Figures(Scores):
+    """What `metrics.json` has of a trial."""
+
+    metrics_version: Annotated[int, "version of the metrics that gave them"]
+    metric: Annotated[str, "the one that is the score"]
+    majority: Annotated[Scores, "those of the majority answer"]
 
 
 def admits(task: str, name: str, value: float) -> bool:

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from blurb.messages.errors import StoreError, UnknownName
 from blurb.protocols.settings import FIELDS
 from blurb.store import answers, provenance
+from blurb.store.figures import Figures
 from blurb.store.provenance import Provenance
 from blurb.store.trial import Trial
 from blurb.system.files import check_types, ordinary, read_json
-from blurb.tasks import SCORED, Split, Task
+from blurb.tasks import SCORED, Scored, Split, Task
 
 PREDICTIONS = "predictions.parquet"
 
@@ -55,8 +56,8 @@ class Record:
         return provenance.read(self.path)
 
     @cached_property
-    def metrics(self) -> Mapping[str, Any]:
-        """`dev`, `test` and `majority`, all as fractions."""
+    def metrics(self) -> Figures:
+        """Its figures."""
         return read_metrics(self.path)
 
     @property
@@ -74,7 +75,7 @@ class Record:
             answers.check(self.task, columns, self.path)
         return columns
 
-    def score(self, split: str, baseline: bool = False) -> float:
+    def score(self, split: Scored, baseline: bool = False) -> float:
         """The main metric as a fraction; with `baseline` that of the majority answer."""
         figures = self.metrics["majority"] if baseline else self.metrics
         return float(figures[split][self.metrics["metric"]])
@@ -108,7 +109,7 @@ def of_another(path: Path) -> list[str]:
     return []
 
 
-def read_metrics(path: Path) -> dict[str, Any]:
+def read_metrics(path: Path) -> Figures:
     """`metrics.json` in the folder of a trial; StoreError if it cannot be read, or a figure is no number."""
     file = path / "metrics.json"
     content = read_json(file)
@@ -119,7 +120,7 @@ def read_metrics(path: Path) -> dict[str, Any]:
     check_types(majority, dict.fromkeys(majority, dict), file)
     for figures in (*(content.get(split, {}) for split in SCORED), *majority.values()):
         check_types(figures, dict.fromkeys(figures, (int, float)), file)
-    return content
+    return cast(Figures, content)
 
 
 def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:

@@ -13,12 +13,13 @@ from blurb import formulations, metrics
 from blurb.formulations._base import Formulation
 from blurb.messages.errors import BlurbError, Notice, SettingsError, StoreError, Tell, followed, tell_damage
 from blurb.store import index, provenance
+from blurb.store.figures import Figures, Scores
 from blurb.store.index import TrialFacts
 from blurb.store.record import read_predictions
 from blurb.store.store import LEFT_OUT, Store, left_out
 from blurb.system import leases
 from blurb.system.files import read_json, write_json
-from blurb.tasks import SCORED, SPLITS
+from blurb.tasks import SPLITS, Scored
 
 ROUNDING = 1e-12
 """No figure that is nearer than this to another is another one; tables show a millionth of a fraction."""
@@ -27,22 +28,26 @@ TICK = 2_000_000_000
 """Nanoseconds between two times that every file system tells apart; FAT counts in steps of two seconds."""
 
 
-def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """The content of `metrics.json`: all scores on dev and test as fractions, and those of the majority answer."""
-    content: dict[str, Any] = {"metrics_version": metrics.VERSION, "majority": {}}
-    for split in SCORED:
+def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> Figures:
+    """The content of `metrics.json`: all scores on dev and test, and those of the majority answer."""
+
+    def scores(split: Scored, answers: str) -> dict[str, float]:
         rows = [i for i, name in enumerate(columns["split"]) if name == split]
-        gold, documents = ([columns[name][i] for i in rows] for name in ("gold", "doc_id"))
-        for name, target in (("prediction", content), ("majority", content["majority"])):
-            target[split] = formulation.score(gold, [columns[name][i] for i in rows], documents)
-            for metric, value in target[split].items():
-                if not math.isfinite(value):
-                    raise SettingsError(
-                        f"The metric gave {value!r} for {metric} on {split}; where a value is undefined, a metric "
-                        "must give 0.0."
-                    )
-    content["metric"] = next(iter(content["test"]))
-    return content
+        gold, predicted, documents = ([columns[name][i] for i in rows] for name in ("gold", answers, "doc_id"))
+        found = formulation.score(gold, predicted, documents)
+        for metric, value in found.items():
+            if not math.isfinite(value):
+                raise SettingsError(
+                    f"The metric gave {value!r} for {metric} on {split}; where a value is undefined, a metric must "
+                    "give 0.0."
+                )
+        return found
+
+    majority: Scores = {"dev": scores("dev", "majority"), "test": scores("test", "majority")}
+    dev, test = scores("dev", "prediction"), scores("test", "prediction")
+    return {
+        "metrics_version": metrics.VERSION, "majority": majority, "dev": dev, "test": test, "metric": next(iter(test)),
+    }  # fmt: skip
 
 
 def is_done(store: Store, path: Path) -> bool:

@@ -12,7 +12,7 @@ from blurb.messages.errors import SettingsError, UnknownName
 from blurb.registry import Registry
 from blurb.tasks import types
 from blurb.tasks._declared import of_fields
-from blurb.tasks._task import SCORED, SPLITS, Download, Source, Split, Task, tsv_files
+from blurb.tasks._task import SCORED, SPLITS, Download, Scored, Source, Split, Task, tsv_files
 from blurb.tasks.types import TYPES, TaskType
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "TYPES",
     "UNREGISTERED",
     "Download",
+    "Scored",
     "Source",
     "Split",
     "Task",

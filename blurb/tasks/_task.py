@@ -12,7 +12,8 @@ from blurb.tasks.types import TaskType
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
-SCORED: tuple[Split, ...] = ("dev", "test")
+Scored = Literal["dev", "test"]
+SCORED: tuple[Scored, ...] = ("dev", "test")
 """The splits that are predicted and scored."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from blurb.doctor.model_check import TRIES, check_model
+from blurb.api.model_check import TRIES, check_model
 from click.testing import CliRunner
 
 from blurb.cli import cli

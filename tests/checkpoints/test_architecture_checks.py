@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import transformers as t
-from blurb.doctor.model_check import TRIES, check_model
+from blurb.api.model_check import TRIES, check_model
 from click.testing import CliRunner
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from jsonschema import Draft202012Validator
 
 from blurb.cli import cli
+from blurb.records import schema
 from blurb.results.leaderboard_csv import read_lines
 from blurb.results.references import of_file
 from blurb.store import planned_rows as rows
+from blurb.store.figures import Figures
 from blurb.store.store import Store
 from tests.golden import encoder
 
@@ -70,3 +73,12 @@ def test_what_was_read_is_not_rewritten(folder: Path) -> None:
     assert len(rows.read(Store(folder / "store"))) == 6
     assert CliRunner().invoke(cli, ["leaderboard", "show", "--output", "store", "--no-intervals"]).exit_code == 0
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_the_figures_of_a_trial_are_as_their_type_says() -> None:
+    validator = Draft202012Validator(schema(Figures))
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in (HERE / "store").rglob("metrics.json")]
+    assert len(found) > 20
+    assert all(validator.is_valid(figures) for figures in found)
+    assert not validator.is_valid({**found[0], "more": 1})
+    assert not validator.is_valid({key: value for key, value in found[0].items() if key != "majority"})
