@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from blurb.api.model_check import TRIES, check_model
 from click.testing import CliRunner
 
+from blurb.api.model_check import TRIES, check_model
 from blurb.cli import cli
 from blurb.messages.errors import SettingsError
 

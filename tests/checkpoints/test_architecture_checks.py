@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import transformers as t
-from blurb.api.model_check import TRIES, check_model
 from click.testing import CliRunner
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from blurb import tasks
+from blurb.api.model_check import TRIES, check_model
 from blurb.cli import cli
 from blurb.doctor import examine
 from blurb.formulations import bind

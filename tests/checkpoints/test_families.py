@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from blurb.api.model_check import TRIES, check_model
 
+from blurb.api.model_check import TRIES, check_model
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.encoder_size import capacity
 from tests import checkpoints
