@@ -155,9 +155,7 @@ def _of_searches(store: Store, row: PlannedRow) -> Iterator[Path]:
         with contextlib.suppress(StoreError):
             if store.damage(path):
                 continue
-            trial, made = store.read_spec(path), provenance.read(path)
-            alike = (trial.weights, trial.tokenizer, trial.recipe) == (row.weights, row.tokenizer, row.recipe)
-            if alike and made.model == row.model and made.configuration == row.configuration:
+            if row.is_of(store.read_spec(path), provenance.read(path)):
                 yield path
 
 

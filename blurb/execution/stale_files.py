@@ -17,7 +17,7 @@ from blurb.store import row_contents as inventory
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import ROWS_LEASE, Store, leftovers
 from blurb.system import leases
-from blurb.system.files import FORGOTTEN, OURS, beside, size_of
+from blurb.system.files import FORGOTTEN, OURS, disk_time, size_of
 
 Kind = Literal[
     "temporary folder", "temporary file", "stale lease", "lock of an earlier version", "checkpoint", "finished sweep",
@@ -131,10 +131,7 @@ def find_in_data(folder: Path) -> list[Leftover]:
 def _forgotten(folder: Path, depths: Sequence[str]) -> Iterator[Path]:
     """The temporary files and folders of blurb at some depths that are older than any command needs them."""
     try:
-        probe = beside(folder / ".clock")
-        probe.touch()
-        now = probe.stat().st_mtime  # by the clock of the disk, as those of the files
-        probe.unlink()
+        now = disk_time(folder)
     except OSError:  # a folder that may only be read
         return
     for depth in depths:

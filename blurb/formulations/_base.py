@@ -162,6 +162,11 @@ class Formulation(ABC):
         """The score, among the metrics that `score` returned."""
         return next(iter(figures.values()))
 
+    def score_of(self, units: Sequence[Any], predicted: Sequence[Any]) -> float:
+        """The score of the predictions for some units, as a fraction."""
+        gold = [self.gold(unit) for unit in units]
+        return self.main_metric(self.score(gold, predicted, [unit.get("doc_id") for unit in units]))
+
 
 class Classification(Formulation):
     """One class per unit, for relations and questions."""

@@ -15,5 +15,4 @@ def majority_score(task: Task, train: Sequence[Example], rows: Sequence[Example]
     answer = formulation.constants(formulation.units(train))[0]
     units = formulation.units(rows)
     predicted = [formulation.constant(answer, unit) for unit in units]
-    gold = [formulation.gold(unit) for unit in units]
-    return float(formulation.main_metric(formulation.score(gold, predicted, [unit.get("doc_id") for unit in units])))
+    return float(formulation.score_of(units, predicted))

@@ -87,10 +87,3 @@ def best_shift(score: Callable[[Tensor], float], scores: Tensor, rarer: Tensor) 
     found = {shift: score(scores + shift * rarer) for shift in (SHIFTS if rarer.any() else SHIFTS[:1])}
     shift = max(found, key=lambda one: found[one])
     return shift, found[shift]
-
-
-def score_of(formulation: Formulation, units: Sequence[Any], predicted: Sequence[Any]) -> float:
-    """The task's score of predictions, as a fraction."""
-    gold = [formulation.gold(unit) for unit in units]
-    documents = [unit.get("doc_id") for unit in units]
-    return formulation.main_metric(formulation.score(gold, predicted, documents))

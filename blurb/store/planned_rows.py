@@ -67,6 +67,11 @@ class PlannedRow:
         parts = [self.model, self.weights, self.tokenizer, self.recipe, self.configuration.identity]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
+    def is_of(self, trial: Trial, made: provenance.Provenance) -> bool:
+        """Whether a trial was run for such a row: of the same model, weights, tokenizer, recipe and configuration."""
+        alike = (trial.weights, trial.tokenizer, trial.recipe) == (self.weights, self.tokenizer, self.recipe)
+        return alike and (made.model, made.configuration) == (self.model, self.configuration)
+
     def over(self, before: PlannedRow) -> PlannedRow:
         """This row, with the additional trials of an earlier version of it.
 
@@ -156,8 +161,7 @@ def _recovered(store: Store, row: PlannedRow) -> PlannedRow:
             trial, made = store.read_spec(path.parent), provenance.read(path.parent)
         except StoreError:
             continue
-        alike = (trial.weights, trial.tokenizer, trial.recipe) == (row.weights, row.tokenizer, row.recipe)
-        if alike and made.configuration == row.configuration and made.model == row.model:
+        if row.is_of(trial, made):
             one = {"trials": {trial.task: {trial.seed: trial.hash}}, "families": {trial.task: trial.family}}
             code = {trial.task: trial.plugins} if trial.plugins else {}
             found = replace(row, **one, plugins=code).over(found)  # type: ignore[arg-type]

@@ -156,6 +156,16 @@ def beside(path: Path, kind: str = "tmp") -> Path:
     return path.with_name(f".{path.name.removeprefix('.')}.{secrets.token_hex(8)}.{kind}")
 
 
+def disk_time(folder: Path) -> float:
+    """The time by the clock of a folder's disk, as those of its files are; OSError if nothing can be written there."""
+    probe = beside(folder / ".clock")
+    probe.touch(exist_ok=False)
+    try:
+        return probe.stat().st_mtime
+    finally:
+        probe.unlink()
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path to write a file to, which then replaces `path`; removed after an error.

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blurb.messages.errors import Notice, StoreError
-from blurb.system.files import beside, read_bytes, remove_forgotten
+from blurb.system.files import beside, disk_time, read_bytes, remove_forgotten
 from blurb.system.lease_records import LeaseRecord
 
 BEAT = 10.0
@@ -203,12 +203,7 @@ def seems_held(path: Path) -> bool | None:
         holder = LeaseRecord.parse(content)
         if holder is not None and holder.is_here:
             return not holder.is_gone
-        probe = beside(path)
-        probe.touch(exist_ok=False)
-        try:
-            return probe.stat().st_mtime - beaten < LIMIT
-        finally:
-            probe.unlink()
+        return disk_time(path.parent) - beaten < LIMIT
     except FileNotFoundError:
         return False
     except OSError:

@@ -22,7 +22,6 @@ from blurb.learners.baselines.ngrams import Bigrams
 from blurb.learners.baselines.text_features import Comparison, cues
 from blurb.learners.baselines.word_features import WindowFeatures
 from blurb.learners.building import resolve
-from blurb.learners.selection import score_of
 from blurb.messages.errors import SettingsError
 from blurb.planning import plan
 from blurb.protocols import protocol
@@ -55,8 +54,8 @@ def test_it_beats_the_majority_and_gives_the_same_twice(task: str, data: Path) -
     assert np.array_equal(learner.model.weight, again.model.weight)
     formulation = learner.formulation
     answer = formulation.constants(read_split(tasks.get(task), data, "train"))[0]
-    floor = score_of(formulation, dev, [formulation.constant(answer, unit) for unit in dev])
-    assert score_of(formulation, dev, predicted) > floor + 0.05
+    floor = formulation.score_of(dev, [formulation.constant(answer, unit) for unit in dev])
+    assert formulation.score_of(dev, predicted) > floor + 0.05
 
 
 @pytest.mark.parametrize("task", TASKS)

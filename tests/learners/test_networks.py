@@ -23,7 +23,6 @@ from blurb.learners.base import Subset
 from blurb.learners.baselines.networks import FromScratch, RecurrentEncoder, sinusoids
 from blurb.learners.baselines.vocabulary import VOCABULARIES
 from blurb.learners.building import resolve
-from blurb.learners.selection import score_of
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.planning import plan
 from blurb.protocols import protocol
@@ -63,7 +62,7 @@ def learned(
 @pytest.mark.parametrize("name", BOTH)
 def test_every_task_is_trained_and_predicted(name: str, task: str, data: Path) -> None:
     learner, dev, (predicted, _) = learned(name, task, data)
-    score = score_of(learner.formulation, dev.used, predicted)
+    score = learner.formulation.score_of(dev.used, predicted)
     assert math.isfinite(score)
     assert len(predicted) == len(dev.used)
     assert learner.facts["parameters"] > 0
@@ -94,7 +93,7 @@ def test_it_learns_what_a_word_decides(name: str, data: Path) -> None:
     learner = building.learner(resolve(f"baseline:{SMALL[name]}"), formulation, "cpu", "fp32")
     train, dev = Subset(rows[:120], ""), Subset(rows[120:], "")
     learner.fit(train, dev, 1, lambda done, total: None)
-    assert score_of(formulation, dev.used, learner.predict(dev)[0]) > 0.9
+    assert formulation.score_of(dev.used, learner.predict(dev)[0]) > 0.9
 
 
 def test_any_head_and_pooling_stands_on_them(data: Path) -> None:

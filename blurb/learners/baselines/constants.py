@@ -30,12 +30,9 @@ class Constant(Majority):
 
     def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         rows = train.used
-        gold = [self.formulation.gold(unit) for unit in rows]
-        documents = [unit.get("doc_id") for unit in rows]
 
         def score(answer: Any) -> float:
-            predicted = [self.formulation.constant(answer, unit) for unit in rows]
-            return self.formulation.main_metric(self.formulation.score(gold, predicted, documents))
+            return self.formulation.score_of(rows, [self.formulation.constant(answer, unit) for unit in rows])
 
         self.answer = max(self.formulation.constants(rows), key=score)
         self.facts["answer"] = str(self.answer)

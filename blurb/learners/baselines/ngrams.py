@@ -27,7 +27,7 @@ from blurb.inputs.features import Features, Ragged
 from blurb.learners.base import History, Learner, Progress, Subset
 from blurb.learners.baselines.text_features import pipeline
 from blurb.learners.baselines.word_features import WindowFeatures, sentence_of
-from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, score_of, scored_items
+from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, scored_items
 from blurb.protocols.settings import Where, unknown_origin
 from blurb.training.crf_fit import FittedChain, fit_chain
 
@@ -119,7 +119,7 @@ class Bigrams(Learner):
         for number, strength in enumerate(strengths, 1):
             models = [self._solve(part.known, part.answers, strength) for part in parts]
             scores = torch.cat([model.scores(part.asked) for model, part in zip(models, parts, strict=True)])
-            shift, score = best_shift(lambda shifted: score_of(self.formulation, units, self._named(units, shifted)[0]),
+            shift, score = best_shift(lambda shifted: self.formulation.score_of(units, self._named(units, shifted)[0]),
                                       scores, rarer)  # fmt: skip
             if not history or score > max(line["dev"] for line in history):
                 self.model, self.shift = models[0], shift * rarer

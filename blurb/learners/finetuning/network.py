@@ -65,15 +65,13 @@ class NetworkLearner(Learner):
         check_segments(network, features)
         targets = self.formulation.targets(train.used)
         choosing = dev.sample(settings.dev_sample, seed, whole=self.formulation.by_document)
-        gold = [self.formulation.gold(unit) for unit in choosing.used]
-        documents = [unit.get("doc_id") for unit in choosing.used]
         spent = 0.0
 
         def evaluate() -> float:
             nonlocal spent
             begun = time.perf_counter()
             output = self._predict(choosing)
-            score = self.formulation.main_metric(self.formulation.score(gold, output[0], documents))
+            score = self.formulation.score_of(choosing.used, output[0])
             if settings.select == "last" or self.trainer.state.is_better(score):
                 self.known = choosing, output
             spent += time.perf_counter() - begun

@@ -26,7 +26,7 @@ from blurb.inputs.features import Ragged
 from blurb.learners.base import History, Learner, Progress, Subset
 from blurb.learners.frozen.encoder import LAYERS
 from blurb.learners.frozen.reader import Ints, Read, Reader
-from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, score_of, scored_items
+from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, scored_items
 from blurb.messages.errors import TrainingError
 from blurb.protocols.settings import Where, unknown_origin
 from blurb.training.crf_fit import FittedChain, fit_chain
@@ -194,7 +194,7 @@ class ProbeLearner(Learner):
 
     def _score(self, judged: _Judged, scores: Tensor) -> float:
         predicted, _ = self._output(judged.units, judged.read, scores)
-        return score_of(self.formulation, judged.units, predicted)
+        return self.formulation.score_of(judged.units, predicted)
 
     def _output(self, units: Sequence[Any], read: Read, scores: Tensor, chain: FittedChain | None = None) -> Output:
         """Predictions by name from scores (rows, outputs)."""
