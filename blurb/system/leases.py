@@ -47,7 +47,7 @@ class Busy(StoreError):
 class Lease:
     """A lease that this process has; it beats in a thread of its own until it is released or lost.
 
-    :param news: what the next beats tell those who look (`Holder.news`)
+    :param news: what the next beats tell those who look (`LeaseRecord.news`)
     """
 
     def __init__(self, path: Path, holder: LeaseRecord) -> None:

@@ -113,7 +113,7 @@ def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
         "leaderboard add --model", "leaderboard add --source", "leaderboard add --version", "leaderboard add --score",
         "runs rename name", "leaderboard html --title", "leaderboard show --model", "leaderboard show --protocol",
         "leaderboard show --head", "tasks new name", "tasks new --format", "predict --text",
-        "worker --allow-code", "retry --allow-code",
+        "worker --allow-code", "retry --allow-code", "schema words",
     }  # fmt: skip
     found = set()
     for path, command in commands(cli):

@@ -146,7 +146,7 @@ def test_what_is_typed_wrongly_is_told_without_torch_and_with_what_files_show(
         "try:\n"
         f"    blurb.run(['gone', {str(folder)!r}, 'scratch:huge', 'baseline:best', 'gad'], suite='demo', head='crff',\n"
         "              engine='slrm', leaderboard='results.csv')\n"
-        "except blurb.messages.errors.Several as error:\n"
+        "except blurb.messages.errors.ErrorGroup as error:\n"
         "    print(len(error.errors), 'torch' in sys.modules, error)\n"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

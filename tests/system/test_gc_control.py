@@ -14,13 +14,13 @@ class Learner:
     def __init__(self): self.me = self
 
 gc.collect()
-garbage.settle()
+garbage.freeze_gc()
 assert gc.get_freeze_count() == 0, "this process may be somebody's notebook"
 garbage.own_process()
-garbage.settle()
+garbage.freeze_gc()
 settled = gc.get_freeze_count()
 later = weakref.ref(Learner())
-garbage.settle()
+garbage.freeze_gc()
 assert settled > 1000 and gc.get_freeze_count() <= settled, "once a process"
 gc.collect()
 assert later() is None, "a learner that refers to itself goes"
@@ -32,7 +32,7 @@ def test_what_comes_later_is_collected() -> None:
 
 
 def test_collection_is_off_for_the_block_alone() -> None:
-    code = "import gc; from blurb.system import gc_control as g\nwith g.no_collection(): assert not gc.isenabled()\n"
+    code = "import gc; from blurb.system import gc_control as g\nwith g.gc_disabled(): assert not gc.isenabled()\n"
     subprocess.run([sys.executable, "-c", f"{code}assert gc.isenabled()"], check=True)
 
 

@@ -194,9 +194,9 @@ def _names_an_engine(path: Path, names: Sequence[str]) -> list[str]:
 def test_no_engine_is_named_outside_their_folder() -> None:
     names = engines.engines.names()
     assert names == ["local", "ray", "slurm"]
-    files = [path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "runs" / "engines"]
+    files = [path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "execution" / "engines"]
     assert [line for path in files for line in _names_an_engine(path, names) if not line.startswith(SIGNATURE)] == []
-    assert _names_an_engine(PACKAGE / "runs" / "engines" / "__init__.py", names)  # it finds them where they are
+    assert _names_an_engine(PACKAGE / "execution" / "engines" / "__init__.py", names)  # it finds them where they are
 
 
 def test_nothing_is_printed_below_the_commands() -> None:
