@@ -24,7 +24,7 @@ from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning.encoder import EncoderLearner
 from blurb.protocols import protocol
-from blurb.store import row_contents as inventory
+from blurb.store import row_contents
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.trial_checkpoints import TrialCheckpoints
 
@@ -39,7 +39,7 @@ class Timed(TrialCheckpoints):
         begun = time.perf_counter()
         super().write(tensors, values)
         self.seconds.append(time.perf_counter() - begun)
-        Timed.size = max(Timed.size, inventory.size_of(checkpoints.folder_of(self.path)))
+        Timed.size = max(Timed.size, row_contents.size_of(checkpoints.folder_of(self.path)))
 
 
 def measure(source: Source, rows: list[Any], weight_decay: float, folder: Path) -> str:

@@ -113,12 +113,12 @@ def _there(wanted: _Wanted, remote_code: bool) -> Download | None:
     record = downloads.read(target) if target.is_dir() else None
     elsewhere = "name another folder with --to"
     if record is None or record.repository.lower() != repository.lower():
-        raise ModelError(f"{target} is there already, and no download of {repository}; {elsewhere}.")
+        raise ModelError(f"{target} exists and is not a download of {repository}; {elsewhere}.")
     if asked and asked not in (record.asked, record.revision):
         raise ModelError(f"{target} has revision {record.revision} of {repository}, not {asked}; {elsewhere}.")
     again = "remove it and run the same command again"
     if lost := downloads.damaged(target, record):
-        raise ModelError(f"{target} is no more as it was downloaded ({', '.join(lost)}); {again}.")
+        raise ModelError(f"{target} has changed since it was downloaded ({', '.join(lost)}); {again}.")
     if remote_code and not record.remote_code:
         raise ModelError(f"{target} was downloaded without the checkpoint's own code; {again}.")
     return Download(wanted.model, str(target), repository, record.revision, sum(record.sizes.values()), "there already")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blurb.api.alone import alone
-from blurb.api.meanwhile import Meanwhile
+from blurb.api.throttled import Throttled
 from blurb.messages.errors import BlurbError, Tell, safe_message, tell_damage
 from blurb.planning.options import RunOptions, TrainOptions
 
@@ -83,7 +83,7 @@ def run_trials(
     jobs = [one for each in planned for one in each.jobs]
     searched = {one.path for each in planned for one in each.searched}
     shown = Display(jobs, searched, name, expected) if options.progress else nullcontext()
-    with Meanwhile(rebuild) as write, shown as display:
+    with Throttled(rebuild) as write, shown as display:
 
         def finished(outcome: TrialOutcome) -> None:
             try:
@@ -140,16 +140,16 @@ def _warn(
     planned: Sequence[Planned], expected: Estimate | None, options: TrainOptions, engine: Engine | None
 ) -> None:  # fmt: skip
     from blurb.execution import engines
-    from blurb.planning.run_warnings import doubts
+    from blurb.planning.run_warnings import warnings_of
 
-    told = doubts(planned, expected, Path(options.output), engine or engines.here(options.jobs))
+    told = warnings_of(planned, expected, Path(options.output), engine or engines.here(options.jobs))
     for text in told if options.dry_run or options.progress else ():
         click.secho(text, fg="yellow", err=True)
 
 
 def _plan(options: RunOptions, request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate | None]:
     """The trials, announced with their cost; with `budget` of the protocol that fits."""
-    from blurb.cost.budget import afford
+    from blurb.cost.budget import choose_protocol
     from blurb.planning import plan, preflight
     from blurb.terminal.estimate import show_budget
 
@@ -159,7 +159,7 @@ def _plan(options: RunOptions, request: Request, engine: Engine) -> tuple[Sequen
             preflight.check_engine_is_there(planned, engine)
         return announced(planned, options, engine=engine)
     rung = partial(preflight.rung_of, request, options)
-    chosen = afford(options.budget, list(request.tasks), options.jobs, rung)
+    chosen = choose_protocol(options.budget, list(request.tasks), options.jobs, rung)
     if options.progress:
         show_budget(options.budget, chosen, err=not options.dry_run)
     return announced([chosen.planned], options, chosen.estimate, engine=engine)

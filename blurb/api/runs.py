@@ -10,14 +10,14 @@ from functools import cached_property
 from pathlib import Path
 
 from blurb import names
-from blurb.execution import row_edits as housekeeping
+from blurb.execution import row_edits
 from blurb.learners import row_name
 from blurb.messages.errors import BlurbError, StoreError, Tell, tell_damage
 from blurb.names import by_number
 from blurb.results.references import pick
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.store import planned_rows as row_files
-from blurb.store import row_contents as inventory
+from blurb.store import row_contents
 from blurb.store.planned_rows import PlannedRow
 from blurb.store.row_contents import TrialState
 from blurb.store.store import Store
@@ -37,9 +37,9 @@ class StoredRow:
     @cached_property
     def trials(self) -> Sequence[TrialState]:
         """Its trials, by task and seed."""
-        return inventory.trials(self.store, self.planned)
+        return row_contents.trials(self.store, self.planned)
 
-    def count(self, state: inventory.State) -> int:
+    def count(self, state: row_contents.State) -> int:
         """The number of trials in a state."""
         return sum(trial.state == state for trial in self.trials)
 
@@ -86,7 +86,7 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
         # Not those with a spec.json alone: that may be what is missing.
         paths = sorted(path for path in store.root.glob("*/*/*") if path.is_dir() and names.HASH.fullmatch(path.name))
     else:
-        paths = [path for path in inventory.paths(store, find(store, reference).planned) if path.exists()]
+        paths = [path for path in row_contents.paths(store, find(store, reference).planned) if path.exists()]
     found = {path: [*store.damage(path), *_damaged_model(path)] for path in paths}
     for path in (path for path, files in found.items() if files):
         with contextlib.suppress(OSError):
@@ -107,14 +107,14 @@ def _without_scores(row: PlannedRow) -> RowScores:
     )  # fmt: skip
 
 
-def remove(row: StoredRow, leaderboard: Path) -> tuple[housekeeping.Removal, str]:
+def remove(row: StoredRow, leaderboard: Path) -> tuple[row_edits.Removal, str]:
     """Deletes a row with the trials that no other row has; returns these, and what is said of the tables."""
-    return housekeeping.remove(row.store, row.planned), _tables(row.store, leaderboard)
+    return row_edits.remove(row.store, row.planned), _tables(row.store, leaderboard)
 
 
 def rename(row: StoredRow, name: str, leaderboard: Path) -> str:
     """Gives a row another model name; returns what is said of the tables."""
-    housekeeping.rename(row.store, row.planned, name)
+    row_edits.rename(row.store, row.planned, name)
     return _tables(row.store, leaderboard)
 
 
@@ -142,7 +142,7 @@ def finish(store: Store, reference: str, leaderboard: Path, name: str | None = N
         return None
     if len(rows) != 1 or (name is not None and not any(row.planned.model == name for row in there)):
         return None
-    housekeeping.disown(store, rows[0].model)
+    row_edits.disown(store, rows[0].model)
     return _tables(store, leaderboard)
 
 

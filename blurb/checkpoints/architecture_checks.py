@@ -33,7 +33,7 @@ def check_type(folder: Path, config: Mapping[str, Any]) -> None:
     kind = config.get("model_type")
     if isinstance(kind, str) and kind in _known_types() - _text_types():
         raise ModelError(
-            f"config.json: '{kind}' is no model of text alone, so it does not read sub-tokens but pictures or sound",
+            f"config.json: '{kind}' is not a text-only model: it reads pictures or sound instead of sub-tokens",
             where=folder,
             fix="choose an encoder of text with a vocabulary, such as BERT, RoBERTa or DeBERTa.",
         )

@@ -12,7 +12,7 @@ from blurb.messages.errors import ModelError
 CASINGS = ("cased", "uncased")
 
 
-def settle(tokenizer: Tokenizer, casing: str, folder: Path, reload: Callable[..., Any]) -> Tokenizer:
+def with_casing(tokenizer: Tokenizer, casing: str, folder: Path, reload: Callable[..., Any]) -> Tokenizer:
     """The tokenizer as it is, or reloaded so that it keeps upper case.
 
     :param casing: "cased", "uncased", or "" to follow its files

@@ -28,7 +28,7 @@ BOUNDS = {
     ),
     10_000_000: ("vocab_size", "max_position_embeddings", "n_positions"),
 }  # fmt: skip
-MOST = {name: most for most, names in BOUNDS.items() for name in names}
+UPPER_BOUNDS = {name: most for most, names in BOUNDS.items() for name in names}
 """Maximum of configuration fields that are counts or sizes."""
 LEAST = {
     "type_vocab_size": 0, "num_experts": 0, "num_local_experts": 0, "decoder_layers": 0, "num_decoder_layers": 0,
@@ -109,12 +109,12 @@ def config_fault(name: str, value: Any) -> ModelError | None:
     """What is wrong with a field. Missing fields (null) get their default, or transformers rejects them."""
     if value is None:
         return None
-    if name in MOST:
+    if name in UPPER_BOUNDS:
         least = LEAST.get(name, 1)
         if type(value) is not int:
             return ModelError(f"{name} must be a whole number (got {shortened(value)}).")
-        if not least <= value <= MOST[name]:
-            return ModelError(f"{name} must be from {least} to {MOST[name]:,} (got {shortened(value)}).")
+        if not least <= value <= UPPER_BOUNDS[name]:
+            return ModelError(f"{name} must be from {least} to {UPPER_BOUNDS[name]:,} (got {shortened(value)}).")
     if name in ("dtype", "torch_dtype") and (not isinstance(value, str) or value.removeprefix("torch.") not in TYPES):
         return ModelError(f"{name} must be one of {', '.join(TYPES[:4])} (got {shortened(value)}).")
     if name == "quantization_config":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.architecture_checks import check_embeddings, check_type
-from blurb.checkpoints.casing import settle
+from blurb.checkpoints.casing import with_casing
 from blurb.checkpoints.reading import blamed
 from blurb.checkpoints.transformers_log import errors_alone, hide_progress
 from blurb.inputs.tokenizer import Tokenizer
@@ -55,7 +55,7 @@ def load_tokenizer(folder: Path, config: Any, remote_code: bool, casing: str) ->
         inner = load()
         if len(inner) <= len(set(inner.all_special_ids)):
             raise ModelError("the vocabulary of the tokenizer is empty", where=folder, fix="add its vocabulary file.")
-        tokenizer = settle(Tokenizer(inner), casing, folder, load)
+        tokenizer = with_casing(Tokenizer(inner), casing, folder, load)
         tokenizer.subtokens([STRANGE])  # fails now, and not in a trial, if there is no unknown token
         tokenizer.hash  # noqa: B018 - and so does all that it is asked later
     return tokenizer

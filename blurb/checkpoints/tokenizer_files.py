@@ -15,11 +15,11 @@ from blurb.messages.errors import ModelError
 MOST_ID = 10_000_000
 """Tokenizers allocate memory up to the highest id."""
 MOST_GROWTH, MOST_STEPS = 1000, 32
-"""Letters that all steps together may make of one, and their number; real ones make 132 in seven steps."""
+"""Maximum number of letters that all steps may make of one letter, and of steps; real tokenizers make 132 in seven."""
 UNICODE = 18
-"""The letters that a form of Unicode makes of one, once; and again of what a step in between has made."""
+"""Maximum number of letters into which Unicode normalization splits a letter, in each step of a normalizer."""
 BYTES = 4
-"""The bytes of a letter, each of which `ByteLevel` makes a letter of."""
+"""Maximum number of bytes of a letter; `ByteLevel` turns each byte into a letter."""
 TOKENIZER_CONFIG = "tokenizer_config.json"
 JSON_FILES = (
     "tokenizer.json",

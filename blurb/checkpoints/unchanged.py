@@ -45,8 +45,8 @@ def check(source: Source) -> None:
     folder = source.checkpoint.folder
     if (folder / ADAPTER).exists():  # transformers would load it, and the base model that it names
         raise ModelError(
-            f"{ADAPTER} has come here since the trials of {source.name} were planned. These trials do not "
-            "run, as they would be counted as those of the weights without it.",
+            f"{ADAPTER} appeared after the trials of {source.name} were planned. They are not run, as "
+            "their results would be counted for the weights without it.",
             where=folder,
             fix="Remove it, or move it elsewhere.",
         )

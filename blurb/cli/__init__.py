@@ -12,7 +12,7 @@ import click
 from blurb import __version__
 from blurb.cli import _exit
 from blurb.cli._group import Group
-from blurb.system import gc_control as garbage
+from blurb.system import gc_control
 
 SECTIONS = {
     "Run": ("run", "ablate", "predict", "retry", "worker"),
@@ -55,5 +55,5 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point; see `blurb.cli._exit` for the exit codes."""
-    garbage.own_process()
+    gc_control.own_process()
     sys.exit(_exit.run(cli))

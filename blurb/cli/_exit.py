@@ -20,7 +20,7 @@ import click
 from blurb.messages.errors import BlurbError, DamageWarning, Notice
 from blurb.messages.redaction import redacted
 from blurb.messages.text import escaped
-from blurb.system import signals as stopping
+from blurb.system import signals
 from blurb.system.files import of_system
 from blurb.system.signals import Terminated
 
@@ -28,7 +28,7 @@ PARTLY = 1
 UNKNOWN = 2
 GATE = "blurb.gate"
 GOES_ON = "blurb.goes_on"
-AGAIN = "Run the same command again to resume: finished trials are not repeated"
+TYPE_AGAIN = "Run the same command again to resume: finished trials are not repeated"
 
 
 def gate() -> None:
@@ -42,7 +42,7 @@ def goes_on(unfinished: bool = False) -> None:
     :param unfinished: whether it also resumes the trials that were running
     """
     more = ", unfinished ones go on from where they were saved." if unfinished else "."
-    click.get_current_context().meta[GOES_ON] = f" {AGAIN}{more}"
+    click.get_current_context().meta[GOES_ON] = f" {TYPE_AGAIN}{more}"
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
 
 def run(command: click.Group) -> int:
     """Runs the command line and returns its exit code, however it ends."""
-    stopping.on_first(stopping.SIGNALS, _leave, signal.SIG_DFL)
+    signals.on_first(signals.SIGNALS, _leave, signal.SIG_DFL)
     try:
         result = command.main(prog_name="blurb", standalone_mode=False)
         return result if isinstance(result, int) else 0

@@ -59,7 +59,7 @@ def command(
 ) -> None:  # fmt: skip
     """Fail if CANDIDATE is worse than a baseline (for CI).
 
-    Worse means: by more than the seeds explain.
+    Worse by more than seed noise, or by more than a limit.
 
     Both are rows: MODEL (or 'MODEL CONFIGURATION') in the store, FOLDER[:ROW] in another store, or FILE.csv[:ROW].
     Exit code 0: pass. 1: regression. 2: cannot judge (datasets or seeds missing, protocol, recipe, overrides, data or

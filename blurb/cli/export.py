@@ -10,7 +10,7 @@ import click
 from blurb.cli import _complete
 from blurb.cli._options import STORE
 
-OWN = ("published", "seed", "allow_partial", "sd", "transpose", "dataset_id")
+FORMAT_OPTIONS = ("published", "seed", "allow_partial", "sd", "transpose", "dataset_id")
 """Options that apply to some formats only."""
 
 
@@ -55,7 +55,7 @@ def command(form: str, rows: tuple[str, ...], output: Path, selection: str, **op
     kind = formats.get(form)
     given = {name: options[name] for name in options if options[name] is not None}
     # 0 is a valid seed; empty or False means that the option was not given.
-    own = frozenset(name for name in OWN if name in given and given[name] is not False and given[name] != ())
+    own = frozenset(name for name in FORMAT_OPTIONS if name in given and given[name] is not False and given[name] != ())
     datasets = tasks.load_selection(selection)
     typed = {part.strip() for part in selection.split(",")}
     named = frozenset(task.name for task in datasets if task.name in typed or task.file)

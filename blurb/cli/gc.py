@@ -23,18 +23,18 @@ class Removed(TypedDict):
 @click.command(name="gc")
 @STORE
 @click.option("--data", type=click.Path(path_type=Path), help="Look into this data folder instead of a store.")
-@click.option("--dry-run", is_flag=True, help="Only list what would go.")
+@click.option("--dry-run", is_flag=True, help="Only list the files that would be removed.")
 @formats(list[Removed])
 def command(output: Path, data: Path | None, dry_run: bool, form: str) -> None:
     """Remove temporary files of interrupted runs from a store.
 
     Also finished sweeps and checkpoints of finished trials.
 
-    No finished trial is touched, and nothing of a trial that a process has, on whichever machine. Look first with
-    --dry-run. With --data: copies of datasets that a killed blurb data prepare left. (blurb cache empties the caches.)
+    Finished trials, and trials that any machine is running, are not touched. With --data: removes copies of datasets
+    that an interrupted blurb data prepare left. (blurb cache empties the caches.)
     """
     from blurb.cli.runs import megabytes
-    from blurb.execution import stale_files as leftovers
+    from blurb.execution import stale_files
     from blurb.messages.errors import DataError, StoreError
     from blurb.messages.text import plural
     from blurb.store.store import Store
@@ -45,11 +45,11 @@ def command(output: Path, data: Path | None, dry_run: bool, form: str) -> None:
     if data is None and not output.is_dir():
         raise StoreError(f"There is no store at {output}", fix="check --output.")
     store = None if data is not None else Store(output)
-    found = leftovers.find(store) if store is not None else leftovers.find_in_data(data or Path())
+    found = stale_files.find(store) if store is not None else stale_files.find_in_data(data or Path())
     if not dry_run:
-        if leftovers.waits(found):
+        if stale_files.waits(found):
             click.echo("Leases of other machines are watched for two minutes, to be sure that they are gone.", err=True)
-        found = leftovers.remove(store, found)
+        found = stale_files.remove(store, found)
     lines = [(one.kind, str(one.path), one.size) for one in found]
     if form != "table":
         show(columns(Removed), lines, form)

@@ -68,9 +68,9 @@ def command(context: click.Context, form: str) -> None:
 @click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
 @formats(_checked, has_csv=False)
 def check(model: str, casing: str | None, trust_remote_code: bool, form: str) -> None:
-    """Show what will surprise with MODEL.
+    """Show known problems of MODEL.
 
-    Tries a step of training and a prediction for each kind of task.
+    And try a training step and a prediction for each kind of task.
 
     The examples are synthetic, so no data is needed. Exit code 0 if everything ran, 1 if something did not, 2 if MODEL
     cannot be loaded (then see blurb doctor).
@@ -92,11 +92,11 @@ def check(model: str, casing: str | None, trust_remote_code: bool, form: str) ->
 @click.option("--trust-remote-code", is_flag=True, help="Also fetch the code of the checkpoints.")
 @formats(_downloaded)
 def download(models: tuple[str, ...], to: Path, trust_remote_code: bool, form: str) -> None:
-    """Fetch what runs of MODEL... need, to work without network.
+    """Download models, for machines without network.
 
-    A MODEL is what blurb run takes. Each gets the folder --to/NAME, which blurb run takes, too, and which keeps the
-    revision. Weights are fetched as safetensors, and as .bin only where there are no others. A model that is there
-    already is not fetched again; one that was interrupted begins anew.
+    MODEL is any model of blurb run. Each is saved to the folder --to/NAME, which can be given to blurb run and records
+    the revision. Weights are fetched as safetensors, or as .bin if there are no others. Complete models are not fetched
+    again; an interrupted download starts over.
     """
     from blurb.api.downloading import Download, download_models
     from blurb.messages.text import size

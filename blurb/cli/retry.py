@@ -15,8 +15,8 @@ from blurb.cli._options import ALLOW, JOBS, STORE
 @STORE
 @click.option("--tasks", shell_complete=_complete.tasks, default="all", show_default=True,
               help="Only trials of these tasks: names, types or files, comma-separated.")  # fmt: skip
-@click.option("--later", is_flag=True, help="Run nothing here: leave them to the workers.")
-@click.option("--data", type=click.Path(path_type=Path), help="Data folder, if it is another one on this machine.")
+@click.option("--later", is_flag=True, help="Run nothing here; let the workers run them.")
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder on this machine, if it differs.")
 @click.option("--device", shell_complete=_complete.devices, help="Device, if not that of the sweep.")
 @JOBS
 @ALLOW
@@ -25,10 +25,9 @@ def command(
 ) -> None:
     """Run the failed trials of a store again.
 
-    Workers pass over a trial that failed, as it would fail for each of them; this lets them have it again. Exit code:
-    0 all done, 1 some failed again.
+    Workers skip failed trials until they are retried. Exit code: 0 all done, 1 some failed again.
     """
-    from blurb.api.working import retry
+    from blurb.api.sweeping import retry
     from blurb.messages.text import option, plural
 
     goes_on(unfinished=True)

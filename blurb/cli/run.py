@@ -64,7 +64,7 @@ def _show_submitted(options: RunOptions, results: Results) -> None:
 
 
 def _show_rows(options: RunOptions, results: Results) -> None:
-    from blurb.leaderboard.standing import standing
+    from blurb.leaderboard.neighbours import with_neighbours
     from blurb.leaderboard.terminal import render
     from blurb.messages.text import option
     from blurb.results.tables import results_beside
@@ -72,7 +72,7 @@ def _show_rows(options: RunOptions, results: Results) -> None:
 
     out = console(width=120)
     out.print(render(results.rows, out.width))
-    out.print(standing(results.rows, results.others, out.width))
+    out.print(with_neighbours(results.rows, results.others, out.width))
     leaderboard = Path(options.leaderboard)  # type: ignore[arg-type]
     out.print(f"Rows: {leaderboard}   scores by seed: {results_beside(leaderboard)}   trials: {options.output}")
     store = option("--output", options.output, "runs")

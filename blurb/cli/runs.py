@@ -71,14 +71,14 @@ def command(context: click.Context, output: Path, form: str) -> None:
         return
     from blurb.api.runs import stored_rows
     from blurb.messages.text import plural
-    from blurb.store import row_contents as inventory
+    from blurb.store import row_contents
     from blurb.store.store import Store
     from blurb.system.files import size_of
 
     store = Store(output)
     rows = stored_rows(store)
     if form != "table":
-        lines = [(row.name, len(row.trials), *map(row.count, inventory.STATES), row.size, row.last) for row in rows]
+        lines = [(row.name, len(row.trials), *map(row.count, row_contents.STATES), row.size, row.last) for row in rows]
         show(columns(Row), lines, form)
         return
     table = [
@@ -87,7 +87,7 @@ def command(context: click.Context, output: Path, form: str) -> None:
         for row in rows
     ]  # fmt: skip
     show(("row", "done", "failed", "MB", "last trial"), table, form, numbers=("done", "failed", "MB", "last trial"))
-    others = inventory.unlisted(store, [row.planned for row in rows])
+    others = row_contents.unlisted(store, [row.planned for row in rows])
     if others:
         size = megabytes(sum(map(size_of, others)))
         click.echo(f"In no row: {plural(len(others), 'trial')} of searches and earlier seeds, {size} MB.")
@@ -189,12 +189,12 @@ def rename(row: str, name: str, output: Path, leaderboard: Path) -> None:
 def remove(row: str, output: Path, leaderboard: Path, yes: bool) -> None:
     """Delete ROW and those of its trials that no other row has.
 
-    Says first what goes, and how much that is. Refused while a trial of the model is running. If it is interrupted, run
+    Lists the trials and their size, and asks. Refused while a trial of the model is running. If it is interrupted, run
     the same command again.
     """
     from blurb.api.runs import find, finish
     from blurb.api.runs import remove as remove_row
-    from blurb.execution import row_edits as housekeeping
+    from blurb.execution import row_edits
     from blurb.messages.errors import SettingsError, UnknownName
     from blurb.messages.text import plural
     from blurb.store.store import Store
@@ -206,10 +206,10 @@ def remove(row: str, output: Path, leaderboard: Path, yes: bool) -> None:
             raise
         click.echo(f"{row} was deleted before. {told}")
         return
-    doomed = housekeeping.removal(found.store, found.planned)
+    doomed = row_edits.removal(found.store, found.planned)
     click.echo(f"{found.name}: {plural(len(doomed.trials), 'trial')} of its own will be deleted.")
     if doomed.shared:
-        click.echo(f"{plural(len(doomed.shared), 'trial')} will stay, as other rows have them, too.")
+        click.echo(f"{plural(len(doomed.shared), 'trial')} will stay, as other rows share them.")
     if doomed.unlisted:
         several = plural(len(doomed.unlisted), "trial")
         click.echo(f"It is the last row of {found.planned.model}: {several} that no row has will be deleted, too.")

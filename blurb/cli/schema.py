@@ -13,11 +13,11 @@ from blurb.terminal.output import json_text
 @click.command(name="schema")
 @click.argument("words", nargs=-1, metavar="[COMMAND]...")
 def command(words: tuple[str, ...]) -> None:
-    """Print the JSON schema of what COMMAND prints.
+    """Print the JSON schema of a command's output.
 
-    That is, with --format json: blurb schema data stats. Without COMMAND: the commands that have one.
+    For its --format json, such as blurb schema data stats. Without COMMAND: list the commands that have one.
 
-    A schema (draft 2020-12) says of each key what it is, and that there are no others.
+    The schema (draft 2020-12) describes every key; other keys do not occur.
     """
     from blurb.messages.errors import UnknownName
 

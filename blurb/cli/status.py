@@ -82,15 +82,15 @@ class Status(TypedDict):
 
 @click.command(name="status")
 @STORE
-@click.option("--watch", is_flag=True, help="Show it again and again, until nothing is left.")
+@click.option("--watch", is_flag=True, help="Repeat until nothing is left to run.")
 @formats(Status, has_csv=False)
 def command(output: Path, watch: bool, form: str) -> None:
     """Show which trials are done, running or failed.
 
-    Whoever runs them, on whichever machine.
+    On all machines that share the store.
 
-    A trial that runs is shown with its process, since when, and how far it is as of its last sign of life. The time
-    left is what was predicted, for as many workers as there are now. Exit code: 1 if trials failed.
+    Running trials are shown with their process, start and last reported progress. The time left is predicted for the
+    current number of workers. Exit code: 1 if trials failed.
     """
     from blurb.cli._exit import PARTLY
     from blurb.terminal.output import console, json_text
@@ -112,13 +112,13 @@ def command(output: Path, watch: bool, form: str) -> None:
 
 
 def _read(output: Path) -> list[Standing]:
-    from blurb.execution import trial_states as standing
+    from blurb.execution import trial_states
     from blurb.messages.errors import StoreError
     from blurb.store.store import Store
 
     if not output.is_dir():
         raise StoreError(f"There is no store at {output}", fix="check --output.")
-    return standing.read(Store(output))
+    return trial_states.read(Store(output))
 
 
 def _watch(output: Path, out: Any, trials: list[Standing]) -> list[Standing]:
@@ -135,14 +135,14 @@ def _watch(output: Path, out: Any, trials: list[Standing]) -> list[Standing]:
 
 
 def _content(trials: Sequence[Standing]) -> Status:
-    from blurb.execution import trial_states as standing
+    from blurb.execution import trial_states
 
-    count = standing.counts(trials)
+    count = trial_states.counts(trials)
     return {
         "trials": {
             "done": count["done"], "running": count["running"], "failed": count["failed"], "to_run": count["to run"],
         },
-        "seconds_left": standing.seconds_left(trials),
+        "seconds_left": trial_states.seconds_left(trials),
         "open": [
             {
                 "model": one.model, "row": one.row, "configuration": one.configuration, "task": one.task,
@@ -161,11 +161,11 @@ def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from blurb.execution import trial_states as standing
+    from blurb.execution import trial_states
     from blurb.messages.text import duration
 
     where = option("--output", output, "runs")
-    count = standing.counts(trials)
+    count = trial_states.counts(trials)
     parts: list[Any] = []
     if open_ := [one for one in trials if one.state != "done"]:
         parts.append(_rows(trials, {(one.model, one.row) for one in open_}))
@@ -176,9 +176,9 @@ def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
         parts += [table, *([Text(f"... and {len(failed) - SHOWN} more")] if len(failed) > SHOWN else [])]
         again = f"blurb retry{where}" if all(one.joined for one in failed) else "the same blurb run command"
         parts.append(Text(f"To run them again: {again}"))
-    left = standing.seconds_left(trials)
+    left = trial_states.seconds_left(trials)
     total = f"{count['done']} of {len(trials)} trials done"
-    others = [f"{count[state]} {state}" for state in standing.STATES[1:] if count[state]]
+    others = [f"{count[state]} {state}" for state in trial_states.STATES[1:] if count[state]]
     told = f"; about {duration(left)} left" if left is not None else ""
     if count["to run"] and not running:
         joined = any(one.joined for one in open_ if one.state == "to run")
@@ -189,7 +189,7 @@ def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
 
 def _rows(trials: Sequence[Standing], shown: set[tuple[str, str]]) -> RenderableType:
     """The rows with something open, in order."""
-    from blurb.execution import trial_states as standing
+    from blurb.execution import trial_states
 
     of_row: dict[tuple[str, str], list[Standing]] = {}
     for one in trials:
@@ -197,11 +197,15 @@ def _rows(trials: Sequence[Standing], shown: set[tuple[str, str]]) -> Renderable
             of_row.setdefault((one.model, one.row), []).append(one)
     lines = []
     for (model, row), mine in of_row.items():
-        count = standing.counts(mine)
+        count = trial_states.counts(mine)
         lines.append(
-            (model, mine[0].configuration if row else "search", *(str(count[state] or "") for state in standing.STATES))
+            (
+                model,
+                mine[0].configuration if row else "search",
+                *(str(count[state] or "") for state in trial_states.STATES),
+            )
         )
-    return _table("", ("model", "row", *standing.STATES), lines)
+    return _table("", ("model", "row", *trial_states.STATES), lines)
 
 
 def _running(one: Standing) -> tuple[str, str, str, str]:

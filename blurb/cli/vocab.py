@@ -85,9 +85,9 @@ def command(
 ) -> None:  # fmt: skip
     """Show how tokenizers split biomedical terms.
 
-    And the texts of the datasets.
+    With --data also the texts of the datasets.
 
-    A MODEL is what blurb run takes, or a folder with a tokenizer alone. Lengths count special tokens and are means over
+    MODEL is any model of blurb run, or a folder with a tokenizer. Lengths count special tokens and are means over
     all splits, beside Table 8 of Gu et al. In csv, a line for each model and dataset (without --data: each term).
     """
     from blurb.api.vocabulary import vocabulary

@@ -14,9 +14,9 @@ from blurb.cli._options import ALLOW, JOBS, STORE
 @click.command(name="worker")
 @STORE
 @click.option("--sweep", type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Folder of one sweep.  [default: all of the store, also those that begin meanwhile]")  # fmt: skip
-@click.option("--part", type=click.IntRange(min=0), help="Part of the sweep, as the jobs of Slurm have.")
-@click.option("--data", type=click.Path(path_type=Path), help="Data folder, if it is another one on this machine.")
+              help="Folder of one sweep.  [default: all of the store, including new ones]")  # fmt: skip
+@click.option("--part", type=click.IntRange(min=0), help="Number of a part of the sweep (used by Slurm jobs).")
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder on this machine, if it differs.")
 @click.option("--device", shell_complete=_complete.devices, help="Device, if not that of the sweep.")
 @JOBS
 @click.option("--leaderboard", type=click.Path(path_type=Path), help="Table to write at the end.")
@@ -29,14 +29,13 @@ def command(
 ) -> None:  # fmt: skip
     """Run trials of a store beside other workers.
 
-    It takes trials of the sweeps of running commands.
+    They come from the sweeps of other blurb run commands.
 
-    A sweep begins with blurb run or blurb ablate, on any machine that sees the same store, and is there until its
-    trials are done. Data and checkpoints are found at the paths that they have there. Trials that failed are passed
-    over (blurb retry). Exit code: 0 all trials done, 1 some failed, 2 there is nothing to join; 128 + the number of a
-    signal if interrupted.
+    A sweep is the list of trials of a blurb run or blurb ablate on any machine that shares the store. Data and
+    checkpoints are read from the paths of that machine. Failed trials are skipped (see blurb retry). Exit code: 0 all
+    trials done, 1 some failed, 2 there is nothing to join; 128 + the number of a signal if interrupted.
     """
-    from blurb.api.working import work
+    from blurb.api.sweeping import work
     from blurb.messages.text import plural
 
     goes_on(unfinished=True)

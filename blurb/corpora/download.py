@@ -30,11 +30,11 @@ PAUSE = 1.0
 """Seconds before the second try; doubles with each further try."""
 TIMEOUT = 30.0
 """Seconds without data before a connection counts as broken."""
-MOST = 500_000_000
+MOST_BYTES = 500_000_000
 """Maximum bytes of a file of unknown size, so that an endless response cannot fill the disk."""
 CHUNK = 1 << 16
 PAGES = ("text/html", "application/xhtml+xml")
-AGAIN = (408, 425, 429, 500, 502, 503, 504)
+RETRIED_STATUS = (408, 425, 429, 500, 502, 503, 504)
 """HTTP status codes after which to retry."""
 Progress = Callable[[int, int | None], None]
 
@@ -186,7 +186,7 @@ class _Transfer:
             if error.code == 416 and have:
                 self.part.unlink()
                 raise _Broken("the partial file did not match") from error
-            if error.code in AGAIN:
+            if error.code in RETRIED_STATUS:
                 raise _Broken(f"HTTP status {error.code}") from error
             raise DataError(f"{self.address} returned HTTP status {error.code} ({error.reason}).") from error
 
@@ -205,8 +205,8 @@ class _Transfer:
         with file:
             while chunk := response.read1(CHUNK):
                 have += len(chunk)
-                if have > (total or MOST):
-                    raise DataError(f"{self.address} sends more than the expected {total or MOST:,} bytes.")
+                if have > (total or MOST_BYTES):
+                    raise DataError(f"{self.address} sends more than the expected {total or MOST_BYTES:,} bytes.")
                 try:
                     file.write(chunk)
                     file.flush()

@@ -52,7 +52,7 @@ class Choice:
     whole: bool
 
 
-def seconds_of(text: str) -> float:
+def budget_seconds(text: str) -> float:
     """Parses `90s`, `10m`, `2h` or `1h30m` into seconds; SettingsError for anything else, including 0."""
     parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)([hms])", text.strip().lower())
     if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
@@ -105,7 +105,7 @@ class Affordable:
     left_out: Sequence[str]
 
 
-def afford(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepare) -> Affordable:
+def choose_protocol(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepare) -> Affordable:
     """Chooses the plan that fits a budget; a rung that the settings or the model do not allow is skipped.
 
     :param prepare: plans the trials of a rung
@@ -113,7 +113,7 @@ def afford(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepare) -> Aff
     """
     from blurb.cost.inputs import Inputs
 
-    seconds, known = seconds_of(text), Inputs()
+    seconds, known = budget_seconds(text), Inputs()
     plans, refused = possible(tasks, prepare)
     try:
         rungs = {rung: model.estimate([plan], jobs, known) for rung, plan in plans.items()}

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from blurb.checkpoints import Source
-from blurb.cost import rates
-from blurb.cost.rates import Rates
+from blurb.cost import throughput
+from blurb.cost.throughput import Rates
 from blurb.heads import heads, poolings
 from blurb.heads._base import Problem
 from blurb.inputs.features import Features, Ragged
@@ -48,8 +48,8 @@ def rates_of(source: Source, device: str, precision: str, threads: int | None, l
     shape = source.checkpoint.size
     lengths = sorted({min(length, shape.most or length) for length in lengths})
     with _threads(threads):
-        name = rates.key(source.location, shape, str(choose_device(device)), precision, torch.get_num_threads())
-        known = rates.read(name, shape)
+        name = throughput.key(source.location, shape, str(choose_device(device)), precision, torch.get_num_threads())
+        known = throughput.read(name, shape)
         missing = [length for length in lengths if known is None or length not in known.train]
         if known is None or missing:
             try:
@@ -57,7 +57,7 @@ def rates_of(source: Source, device: str, precision: str, threads: int | None, l
             finally:
                 gc.collect()  # the encoder is in a cycle of references, as a learner is
                 trim_heap()
-            rates.write(name, known)
+            throughput.write(name, known)
     return known
 
 
@@ -71,7 +71,7 @@ def _threads(count: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class Bench:
+class Calibrator:
     """An encoder with a linear head in the training loop of a trial, and inputs of any size.
 
     :ivar load: seconds that loading took
@@ -154,12 +154,12 @@ class Bench:
 
 def _measure(source: Source, device: str, precision: Any, known: Rates | None, lengths: Sequence[int]) -> Rates:
     """The known rates and those at the given lengths."""
-    bench = Bench(source, device, precision)
+    calibrator = Calibrator(source, device, precision)
     shape = source.checkpoint.size
     short = min(32, shape.most or 32)
     if known is None:
-        fixed, whole = _fixed(bench, short)
-        known = Rates(shape, bench.load, fixed)
+        fixed, whole = _fixed(calibrator, short)
+        known = Rates(shape, calibrator.load, fixed)
     else:
         fixed, whole = known.fixed, known.fixed + 3 * shape.forward(16, short) / min(known.train.values())
     piece = (whole - fixed) / (16 * short)  # seconds of a sub-token of a short input
@@ -167,18 +167,18 @@ def _measure(source: Source, device: str, precision: Any, known: Rates | None, l
     for length in lengths:
         room = min(SUBTOKENS, STEP / piece)
         inputs = max(1, int(room) // length) if length != short else max(4, min(16, int(room) // length))
-        taken = max(bench.train(inputs, length) - fixed, 1e-6)
+        taken = max(calibrator.train(inputs, length) - fixed, 1e-6)
         train[length] = 3 * shape.forward(inputs, length) / taken
         inputs = max(1, int(min(2_048, 4 * room)) // length)
-        predict[length] = shape.forward(inputs, length) / bench.predict(inputs, length)
-        kept[length] = bench.kept(length)
+        predict[length] = shape.forward(inputs, length) / calibrator.predict(inputs, length)
+        kept[length] = calibrator.kept(length)
     return dataclasses.replace(known, train=train, predict=predict, kept=kept)
 
 
-def _fixed(bench: Bench, short: int) -> tuple[float, float]:
+def _fixed(calibrator: Calibrator, short: int) -> tuple[float, float]:
     """Fixed seconds per step, and seconds of a step on 16 short inputs, from a line through two batch sizes."""
     few, many = 2, 8
-    low, high = bench.train(few, short), bench.train(many, short)
+    low, high = calibrator.train(few, short), calibrator.train(many, short)
     each = max((high - low) / (many - few), 0.05 * high / many)
     fixed = max(0.0, min(low, low - few * each))
     return fixed, fixed + 16 * each

@@ -9,7 +9,7 @@ import numpy as np
 
 from blurb import formulations, tasks
 from blurb.checkpoints.encoder_size import EncoderSize
-from blurb.cost.passes import Ints, Lengths
+from blurb.cost.batch_shapes import Ints, Lengths
 from blurb.data.schema import Example
 from blurb.execution.data_sources import load_data
 from blurb.execution.job import Job

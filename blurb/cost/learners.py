@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from blurb import tasks
-from blurb.cost import passes
+from blurb.cost import batch_shapes
+from blurb.cost.batch_shapes import Batches, Ints, Lengths
 from blurb.cost.inputs import used
-from blurb.cost.passes import Batches, Ints, Lengths
-from blurb.cost.rates import Rates
+from blurb.cost.throughput import Rates
 from blurb.protocols.settings import Settings
 
 UNIT = 6e-5
@@ -63,7 +63,7 @@ NETWORK = 4e6
 
 
 @dataclass(frozen=True)
-class Ask:
+class TrialProfile:
     """The properties of a trial that decide its cost.
 
     :param lengths: input lengths of its splits, before sampling
@@ -108,110 +108,118 @@ class Cost:
         return self.fit + self.predict
 
 
-def encoder(ask: Ask) -> Cost:
+def encoder(profile: TrialProfile) -> Cost:
     """Fine-tuning: all epochs with dev after each, then test, and all of dev if a sample was used before."""
-    assert ask.rates is not None
-    settings, rows = ask.settings, used(ask.lengths, ask.settings, ask.seed)
-    batches = passes.training(rows["train"], settings.batch_size, ask.seed)
-    epochs, share = passes.epochs(len(batches.sizes), settings.epochs, settings.max_updates)
-    train = share * float(ask.rates.step(batches.sizes, batches.lengths).sum())
-    dev, test = (_predicted(ask, split, rows[split]) for split in tasks.SCORED)
-    choosing = dev if not settings.dev_sample else dev * min(1.0, settings.dev_sample / _units(ask, "dev"))
+    assert profile.rates is not None
+    settings, rows = profile.settings, used(profile.lengths, profile.settings, profile.seed)
+    batches = batch_shapes.training(rows["train"], settings.batch_size, profile.seed)
+    epochs, share = batch_shapes.epochs(len(batches.sizes), settings.epochs, settings.max_updates)
+    train = share * float(profile.rates.step(batches.sizes, batches.lengths).sum())
+    dev, test = (_predicted(profile, split, rows[split]) for split in tasks.SCORED)
+    choosing = dev if not settings.dev_sample else dev * min(1.0, settings.dev_sample / _units(profile, "dev"))
     start = 0.0
     if settings.head_init == "linear":
-        start = _forward(ask, passes.prediction(rows["train"], ask.device)) + _fit(ask, len(rows["train"]), 1)
+        start = _forward(profile, batch_shapes.prediction(rows["train"], profile.device)) + _fit(
+            profile, len(rows["train"]), 1
+        )
     looks = epochs if settings.select == "best" else 1
-    fit = ask.rates.load + SETUP + _tokenising(ask) + start + train + looks * choosing
+    fit = profile.rates.load + SETUP + _tokenising(profile) + start + train + looks * choosing
     again = dev if choosing < dev else 0.0
-    memory, checkpoints = _memory(ask, batches), _checkpoints(ask, _learns(ask, batches))
-    return Cost(fit, again + test, memory, _stored(ask), _cached(ask), checkpoints)
+    memory, checkpoints = _memory(profile, batches), _checkpoints(profile, _learns(profile, batches))
+    return Cost(fit, again + test, memory, _stored(profile), _cached(profile), checkpoints)
 
 
-def constant(ask: Ask) -> Cost:
+def constant(profile: TrialProfile) -> Cost:
     """A constant answer: only reading and writing."""
-    seconds = sum(UNIT * _units(ask, split) + WORD * _words(ask, split) for split in tasks.SCORED)
-    return Cost(UNIT * _units(ask, "train"), seconds, 0.0, _stored(ask))
+    seconds = sum(UNIT * _units(profile, split) + WORD * _words(profile, split) for split in tasks.SCORED)
+    return Cost(UNIT * _units(profile, "train"), seconds, 0.0, _stored(profile))
 
 
-def bigrams(ask: Ask) -> Cost:
+def bigrams(profile: TrialProfile) -> Cost:
     """Features of all splits, then binary fits, one a label and strength, in the folds of train where dev is small."""
-    words = {split: _words(ask, split) or TEXT * _units(ask, split) for split in tasks.SPLITS}
-    fits = ask.labels * BIGRAM_STRENGTHS * (1 + (FOLDS - 1) * (_units(ask, "dev") < FEW))
+    words = {split: _words(profile, split) or TEXT * _units(profile, split) for split in tasks.SPLITS}
+    fits = profile.labels * BIGRAM_STRENGTHS * (1 + (FOLDS - 1) * (_units(profile, "dev") < FEW))
     fit = BIGRAM_START + FEATURE * (words["train"] + words["dev"]) + FIT_WORD * words["train"] * fits
-    memory = sum(words.values()) * (TAG_MEMORY if _words(ask, "train") else TEXT_MEMORY)
-    return Cost(fit, FEATURE * (words["dev"] + words["test"]) + constant(ask).predict, memory, _stored(ask))
+    memory = sum(words.values()) * (TAG_MEMORY if _words(profile, "train") else TEXT_MEMORY)
+    return Cost(fit, FEATURE * (words["dev"] + words["test"]) + constant(profile).predict, memory, _stored(profile))
 
 
-def probe(ask: Ask) -> Cost:
+def probe(profile: TrialProfile) -> Cost:
     """A frozen encoder: one pass over all splits, then linear fits on its vectors."""
-    assert ask.rates is not None
-    rows = used(ask.lengths, ask.settings, ask.seed)
-    once = {split: _forward(ask, passes.prediction(rows[split], ask.device)) for split in tasks.SPLITS}
-    items = _words(ask, "train") or _units(ask, "train")
-    fits = LAYERS * STRENGTHS * (1 + FOLDS * (_units(ask, "dev") < FEW))
-    fit = ask.rates.load + SETUP + _tokenising(ask) + sum(once.values()) + _fit(ask, items, fits)
-    written = sum(UNIT * _units(ask, split) + WORD * _words(ask, split) for split in tasks.SCORED)
-    vector = 2.0 * LAYERS * ask.rates.shape.hidden  # half precision
-    features = sum(vector * (_words(ask, split) or PARTS * _units(ask, split)) for split in tasks.SPLITS)
-    size = 4.0 * PARTS * ask.rates.shape.hidden
-    weights = 8.0 * ask.parameters  # the one that is asked, and the one that is kept for the next trial
-    return Cost(fit, written, weights + size * items, _stored(ask), _cached(ask) + features)
+    assert profile.rates is not None
+    rows = used(profile.lengths, profile.settings, profile.seed)
+    once = {split: _forward(profile, batch_shapes.prediction(rows[split], profile.device)) for split in tasks.SPLITS}
+    items = _words(profile, "train") or _units(profile, "train")
+    fits = LAYERS * STRENGTHS * (1 + FOLDS * (_units(profile, "dev") < FEW))
+    fit = profile.rates.load + SETUP + _tokenising(profile) + sum(once.values()) + _fit(profile, items, fits)
+    written = sum(UNIT * _units(profile, split) + WORD * _words(profile, split) for split in tasks.SCORED)
+    vector = 2.0 * LAYERS * profile.rates.shape.hidden  # half precision
+    features = sum(vector * (_words(profile, split) or PARTS * _units(profile, split)) for split in tasks.SPLITS)
+    size = 4.0 * PARTS * profile.rates.shape.hidden
+    weights = 8.0 * profile.parameters  # the one that is asked, and the one that is kept for the next trial
+    return Cost(fit, written, weights + size * items, _stored(profile), _cached(profile) + features)
 
 
-def from_scratch(ask: Ask) -> Cost:
+def from_scratch(profile: TrialProfile) -> Cost:
     """A small network that reads words: all epochs with dev after each, then test."""
-    settings = ask.settings
-    read = {split: ask.lengths[split].read or TEXT for split in tasks.SPLITS}
-    once = {name: size * _units(ask, name) * (NETWORK_WORD + NETWORK_SQUARE * size) for name, size in read.items()}
-    batches = math.ceil(_units(ask, "train") / settings.batch_size)
-    epochs, share = passes.epochs(batches, settings.epochs, settings.max_updates)
-    sample = min(1.0, settings.dev_sample / _units(ask, "dev")) if settings.dev_sample else 1.0
+    settings = profile.settings
+    read = {split: profile.lengths[split].read or TEXT for split in tasks.SPLITS}
+    once = {name: size * _units(profile, name) * (NETWORK_WORD + NETWORK_SQUARE * size) for name, size in read.items()}
+    batches = math.ceil(_units(profile, "train") / settings.batch_size)
+    epochs, share = batch_shapes.epochs(batches, settings.epochs, settings.max_updates)
+    sample = min(1.0, settings.dev_sample / _units(profile, "dev")) if settings.dev_sample else 1.0
     fit = SETUP + 3 * share * once["train"] + epochs * sample * once["dev"]
-    predict, checkpoints = once["test"] + constant(ask).predict, _checkpoints(ask, NETWORK)
+    predict, checkpoints = once["test"] + constant(profile).predict, _checkpoints(profile, NETWORK)
     memory = NETWORK_MEMORY + NETWORK_PAIR * settings.batch_size * read["train"] ** 2
-    return Cost(fit, predict, memory, _stored(ask), checkpoints=checkpoints)
+    return Cost(fit, predict, memory, _stored(profile), checkpoints=checkpoints)
 
 
-def _forward(ask: Ask, batches: Batches) -> float:
-    assert ask.rates is not None
-    return float(ask.rates.forward(batches.sizes, batches.lengths).sum())
+def _forward(profile: TrialProfile, batches: Batches) -> float:
+    assert profile.rates is not None
+    return float(profile.rates.forward(batches.sizes, batches.lengths).sum())
 
 
-def _predicted(ask: Ask, split: tasks.Split, rows: Ints) -> float:
+def _predicted(profile: TrialProfile, split: tasks.Split, rows: Ints) -> float:
     """Seconds to predict the given rows of a split and to score it."""
-    return _forward(ask, passes.prediction(rows, ask.device)) + UNIT * _units(ask, split) + WORD * _words(ask, split)
+    return (
+        _forward(profile, batch_shapes.prediction(rows, profile.device))
+        + UNIT * _units(profile, split)
+        + WORD * _words(profile, split)
+    )
 
 
-def _units(ask: Ask, split: tasks.Split) -> float:
-    most = ask.settings.max_train if split == "train" else ask.settings.max_eval
-    units = ask.lengths[split].units
+def _units(profile: TrialProfile, split: tasks.Split) -> float:
+    most = profile.settings.max_train if split == "train" else profile.settings.max_eval
+    units = profile.lengths[split].units
     return min(units, most) if most else units
 
 
-def _words(ask: Ask, split: tasks.Split) -> float:
-    return ask.lengths[split].words * _units(ask, split) / ask.lengths[split].units
+def _words(profile: TrialProfile, split: tasks.Split) -> float:
+    return profile.lengths[split].words * _units(profile, split) / profile.lengths[split].units
 
 
-def _tokenising(ask: Ask) -> float:
-    return sum(each.seconds for each in ask.lengths.values())
+def _tokenising(profile: TrialProfile) -> float:
+    return sum(each.seconds for each in profile.lengths.values())
 
 
-def _fit(ask: Ask, items: float, fits: int) -> float:
+def _fit(profile: TrialProfile, items: float, fits: int) -> float:
     """Seconds of linear fits on `items` feature vectors."""
-    assert ask.rates is not None
-    size = 3 * max(ask.rates.shape.hidden, 1)
-    return fits * ITERATIONS * 4 * min(items, 50_000) * size * ask.labels / FIT_RATE
+    assert profile.rates is not None
+    size = 3 * max(profile.rates.shape.hidden, 1)
+    return fits * ITERATIONS * 4 * min(items, 50_000) * size * profile.labels / FIT_RATE
 
 
-def _stored(ask: Ask) -> float:
-    return STORED + sum(STORED_UNIT * _units(ask, split) + STORED_WORD * _words(ask, split) for split in tasks.SCORED)
+def _stored(profile: TrialProfile) -> float:
+    return STORED + sum(
+        STORED_UNIT * _units(profile, split) + STORED_WORD * _words(profile, split) for split in tasks.SCORED
+    )
 
 
-def _cached(ask: Ask) -> float:
-    return sum(each.disk for each in ask.lengths.values())
+def _cached(profile: TrialProfile) -> float:
+    return sum(each.disk for each in profile.lengths.values())
 
 
-def _memory(ask: Ask, batches: Batches) -> float:
+def _memory(profile: TrialProfile, batches: Batches) -> float:
     """Bytes of weights, gradients, AdamW's two moments, the best weights so far, and the largest training batch.
 
     The largest batch counts with all tensors that its backward pass needs.
@@ -219,24 +227,24 @@ def _memory(ask: Ask, batches: Batches) -> float:
     A float32 has four bytes, half-precision weights have two. Without weight decay only the rows of the embedding
     table that occur have gradients and moments.
     """
-    assert ask.rates is not None
-    shape = ask.rates.shape
-    learns = _learns(ask, batches)
+    assert profile.rates is not None
+    shape = profile.rates.shape
+    learns = _learns(profile, batches)
     # One that learns, one that is kept for the next trial, the best so far.
-    copies = 4 * ask.parameters * (3 if ask.settings.select == "best" else 2)
-    half = 0 if ask.precision == "fp32" else 2 * shape.body
-    largest = float(np.max(ask.rates.activations(batches.sizes, batches.lengths)))
+    copies = 4 * profile.parameters * (3 if profile.settings.select == "best" else 2)
+    half = 0 if profile.precision == "fp32" else 2 * shape.body
+    largest = float(np.max(profile.rates.activations(batches.sizes, batches.lengths)))
     return HELD + copies + 12 * learns + half + largest
 
 
-def _learns(ask: Ask, batches: Batches) -> float:
+def _learns(profile: TrialProfile, batches: Batches) -> float:
     """Parameters that learn."""
-    assert ask.rates is not None
-    shape = ask.rates.shape
-    rows = shape.vocabulary if ask.settings.weight_decay else min(shape.vocabulary, batches.subtokens)
-    return ask.parameters - shape.table + int(rows) * (shape.table // max(1, shape.vocabulary))
+    assert profile.rates is not None
+    shape = profile.rates.shape
+    rows = shape.vocabulary if profile.settings.weight_decay else min(shape.vocabulary, batches.subtokens)
+    return profile.parameters - shape.table + int(rows) * (shape.table // max(1, shape.vocabulary))
 
 
-def _checkpoints(ask: Ask, learns: float) -> float:
+def _checkpoints(profile: TrialProfile, learns: float) -> float:
     """Bytes of weights, moments and best weights, twice: a checkpoint is removed when the next is there."""
-    return 2 * 4 * learns * (4 if ask.settings.select == "best" else 3)
+    return 2 * 4 * learns * (4 if profile.settings.select == "best" else 3)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from blurb.cost import history
 from blurb.cost.history import Correction
-from blurb.cost.learners import Ask, Cost
-from blurb.cost.rates import Rates
+from blurb.cost.learners import Cost, TrialProfile
 from blurb.cost.schedule import wall
+from blurb.cost.throughput import Rates
 
 if TYPE_CHECKING:
     from blurb.cost.inputs import Inputs
@@ -184,7 +184,7 @@ def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[tup
     import numpy as np
 
     from blurb.cost.calibration import rates_of
-    from blurb.cost.rates import needed
+    from blurb.cost.throughput import needed
 
     encoders: dict[tuple[str, str], dict[DataSource, Job]] = {}
     for job in jobs:
@@ -211,7 +211,7 @@ def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tupl
     encoder = rates.get((job.source.location, job.trial.precision))
     lengths = inputs.of(job, job.source.checkpoint.size) if encoder else inputs.units(job)
     formulation = formulations.bind(task, job.trial.settings)
-    ask = Ask(
+    profile = TrialProfile(
         settings=formulation.settings,
         seed=job.trial.seed,
         lengths=lengths,
@@ -221,7 +221,7 @@ def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tupl
         precision=job.trial.precision,
         rates=encoder,
     )
-    cost: Cost = job.learner.load("cost")(ask)
+    cost: Cost = job.learner.load("cost")(profile)
     weights = 4.0 * job.source.parameters if job.keep != "none" else 0.0
     checkpoints = cost.checkpoints if job.resume else 0.0
     return task.type, dataclasses.replace(cost, store=cost.store + weights, checkpoints=checkpoints)

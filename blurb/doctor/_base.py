@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from blurb.messages.errors import BlurbError, ended
 from blurb.records import Rule
 
-Kind = Literal["environment", "store", "trial", "checkpoint", "data", "task file", "protocol", "rules", "table"]
+Subject = Literal["environment", "store", "trial", "checkpoint", "data", "task file", "protocol", "rules", "table"]
 Fact = str | int | bool | None
 """A number where it is one, `None` where there is none; sizes are in bytes."""
 SHOWN = 20
@@ -41,7 +41,7 @@ class Report:
     :param facts: what is known of it, by name; the names of sizes end in `bytes`
     """
 
-    kind: Kind
+    kind: Subject
     subject: str
     problems: Sequence[Problem]
     facts: Mapping[Annotated[str, Rule("pattern", "^[a-z0-9_]+$")], Fact] = field(default_factory=dict)

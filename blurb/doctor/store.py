@@ -11,12 +11,11 @@ from blurb.doctor import sweeps
 from blurb.doctor._base import Fact, Problem, Report, of_error
 from blurb.messages.errors import BlurbError, StoreError, UnknownName, ended
 from blurb.store import planned_rows as rows
-from blurb.store import rescore
-from blurb.store import row_contents as inventory
+from blurb.store import rescore, row_contents
 from blurb.store.store import ASIDE, OLD, OWNERS, Store, left_out
 from blurb.system.files import read_json, size_of
 
-AGAIN = "Run its blurb run command again."
+RUN_AGAIN = "Run its blurb run command again."
 
 
 def examine(root: Path) -> Report:
@@ -35,7 +34,7 @@ def examine(root: Path) -> Report:
 def _rows(store: Store) -> list[Problem]:
     told: list[BlurbError] = []
     rows.read(store, told.append)
-    return [of_error(error, store.root, AGAIN) for error in told]
+    return [of_error(error, store.root, RUN_AGAIN) for error in told]
 
 
 def _owners(store: Store) -> Iterator[Problem]:
@@ -55,11 +54,11 @@ def _trial(store: Store, path: Path) -> Iterator[Problem]:
                 if (spec.task, spec.hash) != (path.parent.name, path.name):
                     yield Problem(
                         str(path), f"Its spec.json is that of trial {spec.hash}: the folder was renamed or altered.",
-                        f"Delete the folder. {AGAIN}",
+                        f"Delete the folder. {RUN_AGAIN}",
                     )  # fmt: skip
                     return
-            if not inventory.is_running(store, path):
-                yield of_error(left_out(path, damage), path, AGAIN)
+            if not row_contents.is_running(store, path):
+                yield of_error(left_out(path, damage), path, RUN_AGAIN)
             return
         record = store.read(path)
         record.score("test")
@@ -67,13 +66,13 @@ def _trial(store: Store, path: Path) -> Iterator[Problem]:
         if record.metrics.get("metrics_version") != metrics.VERSION:
             yield Problem(str(path), "Its scores were computed by metrics of another version.", "blurb rescore")
         if rescore.outdated(path):
-            yield Problem(str(path), "It cut its inputs otherwise than this version of blurb does.", AGAIN)
+            yield Problem(str(path), "It cut its inputs otherwise than this version of blurb does.", RUN_AGAIN)
     except UnknownName as error:
         yield of_error(error, path, "Install the plug-in that has it, or delete the trial.")
     except (BlurbError, OSError) as error:
-        yield of_error(error, path, AGAIN)
+        yield of_error(error, path, RUN_AGAIN)
     except (KeyError, TypeError, ValueError) as error:
-        yield Problem(str(path), f"It cannot be understood: {type(error).__name__}: {error}.", AGAIN)
+        yield Problem(str(path), f"It cannot be understood: {type(error).__name__}: {error}.", RUN_AGAIN)
 
 
 def _failures(store: Store) -> Iterator[Problem]:
@@ -84,9 +83,9 @@ def _failures(store: Store) -> Iterator[Problem]:
             reason = str(read_json(file).get("message", "for a reason that is not known"))
         except StoreError as error:
             reason = str(error)
-        if not path.exists() and not inventory.is_running(store, path):
+        if not path.exists() and not row_contents.is_running(store, path):
             yield Problem(
-                str(path), ended(f"The trial failed: {reason}"), f"{AGAIN} The traceback is in {file.name}."
+                str(path), ended(f"The trial failed: {reason}"), f"{RUN_AGAIN} The traceback is in {file.name}."
             )  # fmt: skip
 
 
@@ -94,18 +93,18 @@ def _leftovers(store: Store) -> Iterator[Problem]:
     """Temporary folders of trials whose process was killed."""
     for path in sorted(left for ending in ASIDE for left in store.root.glob(f"*/*/.*.{ending}")):
         trial = path.with_name(path.name[1:].partition(".")[0])
-        if path.is_dir() and not inventory.is_running(store, trial):
+        if path.is_dir() and not row_contents.is_running(store, trial):
             size = size_of(path) / 1e6
             # What was about to be replaced may be whole, and is then put back by the next run.
-            fix = AGAIN if path.suffix == f".{OLD}" and not trial.exists() else f"rm -r {shlex.quote(str(path))}"
+            fix = RUN_AGAIN if path.suffix == f".{OLD}" and not trial.exists() else f"rm -r {shlex.quote(str(path))}"
             yield Problem(str(path), f"A process that was killed left it ({size:,.1f} MB).", fix)
 
 
 def _facts(store: Store) -> dict[str, Fact]:
     known = rows.read(store, lambda text: None)
-    trials = [trial for row in known for trial in inventory.trials(store, row)]
-    states = {state.replace(" ", "_"): sum(one.state == state for one in trials) for state in inventory.STATES}
-    others = inventory.unlisted(store, known)
+    trials = [trial for row in known for trial in row_contents.trials(store, row)]
+    states = {state.replace(" ", "_"): sum(one.state == state for one in trials) for state in row_contents.STATES}
+    others = row_contents.unlisted(store, known)
     return {
         "rows": len(known), "trials": len(trials), **states, "in_no_row": len(others),
         "bytes": size_of(store.root),

@@ -15,7 +15,7 @@ from blurb.messages.errors import BlurbError, ModelError, StoreError
 from blurb.messages.text import plural
 
 PLACE = "Let this machine see it at this path"
-AGAIN = "Run its blurb run command again, which plans its trials anew."
+PLAN_AGAIN = "Run its blurb run command again, which plans its trials anew."
 
 
 def examine(store: Path) -> tuple[list[Problem], dict[str, int]]:
@@ -29,7 +29,7 @@ def examine(store: Path) -> tuple[list[Problem], dict[str, int]]:
         except NotAllowed as error:  # what it names is not opened
             problems.append(of_error(error, folder, "Give blurb worker this option if you trust who planned it."))
         except StoreError as error:
-            problems.append(of_error(error, folder, AGAIN))
+            problems.append(of_error(error, folder, PLAN_AGAIN))
     jobs = list(waiting.values())
     bad = [*_of_models(jobs), *_of_data(jobs), *_of_plugins(jobs), *of_hardware(jobs)]
     problems += bad or _of_room(jobs, store)  # what cannot be read has no size
@@ -47,12 +47,12 @@ def _of_models(jobs: Sequence[Job]) -> Iterator[Problem]:
         try:
             changed = _changed(source)
         except (ModelError, OSError) as error:
-            yield of_error(error, folder, f"{PLACE} as it was, or {AGAIN[0].lower()}{AGAIN[1:]}")
+            yield of_error(error, folder, f"{PLACE} as it was, or {PLAN_AGAIN[0].lower()}{PLAN_AGAIN[1:]}")
             continue
         if changed:
             yield Problem(
                 str(folder), f"The {changed} of {source.name} are others than those that the trials were planned with.",
-                f"{PLACE} as it was, or {AGAIN[0].lower()}{AGAIN[1:]}",
+                f"{PLACE} as it was, or {PLAN_AGAIN[0].lower()}{PLAN_AGAIN[1:]}",
             )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def _of_data(jobs: Sequence[Job]) -> Iterator[Problem]:
     for source, expected in planned.items():
         if not source.folder.is_dir():
             continue
-        fix = f"Put the data there that the trials were planned with, or {AGAIN[0].lower()}{AGAIN[1:]}"
+        fix = f"Put the data there that the trials were planned with, or {PLAN_AGAIN[0].lower()}{PLAN_AGAIN[1:]}"
         try:
             if data_hash(source) != expected:
                 what = f"The examples of {source.task} are not those that the trials were planned with."
@@ -105,15 +105,15 @@ def of_hardware(jobs: Sequence[Job]) -> Iterator[Problem]:
 
 def _of_room(jobs: Sequence[Job], store: Path) -> list[Problem]:
     """Memory and disk that this machine lacks for what the trials need at least."""
-    from blurb.cost import model, room
+    from blurb.cost import model, resources
 
     if not jobs:
         return []
     try:
         needed = model.least(jobs)
     except BlurbError as error:
-        return [of_error(error, store, AGAIN)]
-    memory = [Problem("memory", text, "Run blurb worker on a larger machine.") for text in room.memory(needed)]
+        return [of_error(error, store, PLAN_AGAIN)]
+    memory = [Problem("memory", text, "Run blurb worker on a larger machine.") for text in resources.memory(needed)]
     return memory + [
-        Problem("disk", text, "Free some: blurb gc, blurb cache clear.") for text in room.disk(needed, store)
+        Problem("disk", text, "Free some: blurb gc, blurb cache clear.") for text in resources.disk(needed, store)
     ]

@@ -17,7 +17,7 @@ from blurb.data import TaskData
 from blurb.data.splits import path_of
 from blurb.data.verify import Verdict
 
-MOST = 2 * 2**30
+MOST_BYTES = 2 * 2**30
 """Bytes of examples kept in memory; all of BLURB takes a tenth of a GiB. Data beyond it is read again when needed."""
 INDEX = "index.json"
 
@@ -52,7 +52,7 @@ def load_data(origin: DataSource) -> TaskData:
         content = _from_command(origin, stamp) or load(tasks.load(origin.task), origin.folder)
         _kept[origin] = stamp, content
     _kept.move_to_end(origin)
-    while len(_kept) > 1 and sum(_bytes(content) for _, content in _kept.values()) > MOST:
+    while len(_kept) > 1 and sum(_bytes(content) for _, content in _kept.values()) > MOST_BYTES:
         _kept.popitem(last=False)
     return _kept[origin][1]
 

@@ -77,11 +77,11 @@ class TrialOptions:
     )  # fmt: skip
     keep_model: Keep = option(
         "none", "Trials", "Keep the trained models for blurb predict; 'replace' also replaces a finished trial whose "
-        "model cannot be made again as it was.", choices=KEEP, page="models.md",
+        "model cannot be reproduced exactly.", choices=KEEP, page="models.md",
     )  # fmt: skip
     resume_trials: bool = option(
-        False, "Trials", "Save each trial after every epoch and when the command is told to end; the same command goes "
-        "on from there.", page="long-runs.md",
+        False, "Trials", "Write a checkpoint of each trial after every epoch and on interruption, and resume from "
+        "it.", page="long-runs.md",
     )  # fmt: skip
 
     @property

@@ -17,8 +17,7 @@ from blurb.execution import sweeps
 from blurb.learners import kept
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, followed
 from blurb.store import planned_rows as rows
-from blurb.store import provenance
-from blurb.store import row_contents as inventory
+from blurb.store import provenance, row_contents
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.planned_rows import PlannedRow
 from blurb.store.store import LEASE, OLD, OWNERS, Store, leftovers
@@ -46,11 +45,11 @@ def removal(store: Store, row: PlannedRow) -> Removal:
     """What `remove` would delete; reads only."""
     found = _rows_beside(store, row)
     own = _own(store, row, found)
-    there = [path for path in inventory.paths(store, row) if path.exists()]
+    there = [path for path in row_contents.paths(store, row) if path.exists()]
     going = tuple(path for path in there if path in own)
     last = all(other.key == row.key for other in found) and store.owners(row.model) <= {row.model}
     folder = store.root / store.folder(row.model)
-    unlisted = tuple(path for path in inventory.unlisted(store, found) if folder in path.parents) if last else ()
+    unlisted = tuple(path for path in row_contents.unlisted(store, found) if folder in path.parents) if last else ()
     begun = [each for path in own for each in checkpoints.all_of(path)]
     size = sum(size_of(path) for path in (*going, *unlisted, *begun))
     return Removal(going, tuple(path for path in there if path not in own), unlisted, size)
@@ -96,7 +95,7 @@ def rename(store: Store, row: PlannedRow, name: str) -> PlannedRow:
                 fix="Repair the row with its blurb run command first.",
             )
         store.claim(name)
-        for path in (*inventory.paths(store, row), *_of_searches(store, row)):
+        for path in (*row_contents.paths(store, row), *_of_searches(store, row)):
             _copy(store, path, store.path(name, path.parent.name, path.name), name)
         rows.write(store, renamed)
         _remove(store, row)
@@ -117,8 +116,8 @@ def _rows_beside(store: Store, row: PlannedRow) -> list[PlannedRow]:
 
 def _own(store: Store, row: PlannedRow, beside: Iterable[PlannedRow]) -> list[Path]:
     """The places of the trials that no other row has, also of those that never ran."""
-    others = {path for other in beside if other.key != row.key for path in inventory.paths(store, other)}
-    return [path for path in inventory.paths(store, row) if path not in others]
+    others = {path for other in beside if other.key != row.key for path in row_contents.paths(store, other)}
+    return [path for path in row_contents.paths(store, row) if path not in others]
 
 
 def _check_readable(store: Store, model: str) -> None:
@@ -138,7 +137,7 @@ def _check_free(store: Store, model: str) -> None:
     """Raises a StoreError if a trial of the model is running."""
     for lease in sorted((store.root / store.folder(model)).glob(f"*/.*{LEASE}")):
         path = lease.with_name(lease.name[1:].removesuffix(LEASE))
-        if inventory.is_running(store, path):
+        if row_contents.is_running(store, path):
             raise StoreError(
                 f"A trial of {model} is running ({path}, {leases.who(lease)}), and nothing was changed",
                 fix="wait until it is done, or stop its blurb run.",
@@ -147,7 +146,7 @@ def _check_free(store: Store, model: str) -> None:
 
 def _of_searches(store: Store, row: PlannedRow) -> Iterator[Path]:
     """The trials that ran for a row and are not in it: points of a search, seeds that newer ones replaced."""
-    listed = set(inventory.paths(store, row))
+    listed = set(row_contents.paths(store, row))
     for spec in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
         path = spec.parent
         if path in listed or path.name.startswith("."):
@@ -161,7 +160,7 @@ def _of_searches(store: Store, row: PlannedRow) -> Iterator[Path]:
 
 def _copy(store: Store, path: Path, target: Path, model: str) -> None:
     """Copies a trial with its kept model, or the reason why it failed, to another model; what is there stays."""
-    failure, copied = inventory.failure_of(path), inventory.failure_of(target)
+    failure, copied = row_contents.failure_of(path), row_contents.failure_of(target)
     if failure.exists() and not copied.exists():
         with contextlib.suppress(StoreError):  # a reason that cannot be read is none
             write_json(copied, read_json(failure))
@@ -208,7 +207,7 @@ def _delete(store: Store, path: Path) -> None:
         for file in (*path.parent.glob(f".{path.name}{LEASE}.*"), path.with_name(f".{path.name}.lock")):
             file.unlink(missing_ok=True)  # the latter of earlier versions
         checkpoints.remove(path)
-        inventory.failure_of(path).unlink(missing_ok=True)
+        row_contents.failure_of(path).unlink(missing_ok=True)
 
 
 def disown(store: Store, model: str) -> None:

@@ -13,13 +13,13 @@ from typing import Literal
 from blurb.execution import engines, sweeps
 from blurb.messages.errors import BlurbError
 from blurb.store import planned_rows as rows
-from blurb.store import row_contents as inventory
+from blurb.store import row_contents
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import ROWS_LEASE, Store, leftovers
 from blurb.system import leases
 from blurb.system.files import FORGOTTEN, OURS, disk_time, size_of
 
-Kind = Literal[
+FileKind = Literal[
     "temporary folder", "temporary file", "stale lease", "lock of an earlier version", "checkpoint", "finished sweep",
     "damaged row file", "reason of a failure",
 ]  # fmt: skip
@@ -34,7 +34,7 @@ class Leftover:
     :param size: bytes
     """
 
-    kind: Kind
+    kind: FileKind
     path: Path
     trial: Path | None = None
     size: int = 0
@@ -98,8 +98,8 @@ def _of_trial(store: Store, path: Path) -> Iterator[Leftover]:
     for one in checkpoints.all_of(path):
         if done or one != checkpoints.folder_of(path):  # of an unfinished trial only the one that was set aside
             yield Leftover("checkpoint", one, path)
-    if done and inventory.failure_of(path).exists():
-        yield Leftover("reason of a failure", inventory.failure_of(path), path)
+    if done and row_contents.failure_of(path).exists():
+        yield Leftover("reason of a failure", row_contents.failure_of(path), path)
 
 
 def _of_sweeps(store: Store) -> Iterator[Leftover]:

@@ -22,7 +22,7 @@ from blurb.execution import allowed
 from blurb.execution.allowed import NotAllowed
 from blurb.execution.data_sources import DataSource
 from blurb.execution.job import Job
-from blurb.execution.worker import Keep
+from blurb.execution.options import Keep
 from blurb.learners import PREFIX, in_trial, kept
 from blurb.messages.errors import SettingsError, StoreError, Tell, UnknownName, tell_damage
 from blurb.store import rescore
@@ -39,7 +39,7 @@ FOLDER = ".sweeps"
 JOBS = "jobs.json"
 SHARED: Mapping[str, type] = {"source": Source, "configuration": Configuration, "data": DataSource}
 """Fields that many jobs have in common: the file has each value once."""
-OWN: Mapping[str, type | tuple[type, ...]] = {
+JOB_FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "device": str, "track": str, "predicted": (int, float), "keep": str, "resume": bool
 }  # fmt: skip
 """Fields that each job has of its own, and their types."""
@@ -83,7 +83,7 @@ def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     places: dict[str, dict[Any, int]] = {name: {} for name in SHARED}
     lines = []
     for job in jobs:
-        line: dict[str, Any] = {"trial": job.trial.content, **{name: getattr(job, name) for name in OWN}}
+        line: dict[str, Any] = {"trial": job.trial.content, **{name: getattr(job, name) for name in JOB_FIELDS}}
         for name in SHARED:
             value, values = getattr(job, name), shared[name]
             if id(value) not in places[name]:  # of which the jobs keep the objects
@@ -167,11 +167,11 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
             plugins = {}
             shared["source"] = [dataclasses.replace(source, remote_code=False) for source in shared["source"]]
         for line in filter(None, content["jobs"]):
-            check_types(line, OWN, folder / JOBS)
+            check_types(line, JOB_FIELDS, folder / JOBS)
         jobs = [
             None if line is None else Job(
                 Trial(**line["trial"]), store=folder.parent.parent, plugins=plugins,
-                **{name: shared[name][line[name]] for name in SHARED}, **{name: line[name] for name in OWN},
+                **{name: shared[name][line[name]] for name in SHARED}, **{name: line[name] for name in JOB_FIELDS},
             )
             for line in content["jobs"]
         ]  # fmt: skip

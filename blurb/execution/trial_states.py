@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from blurb.execution import sweeps
 from blurb.store import planned_rows as rows
-from blurb.store import row_contents as inventory
+from blurb.store import row_contents
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import LEASE, Store
 from blurb.system import leases
@@ -128,10 +128,10 @@ def _standing(
     if hash_ in there:
         return Standing(*asked, "done", one.row, one.configuration)
     saved = checkpoints.folder_of(path).name in there
-    failure = inventory.failure_of(path)
+    failure = row_contents.failure_of(path)
     if failure.name in there:
         return Standing(
-            *asked, "failed", one.row, one.configuration, inventory.reason(failure), saved=saved, joined=joined
+            *asked, "failed", one.row, one.configuration, row_contents.reason(failure), saved=saved, joined=joined
         )
     return Standing(*asked, "to run", one.row, one.configuration, saved=saved, predicted=predicted, joined=joined)
 

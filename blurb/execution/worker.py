@@ -22,7 +22,6 @@ from blurb.data import TaskData
 from blurb.execution.data_sources import load_data
 from blurb.execution.environment import environment
 from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.options import Keep as Keep
 from blurb.execution.progress import Reporter, TrialProgress
 from blurb.execution.units import predictions_of, units_of
 from blurb.inputs import cache
@@ -31,14 +30,12 @@ from blurb.learners.base import Subset
 from blurb.messages.errors import BlurbError, DataError, SettingsError, TrainingError, safe_message
 from blurb.messages.redaction import redacted
 from blurb.protocols.settings import limits
-from blurb.store import plugins, provenance, rescore
-from blurb.store import row_contents as inventory
+from blurb.store import plugins, provenance, rescore, row_contents
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.provenance import Provenance
 from blurb.store.record import PREDICTIONS, read_predictions, write_predictions
 from blurb.store.store import Store
-from blurb.system import gc_control as garbage
-from blurb.system import leases
+from blurb.system import gc_control, leases
 from blurb.system.files import write_json
 from blurb.system.leases import Lease
 from blurb.training import memory, tracking
@@ -105,8 +102,8 @@ def _execute(
     finally:
         gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
         memory.trim_heap()
-    garbage.freeze_gc()  # not after an error, whose traceback holds the learner
-    inventory.failure_of(path).unlink(missing_ok=True)
+    gc_control.freeze_gc()  # not after an error, whose traceback holds the learner
+    row_contents.failure_of(path).unlink(missing_ok=True)
     checkpoints.remove(path)
     return "done" if put else "already done"
 
@@ -129,7 +126,7 @@ def _note_failure(job: Job, error: Exception) -> None:
     if isinstance(error, TrainingError):  # going on would fail again
         checkpoints.remove(job.path)
     with contextlib.suppress(BlurbError, OSError):  # the reason may be that the disk is full
-        write_json(inventory.failure_of(job.path), reason)
+        write_json(row_contents.failure_of(job.path), reason)
 
 
 def _unchanged_data(job: Job) -> TaskData:

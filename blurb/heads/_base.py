@@ -13,7 +13,7 @@ from blurb.inputs.tagging import TaggingRules, rules
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Kind = Literal["tokens", "single", "multi", "regression"]
+OutputKind = Literal["tokens", "single", "multi", "regression"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Problem:
     :param scheme: tagging scheme of the labels (`blurb.inputs.tagging`); None if the labels have none
     """
 
-    kind: Kind
+    kind: OutputKind
     labels: Sequence[str]
     scheme: str | None = None
 
@@ -45,7 +45,7 @@ class Head(nn.Module, ABC):
     Constructor parameters after `dropout`, all with defaults, are options: `--head name,option=value`.
     """
 
-    kinds: tuple[Kind, ...] = ("tokens", "single", "multi", "regression")
+    kinds: tuple[OutputKind, ...] = ("tokens", "single", "multi", "regression")
     """The kinds of problems that a head supports."""
     reads_sequence = False
     """Whether the head reads all sub-tokens of sequence tasks, which then need no pooling."""

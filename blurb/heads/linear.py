@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from blurb.heads._base import Head, Kind, Problem
+from blurb.heads._base import Head, OutputKind, Problem
 
 PADDING = -100
 
@@ -46,7 +46,7 @@ class Linear(Head):
         return decide(self.problem.kind, self(features))
 
 
-def decide(kind: Kind, logits: Tensor) -> tuple[Tensor, Tensor]:
+def decide(kind: OutputKind, logits: Tensor) -> tuple[Tensor, Tensor]:
     """Predictions and scores of logits (..., labels), as `Head.predict` gives them."""
     match kind:
         case "tokens":

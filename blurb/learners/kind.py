@@ -74,7 +74,7 @@ class LearnerKind:
     :param rows: how its rows are called
     :param learner: the subclass of `blurb.learners.Learner`. It is called with the model's source, if the kind reads a
         checkpoint, then formulation, device (`auto` or a device of torch) and precision (fp32, bf16 or fp16)
-    :param cost: function from a `blurb.cost.learners.Ask` to a `Cost`
+    :param cost: function from a `blurb.cost.learners.TrialProfile` to a `Cost`
     :param settings: the settings that can change its answers, which are part of a trial's identity
     :param unused: those of them that have no effect on a task
     :param check: function of (source, formulation, where) that raises a SettingsError if they do not work together

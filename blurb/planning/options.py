@@ -161,7 +161,7 @@ class RunOptions(TrainOptions):
         None, "Results", "Rules for --check.  [default: blurb-check.toml]", page="ci.md"
     )
     across: Sequence[str] = option(
-        (), "Results", "Judge rows that differ in this, or do not say (unknown); repeatable.",
+        (), "Results", "Compare rows in spite of a different (or, with unknown, a missing) value; repeatable.",
         choices=("protocol", "recipe", "overrides", "unknown"), page="ci.md",
     )  # fmt: skip
     engine: str = option(
@@ -173,7 +173,7 @@ class RunOptions(TrainOptions):
         page="cluster.md#slurm",
     )  # fmt: skip
     keep_sweep: bool = option(
-        False, "Trials", "Leave the trials to blurb worker also if the command is ended before any of them is "
+        False, "Trials", "Let blurb worker run the trials even if this command is interrupted before the first has "
         "finished.", page="cluster.md#join-a-sweep",
     )  # fmt: skip
 

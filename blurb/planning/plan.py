@@ -17,7 +17,7 @@ from blurb.execution.options import TrialOptions
 from blurb.learners import LearnerKind, building, of_protocol
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
 from blurb.planning.hashed_settings import relevant
-from blurb.planning.planning_errors import told_once
+from blurb.planning.planning_errors import deduplicated
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
 from blurb.store import planned_rows as rows
@@ -175,15 +175,15 @@ def prepare(request: Request) -> Planned:
     found.tried(_check_overrides, request)
     searched: list[Job] = []
     final: list[Job] = []
-    refused = []
+    refusals = []
     for source in request.sources:
         for task in request.tasks:
             try:
                 searched += _search_jobs(request, source, task)
                 final += _final_jobs(request, source, task)
             except BlurbError as error:
-                refused.append((error, source, task))
-    for one in told_once(refused):
+                refusals.append((error, source, task))
+    for one in deduplicated(refusals):
         found.add(one)
     found.tell()
     return Planned(request, searched, final)

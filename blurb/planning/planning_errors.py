@@ -9,13 +9,13 @@ from blurb.messages.errors import BlurbError, SettingsError
 from blurb.tasks import Task
 
 
-def told_once(refused: Iterable[tuple[BlurbError, Source, Task]]) -> list[BlurbError]:
+def deduplicated(refusals: Iterable[tuple[BlurbError, Source, Task]]) -> list[BlurbError]:
     """The errors of models on tasks, without those that differ only in the names that they were given.
 
     The first of these says of which others it holds.
     """
     alike: dict[tuple[object, ...], list[tuple[BlurbError, Source, Task]]] = {}
-    for error, source, task in refused:
+    for error, source, task in refusals:
         same = (type(error), error.where, error.template, error.fix)
         alike.setdefault(same, []).append((error, source, task))
     return [_told(each) for each in alike.values()]

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from blurb.regression import Rules
     from blurb.tasks import Task
 
-LATER = "What has to be loaded for it (tokenizers, device, what goes together) is looked at once these are mended."
+NOT_YET_CHECKED = (
+    "What has to be loaded for it (tokenizers, device, what goes together) is checked when these are fixed."
+)
 
 
 def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
@@ -57,7 +59,7 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     if found.errors or protocol is None or data is None or engine is None:
         for model in options.models:
             found.tried(before_loading.look_at, model, options)
-        found.tell(LATER)
+        found.tell(NOT_YET_CHECKED)
         raise AssertionError("None without an error")
     if options.track:
         from blurb.training import tracking
@@ -101,7 +103,7 @@ def resolved(
     protocol = found.tried(load_protocol, options.protocol, options.suite)
     data = found.tried(_data, options, chosen)
     if protocol is None or data is None:
-        found.tell(LATER)
+        found.tell(NOT_YET_CHECKED)
         raise AssertionError("None without an error")
     request = _request(options, chosen, protocol, data, settings, found)
     found.tell()
@@ -109,14 +111,14 @@ def resolved(
 
 
 def _check_budget(options: RunOptions) -> None:
-    from blurb.cost.budget import seconds_of
+    from blurb.cost.budget import budget_seconds
 
     if options.budget is None:
         return
     for option, given in (("--protocol", options.protocol), ("--seeds", options.seeds)):
         if given is not None:
             raise SettingsError("--budget chooses the protocol and its seeds", fix=f"remove {option} or --budget.")
-    seconds_of(options.budget)
+    budget_seconds(options.budget)
 
 
 def _engine(options: RunOptions, found: ErrorCollector) -> Engine | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from blurb.planning.plan import Planned
 
 
-def doubts(planned: Sequence[Planned], expected: Estimate | None, output: Path, engine: Engine) -> list[str]:
+def warnings_of(planned: Sequence[Planned], expected: Estimate | None, output: Path, engine: Engine) -> list[str]:
     """Sentences, each with what to do.
 
     :param expected: None if nothing could be predicted
@@ -58,9 +58,9 @@ def _data(planned: Sequence[Planned]) -> Iterator[str]:
 
 def _room(expected: Estimate, output: Path, engine: Engine) -> Iterator[str]:
     """Memory, disk and time that are less than what is predicted."""
-    from blurb.cost import room
+    from blurb.cost import resources
 
     yield from engine.shortfalls(expected)
     if not engine.elsewhere:
-        yield from room.memory(expected)
-    yield from room.disk(replace(expected, jobs=engine.at_once(expected)), output)
+        yield from resources.memory(expected)
+    yield from resources.disk(replace(expected, jobs=engine.at_once(expected)), output)

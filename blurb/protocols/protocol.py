@@ -31,7 +31,7 @@ TOP = {
 }  # fmt: skip
 VERSIONS = 10_000
 """Versions are below this, to distinguish `quick@2` from a user's `quick@` followed by eight digits of a hash."""
-OWN = ("description", "note", "version", "extends", "rank")
+NOT_SETTINGS = ("description", "note", "version", "extends", "rank")
 """Keys that a protocol does not inherit from the one that it extends."""
 
 
@@ -193,7 +193,7 @@ def parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
             lr_by_size = (float(sizes["millions"]), float(sizes["below"]), float(sizes["from"]))
         except (KeyError, TypeError, ValueError):
             raise SettingsError("lr_by_size needs the keys millions, below and from.", where=where) from None
-    relevant = {key: value for key, value in content.items() if key not in OWN}
+    relevant = {key: value for key, value in content.items() if key not in NOT_SETTINGS}
     if version > 1:
         relevant["version"] = version
     return Protocol(
@@ -218,7 +218,7 @@ def _extended(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
         return content
     if base not in names():
         raise UnknownName(f"protocol to extend (in {where})", str(base), names())
-    under = {key: value for key, value in _extended(_shipped(base), f"{base}.toml").items() if key not in OWN}
+    under = {key: value for key, value in _extended(_shipped(base), f"{base}.toml").items() if key not in NOT_SETTINGS}
     settings = {
         task: _over(values, content.get("tasks", {}).get(task)) for task, values in under.get("tasks", {}).items()
     }

@@ -13,7 +13,7 @@ from typing import Any
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.registry import load_object
 
-OWN = -1.0
+CHECKPOINTS_OWN = -1.0
 """Value of `encoder_dropout` that keeps the checkpoint's own dropout."""
 NOT_SAID = object()
 
@@ -159,12 +159,12 @@ class Settings:
         later=True,
     )
     encoder_dropout: float = setting(
-        OWN,
+        CHECKPOINTS_OWN,
         "model",
         "dropout inside the encoder; -1 keeps the checkpoint's own",
         low=0,
         below=1,
-        but=(OWN, "the checkpoint's own"),
+        but=(CHECKPOINTS_OWN, "the checkpoint's own"),
         later=True,
     )
     eval_seed: int = setting(
@@ -202,7 +202,7 @@ Where = Callable[[str], str]
 """A function from a setting to the origin of its value (an option or a protocol); "" if unknown."""
 SET = "--set"
 """The option for settings without their own option."""
-MOST = 1e300
+LARGEST = 1e300
 """Maximum of any setting; rules out infinity, NaN and integers too large for a float."""
 ELSEWHERE = {
     "learning_rate": "lr", "num_train_epochs": "epochs", "num_epochs": "epochs", "max_seq_length": "max_length",
@@ -253,7 +253,7 @@ def typed(name: str, value: Any, where: str) -> Any:
     if name not in FIELDS:
         raise UnknownName(f"setting (in {where})", name, FIELDS, ELSEWHERE)
     kind = FIELDS[name]
-    if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST:
+    if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST:
         return float(value)
     if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
         return value

@@ -16,7 +16,7 @@ from blurb.tasks import SCORED, Split
 NAME = "blurb-check.toml"
 OVERALL = "overall"
 SCORE = "score"
-MOST = 1e300
+LARGEST = 1e300
 """Maximum of any limit; rules out infinity, NaN and integers too large for a float."""
 
 
@@ -180,6 +180,6 @@ def _limit(value: Any, where: str) -> Limit:
 
 
 def _number(value: Any, key: str, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MOST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
         raise SettingsError(f"{key} must be a number (got {repr(value)[:60]}).", where=where)
     return float(value)

@@ -18,7 +18,7 @@ VERSION = 2
 
 
 @cache
-def ends() -> dict[str, tuple[float, float]]:
+def bounds() -> dict[str, tuple[float, float]]:
     """Dataset -> floor and ceiling."""
     text = (files("blurb.results") / "skill.csv").read_text(encoding="utf-8")
     return {
@@ -34,7 +34,7 @@ def skill(dataset: str, score: float) -> float | None:
     >>> skill("pubmedqa", 56.2), skill("pubmedqa", 75.4), skill("my-task", 50.0)
     (0.0, 100.0, None)
     """
-    if dataset not in ends():
+    if dataset not in bounds():
         return None
-    floor, ceiling = ends()[dataset]
+    floor, ceiling = bounds()[dataset]
     return 100 * (score - floor) / (ceiling - floor)

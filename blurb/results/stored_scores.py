@@ -40,7 +40,10 @@ class Kinds:
         """That of a trial with these facts."""
         found = self._known.get((id(facts), task))
         if found is None:
-            found = self._known[id(facts), task] = _kind(facts, task), facts  # these, so that no others get their id
+            found = self._known[id(facts), task] = (
+                _kind(facts, task),
+                facts,
+            )  # facts is kept, so that its id is not reused
         return found[0]
 
 

@@ -61,12 +61,13 @@ def spread(units: Clusters, name: str, resamples: int = RESAMPLES) -> BootstrapM
     scores = resampled(units, random, resamples)  # (resamples, runs)
     mean = float(units.scores.mean())
     means = scores.mean(1)
-    share = shared(scores)
-    spare = float(means.var())
-    draws = mean + (means - mean) * (np.sqrt(share / spare) if spare else 0.0)
+    shared_variance = shared(scores)
+    example_variance = float(means.var())
+    # mean + (resampled mean - mean) * sqrt(Var_e / (Var_e + Var_re / R)): the spread of the effect of examples alone
+    draws = mean + (means - mean) * (np.sqrt(shared_variance / example_variance) if example_variance else 0.0)
     if units.runs == 1:
         return BootstrapMean(mean, draws, 1)
-    variance = float(units.scores.var(ddof=1)) / units.runs
+    variance = float(units.scores.var(ddof=1)) / units.runs  # s^2 / R, with R - 1 degrees of freedom
     if variance < NOISE:
         return BootstrapMean(mean, draws, units.runs)
     draws = draws + np.sqrt(variance) * random.standard_normal(resamples)
@@ -80,10 +81,11 @@ def shared(scores: Floats) -> float:
     runs vary with the first and 1/R of the second.
     """
     runs = scores.shape[1]
-    mean = float(scores.mean(1).var())
+    mean = float(scores.mean(1).var())  # Var_e + Var_re / R
     if runs == 1:
         return mean
-    single = float(scores.var(0).mean())
+    single = float(scores.var(0).mean())  # Var_e + Var_re
+    # Var_re / R = (single - mean) / (R - 1), so Var_e = mean - (single - mean) / (R - 1)
     return float(max(0.0, mean - max(0.0, single - mean) / (runs - 1)))
 
 
@@ -96,7 +98,7 @@ def difference_variance(first: Clusters, second: Clusters, name: str, resamples:
     stacked = Clusters(first.metric, np.concatenate([first.counts, second.counts]), first.names, first.kind)
     scores = resampled(stacked, generator(name), resamples)
     both = scores[:, : first.runs], scores[:, first.runs :]
-    variance = float((both[0].mean(1) - both[1].mean(1)).var())
+    variance = float((both[0].mean(1) - both[1].mean(1)).var())  # Var_e of the difference + Var_re / R of both
     own = [float(side.mean(1).var()) - shared(side) for side in both if side.shape[1] > 1]
     if len(own) == 1:  # the other has one run: as unsteady as these, for one instead of R
         own.append(own[0] * max(first.runs, second.runs))
@@ -128,10 +130,10 @@ def averaged(spreads: Mapping[str, BootstrapMean], weights: Mapping[str, float])
     """Resamples of a weighted mean of datasets (a task type, the BLURB score); None if any is missing."""
     if not set(weights) <= set(spreads):
         return None
-    parts = [(share, spreads[name]) for name, share in weights.items()]
+    parts = [(weight, spreads[name]) for name, weight in weights.items()]
     return BootstrapMean(
-        mean=sum(share * part.mean for share, part in parts),
-        draws=np.sum([share * part.draws for share, part in parts], axis=0),
+        mean=sum(weight * part.mean for weight, part in parts),
+        draws=np.sum([weight * part.draws for weight, part in parts], axis=0),
         runs=min(part.runs for _, part in parts),
-        variance_of_variance=sum(share**4 * part.variance_of_variance for share, part in parts),
+        variance_of_variance=sum(weight**4 * part.variance_of_variance for weight, part in parts),
     )

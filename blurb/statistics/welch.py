@@ -115,17 +115,17 @@ def compare(
     if not values or not default:
         return Comparison(None)
     difference = statistics.fmean(values) - statistics.fmean(default)
-    sides = (values, default)
-    known = [side for side in sides if len(side) > 1]
+    samples = (values, default)
+    known = [sample for sample in samples if len(sample) > 1]
     if not known:
         return Comparison(difference)
-    if unit_variance <= NOISE and all(statistics.variance(side) < NOISE for side in known):
+    if unit_variance <= NOISE and all(statistics.variance(sample) < NOISE for sample in known):
         return Comparison(difference, 0.0)
     if len(known) == 1:
-        run_error = statistics.variance(known[0]) * sum(1 / len(side) for side in sides)
+        run_error = statistics.variance(known[0]) * sum(1 / len(sample) for sample in samples)
         parts = [(run_error, len(known[0]) - 1)]
     else:
-        parts = [(statistics.variance(side) / len(side), len(side) - 1) for side in sides]
+        parts = [(statistics.variance(sample) / len(sample), len(sample) - 1) for sample in samples]
     if unit_variance > 0 and units > 1:
         parts.append((unit_variance, units - 1))
     variance = sum(part for part, _ in parts)

@@ -22,7 +22,7 @@ from blurb.system.files import read_json, write_json
 from blurb.tasks import SPLITS, Scored
 
 ROUNDING = 1e-12
-"""No figure that is nearer than this to another is another one; tables show a millionth of a fraction."""
+"""Metrics that differ by less than this are equal; tables show a millionth of a fraction."""
 
 TICK = 2_000_000_000
 """Nanoseconds between two times that every file system tells apart; FAT counts in steps of two seconds."""

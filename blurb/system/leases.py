@@ -28,12 +28,12 @@ BEAT = 10.0
 LIMIT = 120.0
 """Seconds without a beat after which a lease is stale: many beats, as a network disk may hang for a while."""
 LOOKS = 4
-"""A lease is stale only after so many looks and one: the time between two looks counts for a part of `LIMIT`, as the
-observer may have hung with the disk."""
+"""A lease is stale only after `LOOKS` + 1 observations: the time between two observations counts for at most
+`LIMIT` / `LOOKS`, as the observer may have hung with the disk."""
 PAUSES = (0.01, 1.0)
 """Shortest and longest seconds between two tries of `held`."""
 SILENCE = 5.0
-"""Seconds after which whoever waits for a lease is told."""
+"""Seconds of waiting for a lease before a message says so."""
 
 
 class Lost(StoreError):

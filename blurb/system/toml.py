@@ -9,7 +9,7 @@ from typing import Any
 from blurb.messages.errors import SettingsError
 from blurb.system.files import ordinary
 
-MOST = 4_000_000
+MOST_BYTES = 4_000_000
 """Maximum bytes of a file: enough for a hundred thousand labels, and fast to read."""
 
 
@@ -17,13 +17,13 @@ def read(path: Path) -> dict[str, Any]:
     """The content of a file; SettingsError, with file and line, if it is invalid."""
     try:
         with open(path, "rb", opener=ordinary) as file:
-            raw = file.read(MOST + 1)
+            raw = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise SettingsError("no such file.", where=path) from None
     except OSError as error:
         raise SettingsError(f"cannot read the file: {error.strerror}.", where=path) from None
-    if len(raw) > MOST:
-        raise SettingsError(f"too large for a TOML file of settings (maximum {MOST:,} bytes).", where=path)
+    if len(raw) > MOST_BYTES:
+        raise SettingsError(f"too large for a TOML file of settings (maximum {MOST_BYTES:,} bytes).", where=path)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -78,7 +78,7 @@ class Display:
             if news.held_by:
                 self.held[job.path] = news.held_by
                 if not self.live:
-                    click.echo(f"{self._which(job)}: {news.held_by} runs it, and is waited for", err=True)
+                    click.echo(f"{self._which(job)}: waiting for {news.held_by}, which runs it", err=True)
                 return
             self.held.pop(job.path, None)
             self.running[job.path] = self._key(job), self._which(job), news

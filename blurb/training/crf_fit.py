@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from blurb.heads._base import Problem
 from blurb.heads.linear_chain_crf.model import Chain
 
-MOST = 4_000
+MOST_EXAMPLES = 4_000
 """Number of sentences to fit on; the chain has about twenty parameters."""
 STEPS = 40
 AT_ONCE = 512
@@ -52,7 +52,7 @@ def fit_chain(scores: Tensor, tags: Tensor, units: Tensor, problem: Problem, con
     """
     chain = Chain(len(problem.labels), problem.rules, constrained)
     scale = nn.Parameter(torch.ones(()))
-    batches = _batches(units, MOST)
+    batches = _batches(units, MOST_EXAMPLES)
     words = sum(int(mask.sum()) for _, mask in batches)
     optimizer = torch.optim.LBFGS(
         [*chain.parameters(), scale], max_iter=STEPS, tolerance_change=1e-7, line_search_fn="strong_wolfe"

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from blurb.heads._base import Kind
+from blurb.heads._base import OutputKind
 
 STEPS = 200
 NEAR = 1e-6
@@ -86,7 +86,7 @@ def moments(x: Tensor) -> tuple[Tensor, Tensor]:
 def solve(
     rows: Design,
     y: Tensor,
-    kind: Kind,
+    kind: OutputKind,
     labels: int,
     strength: float,
     start: Fit | None = None,
@@ -113,7 +113,9 @@ def ridge(z: Tensor, y: Tensor, strength: float) -> tuple[Tensor, Tensor]:
     return weight.float().unsqueeze(0), centre.float().reshape(1)
 
 
-def logistic(rows: Design, y: Tensor, kind: Kind, labels: int, strength: float, start: Fit | None, near: float) -> Fit:
+def logistic(
+    rows: Design, y: Tensor, kind: OutputKind, labels: int, strength: float, start: Fit | None, near: float
+) -> Fit:
     """Logistic regression by L-BFGS; several labels are independent binary fits, as they share no weights."""
     weight = torch.zeros(labels, rows.width) if start is None else start.weight.clone()
     bias = torch.zeros(labels) if start is None else start.bias.clone()

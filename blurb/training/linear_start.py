@@ -12,14 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from blurb.heads._base import Head, Kind
+from blurb.heads._base import Head, OutputKind
 from blurb.inputs.features import Features
 from blurb.training.linear import Design, moments, solve
 from blurb.training.loop import Targets, Trainer
 
 NEAR = 1e-10
 """Tolerance of the fit; it cannot change, as finished trials used it."""
-MOST = 50_000
+MOST_EXAMPLES = 50_000
 """Number of words to fit on in token tasks: more words take longer and do not change the scores."""
 STRENGTH = 0.05
 """Strength of the penalty per row: times the number of rows it is `1 / C` of scikit-learn's logistic regression and
@@ -59,8 +59,8 @@ def linear_start(trainer: Trainer, features: Features, targets: Targets, seed: i
     """
     head = trainer.network.head
     x, y = trainer.head_features(features, targets)
-    if len(x) > MOST:
-        chosen = np.sort(np.random.default_rng(seed).choice(len(x), MOST, replace=False))
+    if len(x) > MOST_EXAMPLES:
+        chosen = np.sort(np.random.default_rng(seed).choice(len(x), MOST_EXAMPLES, replace=False))
         x, y = x[chosen], y[chosen]
     layer, loss = fit(x, y, head.problem.kind, len(head.problem.labels), STRENGTH * len(x))
     head.linear = layer.to(trainer.device)
@@ -73,7 +73,7 @@ def fold(head: Head) -> None:
         head.linear = head.linear.folded()
 
 
-def fit(x: Tensor, y: Tensor, kind: Kind, labels: int, strength: float) -> tuple[StandardisedLinear, float]:
+def fit(x: Tensor, y: Tensor, kind: OutputKind, labels: int, strength: float) -> tuple[StandardisedLinear, float]:
     """The regularised fit and its mean loss.
 
     :param x: (rows, size), float32

@@ -105,20 +105,20 @@ class Trainer:
         optimizer = self.accelerator.prepare_optimizer(adamw(self.network, settings), device_placement=False)
         resumption = Resumption(self, optimizer, state)
         epochs = math.ceil(total / per_epoch)
-        with resumption.watched():
+        with resumption.resumable():
             for epoch in range(len(state.history) + 1, epochs + 1):
                 self.network.train()
                 batches = training_batches(lengths, settings.batch_size, state.rng)[: total - state.begun]
                 for rows in batches[len(state.losses) :]:
                     for group in optimizer.param_groups:
                         group["lr"] = group["peak"] * factor(state.done) * group["scale"]
-                    with resumption.whole():
+                    with resumption.atomic_step():
                         state.losses.append(self._step(features, rows, targets, optimizer, settings.clip_norm))
                     self.on_step(state.done, total)
                     if state.done % CHECK_EVERY == 0 or len(state.losses) == len(batches):
                         _check(state.losses, epoch, state.done, settings)
                 score = evaluate() if settings.select == "best" or epoch == epochs else None
-                with resumption.whole():
+                with resumption.atomic_step():
                     self._end_epoch(Epoch(epoch, _mean(state.losses), settings.lr * factor(state.done - 1), score),
                                     settings.select == "best")  # fmt: skip
                 log.info("epoch %d of %d: loss %.4f, dev %s", epoch, epochs, state.history[-1].loss, score)

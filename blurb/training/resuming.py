@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import torch
 
-from blurb.system import signals as stopping
+from blurb.system import signals
 from blurb.training.state import Best, Epoch, LoopState, Weights, weights_of
 
 if TYPE_CHECKING:
@@ -50,28 +50,28 @@ class Resumption:
     def __init__(self, trainer: Trainer, optimizer: torch.optim.Optimizer, state: LoopState) -> None:
         self.trainer, self.optimizer, self.state = trainer, optimizer, state
         self.checkpoints = trainer.checkpoints if trainer.device.type in DEVICES else None
-        self.torn = False
+        self.inside_step = False
         self.earlier = 0.0  # seconds before this process
         self.begun = time.perf_counter()
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def resumable(self) -> Iterator[None]:
         """Goes on from the checkpoint if there is one; writes one if the block is interrupted between two steps."""
         self._restore()
         try:
             yield
         except BaseException as error:
-            if not isinstance(error, Exception) and not self.torn and self.state.done:
+            if not isinstance(error, Exception) and not self.inside_step and self.state.done:
                 self.save()
             raise
 
     @contextmanager
-    def whole(self) -> Iterator[None]:
+    def atomic_step(self) -> Iterator[None]:
         """A block that changes network and state together: signals wait for its end."""
-        self.torn = True
-        with nullcontext() if self.checkpoints is None else stopping.step():
+        self.inside_step = True
+        with nullcontext() if self.checkpoints is None else signals.step():
             yield
-            self.torn = False
+            self.inside_step = False
 
     def save(self) -> None:
         """Writes a checkpoint, if there shall be any."""

@@ -166,7 +166,7 @@ def test_what_is_in_the_place_of_a_model_is_told(hub: Hub, checkpoint: Checkpoin
         download_models(["org/model", "our/model"], tmp_path)
     assert not (tmp_path / "model").exists()
     download_models(["org/model"], tmp_path)
-    with pytest.raises(ModelError, match="is there already, and no download of our/model; name another folder"):
+    with pytest.raises(ModelError, match="exists and is not a download of our/model; name another folder"):
         download_models(["our/model"], tmp_path)
     with pytest.raises(ModelError, match=f"has revision {HEAD} of org/model, not v1; name another folder"):
         download_models(["org/model@v1"], tmp_path)

@@ -26,7 +26,7 @@ from tests.checkpoints.vocabularies import byte_level
 
 Checkpoint = Callable[[str], Path]
 NO_TABLE = "has no table of token embeddings, .*choose an encoder of text"
-NO_TEXT = "is no model of text alone, .*choose an encoder of text"
+NO_TEXT = "is not a text-only model: .*choose an encoder of text"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_pictures_and_speech_lack_no_tokenizer(build: Callable[[Path], None], tm
         resolve(str(tmp_path))
     told = [problem.what for problem in examine(tmp_path).problems]
     assert len(told) == 1
-    assert "is no model of text alone" in told[0]
+    assert "is not a text-only model" in told[0]
 
 
 def test_the_command_says_it_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

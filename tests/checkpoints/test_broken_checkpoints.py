@@ -61,8 +61,8 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
     ({"trust_remote_code": True}, "it asks for trust_remote_code itself; that is for you to say"),
     ({"model_type": "lightglue", "trust_remote_code": True}, "it asks for trust_remote_code itself"),
     ({"deep": {"trust_remote_code": "yes"}}, "it asks for trust_remote_code itself"),
-    ({"model_type": "lightglue"}, "'lightglue' is no model of text alone"),
-    ({"model_type": "vision-text-dual-encoder"}, "is no model of text alone"),
+    ({"model_type": "lightglue"}, "'lightglue' is not a text-only model"),
+    ({"model_type": "vision-text-dual-encoder"}, "is not a text-only model"),
     ({"quantization_config": "x"}, "the weights are quantised .*dequantise them"),
     ({"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True}}, "the weights are quantised"),
     (
@@ -71,7 +71,7 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"transformers_weights": "x.bin"}, "transformers_weights must name a safetensors file"),
     ({"transformers_weights": "../x.safetensors"}, "config.json names '../x.safetensors', which is outside"),
-    ({"model_type": "encodec"}, "'encodec' is no model of text alone"),
+    ({"model_type": "encodec"}, "'encodec' is not a text-only model"),
     ({"encoder": {"model_type": "bert", "num_hidden_layers": 10**9}}, "num_hidden_layers must be from 1 to 500"),
 ]
 

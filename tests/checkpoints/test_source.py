@@ -228,7 +228,7 @@ def test_a_tokenizer_smaller_than_the_embeddings_is_common(copy: Path, tmp_path:
         ("config.json", "{}", "model_type"),
         ("config.json", '{"model_type": "nonsense"}', "does not describe a text encoder: .*nonsense"),
         ("config.json", '{"model_type": "bert", "hidden_size": 30, "num_attention_heads": 7}', "not a multiple"),
-        ("config.json", '{"model_type": "encodec"}', "'encodec' is no model of text alone"),
+        ("config.json", '{"model_type": "encodec"}', "'encodec' is not a text-only model"),
         ("tokenizer.json", "", "cannot load the tokenizer"),
         ("tokenizer.json", "{", "cannot load the tokenizer"),
     ],

@@ -160,5 +160,5 @@ def test_an_adapter_that_comes_into_the_folder_is_noticed(moving: Path) -> None:
     source = building.resolve(str(moving))
     check(source)
     (moving / "adapter_config.json").write_text('{"base_model_name_or_path": "other", "peft_type": "LORA"}')
-    with pytest.raises(ModelError, match=r"adapter_config.json has come here since the trials of ck were planned"):
+    with pytest.raises(ModelError, match=r"adapter_config.json appeared after the trials of ck were planned"):
         check(source)

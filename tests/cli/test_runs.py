@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.execution import row_edits as housekeeping
+from blurb.execution import row_edits
 from blurb.messages.errors import UnknownName
 from blurb.results import from_store, tables
 from blurb.store import planned_rows as rows
-from blurb.store import row_contents as inventory
+from blurb.store import row_contents
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import write_json
@@ -34,7 +34,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     (found.path("part", "gad", trial("gad", 2).hash) / "log.txt").write_text("other")
     failed = found.path("part", "hoc", trial("hoc", 1).hash)
     failed.parent.mkdir(parents=True)
-    write_json(inventory.failure_of(failed), {"message": "out of memory"})
+    write_json(row_contents.failure_of(failed), {"message": "out of memory"})
     rows.write(found, row("part", trial("gad", 1), trial("gad", 2), trial("hoc", 1), trial("ddi", 1)))
     finish(found, "part", trial("biosses", 3), 0.5)
     tables.rebuild(found, Path("leaderboard.csv"), lambda text: None)
@@ -106,7 +106,7 @@ def test_a_row_is_renamed_and_its_tables_with_it(store: Store) -> None:
 
 def test_a_removal_that_was_killed_before_the_tables_is_ended_by_the_same_command(store: Store) -> None:
     (planned,) = [each for each in rows.read(store) if each.model == "whole"]
-    housekeeping.remove(store, planned)
+    row_edits.remove(store, planned)
     assert sorted(models()) == ["part", "whole"]
     result = run("rm", "whole", "--yes")
     assert "whole was deleted before. Rebuilt leaderboard.csv" in result.output
@@ -117,7 +117,7 @@ def test_a_removal_that_was_killed_before_the_tables_is_ended_by_the_same_comman
 
 def test_a_renaming_that_was_killed_before_the_tables_is_ended_by_the_same_command(store: Store) -> None:
     (planned,) = [each for each in rows.read(store) if each.model == "whole"]
-    housekeeping.rename(store, planned, "mine")
+    row_edits.rename(store, planned, "mine")
     result = run("rename", "whole", "other")
     assert isinstance(result.exception, UnknownName)
     assert sorted(models()) == ["part", "whole"]

@@ -14,10 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.execution import stale_files as leftovers
-from blurb.execution import sweeps
-from blurb.execution import trial_states as standing
-from blurb.store import row_contents as inventory
+from blurb.execution import stale_files, sweeps, trial_states
+from blurb.store import row_contents
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import NEW, Store
 from blurb.system import leases
@@ -48,8 +46,8 @@ def store(planned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sto
     return Store(Path("runs"))
 
 
-def trials(store: Store) -> list[standing.Standing]:
-    return standing.read(store)
+def trials(store: Store) -> list[trial_states.Standing]:
+    return trial_states.read(store)
 
 
 @pytest.fixture
@@ -59,7 +57,7 @@ def mixed(store: Store) -> Iterator[Store]:
     done.mkdir(parents=True)
     for path in (running, failed, saved):
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(inventory.failure_of(failed), {"message": "the disk is full"})
+    write_json(row_contents.failure_of(failed), {"message": "the disk is full"})
     checkpoints.folder_of(saved).mkdir()
     lease = leases.take(store.lease(running))
     assert lease is not None
@@ -68,7 +66,7 @@ def mixed(store: Store) -> Iterator[Store]:
 
 
 def test_nothing_has_run(store: Store) -> None:
-    assert standing.counts(trials(store)) == {"done": 0, "running": 0, "failed": 0, "to run": 4}
+    assert trial_states.counts(trials(store)) == {"done": 0, "running": 0, "failed": 0, "to run": 4}
     found = run("status")
     assert found.exit_code == 0
     assert "0 of 4 trials done, 4 to run; nobody runs them: run the same command again, or blurb worker" in " ".join(
@@ -100,17 +98,17 @@ def test_json_has_what_is_open(mixed: Store) -> None:
 
 
 def test_the_time_left_is_of_as_many_workers_as_there_are() -> None:
-    one = standing.Standing("m", "gad", 1, "a", "to run", predicted=100.0)
+    one = trial_states.Standing("m", "gad", 1, "a", "to run", predicted=100.0)
     news = {"done": 5, "total": 20}
     running = replace(one, state="running", holder=replace(LeaseRecord.me(), news=news))
     assert running.left == pytest.approx(75)
-    assert standing.seconds_left([running, one, one]) == pytest.approx(275)
-    assert standing.seconds_left([running, running, one]) == pytest.approx(125)
+    assert trial_states.seconds_left([running, one, one]) == pytest.approx(275)
+    assert trial_states.seconds_left([running, running, one]) == pytest.approx(125)
     last = replace(one, predicted=500.0)
-    assert standing.seconds_left([running, running, running, last]) == pytest.approx(500)  # one worker has the last
-    assert standing.seconds_left([one, one]) is None  # nobody works
-    assert standing.seconds_left([running, replace(one, predicted=0.0)]) is None
-    assert standing.seconds_left([replace(one, state="done"), running]) == pytest.approx(75)
+    assert trial_states.seconds_left([running, running, running, last]) == pytest.approx(500)  # one worker has the last
+    assert trial_states.seconds_left([one, one]) is None  # nobody works
+    assert trial_states.seconds_left([running, replace(one, predicted=0.0)]) is None
+    assert trial_states.seconds_left([replace(one, state="done"), running]) == pytest.approx(75)
 
 
 def test_a_trial_of_a_search_is_asked_for_by_its_sweep_alone(store: Store) -> None:
@@ -137,7 +135,7 @@ def test_what_failed_is_passed_over_until_it_is_tried_again(store: Store) -> Non
     (first, second, *_) = trials(store)
     for one in (first, second):
         one.path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(inventory.failure_of(one.path), {"message": "a bad node"})
+        write_json(row_contents.failure_of(one.path), {"message": "a bad node"})
     found = run("worker")
     assert found.exit_code == 1
     assert "2 trials done here, 0 failed, 0 done before. 2 trials that failed before: blurb retry." in found.output
@@ -164,7 +162,7 @@ def test_leftovers_go_and_nothing_else(mixed: Store) -> None:
     for folder in junk:
         folder.mkdir()
         (folder / "file").write_bytes(bytes(100))
-    files = [inventory.failure_of(done), done.with_name(f".{done.name}.lock"), mixed.root / ".rows.lock"]
+    files = [row_contents.failure_of(done), done.with_name(f".{done.name}.lock"), mixed.root / ".rows.lock"]
     for file in files:
         file.write_text("{}")
     kept = running.with_name(f".{running.name}.0123.{NEW}")  # of the trial at hand
@@ -193,10 +191,10 @@ def test_what_is_used_again_meanwhile_stays(store: Store) -> None:
     one.path.parent.mkdir(parents=True, exist_ok=True)
     folder = one.path.with_name(f".{one.path.name}.0123.{NEW}")
     folder.mkdir()
-    found = leftovers.find(store)
+    found = stale_files.find(store)
     assert [each.path for each in found] == [folder]
     with leases.held(store.lease(one.path)):
-        assert leftovers.remove(store, found) == []
+        assert stale_files.remove(store, found) == []
         assert folder.is_dir()
 
 

@@ -13,11 +13,11 @@ from blurb import tasks
 from blurb.checkpoints import Source
 from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.corpora import demo
+from blurb.cost.batch_shapes import Lengths
 from blurb.cost.history import Correction
-from blurb.cost.learners import Ask
+from blurb.cost.learners import TrialProfile
 from blurb.cost.model import Cost, Estimate, TrialEstimate
-from blurb.cost.passes import Lengths
-from blurb.cost.rates import Rates
+from blurb.cost.throughput import Rates
 from blurb.planning import plan
 from blurb.protocols import protocol
 
@@ -44,15 +44,15 @@ def lengths(units: int, length: int = 10, words: int = 0, **more: Any) -> Length
     return Lengths(np.full(units, length), np.arange(units), units, words=words, **more)
 
 
-def ask(
+def profile(
     settings: Mapping[str, Any], rates: Rates | None, sizes: tuple[int, int, int] = (100, 20, 30), **more: Any
-) -> Ask:
+) -> TrialProfile:
     """A trial of a hundred training units, 20 of dev and 30 of test, of ten sub-tokens each."""
     found = dict(zip(tasks.SPLITS, (lengths(size) for size in sizes), strict=True))
     values = {
         "seed": 1, "lengths": found, "labels": 2, "parameters": 1_000, "device": "cpu", "precision": "fp32", **more
     }  # fmt: skip
-    return Ask(protocol.complete({"max_length": 512, **settings}), rates=rates, **values)
+    return TrialProfile(protocol.complete({"max_length": 512, **settings}), rates=rates, **values)
 
 
 def request(source: Source, task: str, store: Path, **overrides: Any) -> plan.Request:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blurb.cost import budget
-from blurb.cost.budget import LADDER, choose, seconds_of
+from blurb.cost.budget import LADDER, budget_seconds, choose
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import duration, size
 from blurb.protocols import protocol
@@ -59,19 +59,19 @@ def test_what_is_done_costs_nothing() -> None:
     ("text", "seconds"), [("90s", 90), ("10m", 600), ("2h", 7_200), ("1h30m", 5_400), ("0.5h", 1_800), (" 10M ", 600)]
 )
 def test_a_budget_is_a_time(text: str, seconds: float) -> None:
-    assert seconds_of(text) == seconds
+    assert budget_seconds(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "10", "ten minutes", "10m!", "-5m", "m", "5d", "1e9h", "10 m", "nan", "٣m"])
 def test_nonsense_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match=r"must be a time such as 90s, 10m, 2h"):
-        seconds_of(text)
+        budget_seconds(text)
 
 
 @pytest.mark.parametrize("text", ["0m", "0s", "0h0m", "0.0s", "9" * 400 + "h"])
 def test_a_budget_of_nothing_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="must be positive and finite"):
-        seconds_of(text)
+        budget_seconds(text)
 
 
 def test_every_rung_is_a_protocol_and_they_go_up() -> None:

@@ -14,7 +14,7 @@ import torch
 from blurb.checkpoints import Source
 from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.cost import calibration
-from blurb.cost.rates import Rates
+from blurb.cost.throughput import Rates
 from blurb.learners import building
 
 SHAPE = EncoderSize(body=1_000, table=0, vocabulary=1, layers=2, hidden=16, most=512)
@@ -39,9 +39,9 @@ class Clockwork:
 
 
 def measured(
-    monkeypatch: pytest.MonkeyPatch, bench: Clockwork, lengths: tuple[int, ...], known: Rates | None = None
+    monkeypatch: pytest.MonkeyPatch, calibrator: Clockwork, lengths: tuple[int, ...], known: Rates | None = None
 ) -> Rates:
-    monkeypatch.setattr(calibration, "Bench", lambda *given: bench)
+    monkeypatch.setattr(calibration, "Calibrator", lambda *given: calibrator)
     source: Any = SimpleNamespace(checkpoint=SimpleNamespace(size=SHAPE))
     return calibration._measure(source, "cpu", "fp32", known, lengths)
 
@@ -70,23 +70,23 @@ def test_what_is_known_stays_and_the_rest_is_measured_from_it(monkeypatch: pytes
 @pytest.mark.parametrize("rate", [1e9, 1e6, 1e4])
 def test_a_slow_encoder_is_measured_in_small_batches(rate: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step takes about `STEP` seconds at most, but of a single input."""
-    bench = Clockwork(0.0, rate, rate)
-    measured(monkeypatch, bench, (32, 512))
+    calibrator = Clockwork(0.0, rate, rate)
+    measured(monkeypatch, calibrator, (32, 512))
     first = 2  # the two steps that tell fixed seconds from those of inputs
-    for inputs, length in bench.asked[first:]:
+    for inputs, length in calibrator.asked[first:]:
         assert inputs * length <= max(calibration.SUBTOKENS, 4 * 32, length)
         linear = 3 * SHAPE.forward(1, 32) / 32 / rate * inputs * length
         assert inputs == 1 or linear <= calibration.STEP or (inputs, length) == (4, 32)
-    assert max(inputs for inputs, _ in bench.asked[first:]) == {1e9: 16, 1e6: 4, 1e4: 4}[rate]
+    assert max(inputs for inputs, _ in calibrator.asked[first:]) == {1e9: 16, 1e6: 4, 1e4: 4}[rate]
 
 
 def test_seconds_that_fall_with_the_batch_are_no_rates_below_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine two inputs may take longer than eight."""
-    bench = Clockwork(0.0, 2e7, 5e7)
+    calibrator = Clockwork(0.0, 2e7, 5e7)
     steps = iter([5.0, 1.0])
-    train = bench.train
-    monkeypatch.setattr(bench, "train", lambda *given: next(steps, None) or train(*given))
-    found = measured(monkeypatch, bench, (32, 128))
+    train = calibrator.train
+    monkeypatch.setattr(calibrator, "train", lambda *given: next(steps, None) or train(*given))
+    found = measured(monkeypatch, calibrator, (32, 128))
     assert 0 <= found.fixed <= 1.0 * 5
     assert min(found.train.values()) > 0
 
@@ -114,11 +114,11 @@ def test_no_input_is_longer_than_the_encoder_s(
 
 def test_inputs_have_ids_of_the_vocabulary_and_no_padding(checkpoint: Callable[[str], Path]) -> None:
     source = building.resolve(str(checkpoint("bert_uncased")))
-    bench = calibration.Bench(source, "cpu", "fp32")
-    features = bench.features(3, 20)
+    calibrator = calibration.Calibrator(source, "cpu", "fp32")
+    features = calibrator.features(3, 20)
     ids = np.concatenate([features.ids[row] for row in range(3)])
     assert (len(ids), features.example_index.tolist()) == (60, [0, 1, 2])
-    assert bench.trainer.pad_id not in ids
+    assert calibrator.trainer.pad_id not in ids
     assert ids.max() < source.checkpoint.size.vocabulary
 
 
@@ -129,13 +129,13 @@ def test_it_is_measured_once_and_what_is_missing_is_added(
     source = building.resolve(str(checkpoint("bert_uncased")))
     threads = torch.get_num_threads()
     measured: list[int] = []
-    train = calibration.Bench.train
+    train = calibration.Calibrator.train
 
-    def counting(self: calibration.Bench, inputs: int, length: int) -> float:
+    def counting(self: calibration.Calibrator, inputs: int, length: int) -> float:
         measured.append(length)
         return train(self, inputs, length)
 
-    monkeypatch.setattr(calibration.Bench, "train", counting)
+    monkeypatch.setattr(calibration.Calibrator, "train", counting)
     first = calibration.rates_of(source, "cpu", "fp32", None, (32, 128))
     assert set(first.train) == set(first.predict) == set(first.kept) == {32, 128}
     assert min(*first.train.values(), *first.predict.values(), first.load) > 0
@@ -163,8 +163,8 @@ def test_any_architecture_can_be_measured(
 
 def test_the_bytes_of_a_backward_pass_are_those_of_its_tensors(checkpoint: Callable[[str], Path]) -> None:
     """The oracle: every linear layer keeps its input, so there are at least those of the layers of this encoder."""
-    bench = calibration.Bench(building.resolve(str(checkpoint("bert_uncased"))), "cpu", "fp32")
+    calibrator = calibration.Calibrator(building.resolve(str(checkpoint("bert_uncased"))), "cpu", "fp32")
     hidden, inner, layers, length = 32, 64, 2, 40
     least = 4 * length * layers * (2 * hidden + inner)  # what the attention's and the two dense layers read
-    assert least < bench.kept(length) < 12 * least
-    assert bench.kept(2 * length) > 2 * bench.kept(length)  # attention grows with the square
+    assert least < calibrator.kept(length) < 12 * least
+    assert calibrator.kept(2 * length) > 2 * calibrator.kept(length)  # attention grows with the square

@@ -15,12 +15,12 @@ from blurb.checkpoints import Source
 from blurb.cost import calibration, learners
 from blurb.cost import model as cost
 from blurb.cost.learners import Cost, constant, encoder, probe
-from blurb.cost.rates import Rates
+from blurb.cost.throughput import Rates
 from blurb.execution.worker import execute
 from blurb.learners import building, kinds
 from blurb.planning import plan
 from blurb.training import batches, loop
-from tests.cost.settings import ask, rates, request
+from tests.cost.settings import profile, rates, request
 
 CONSTANTS = ("UNIT", "WORD", "SETUP")
 
@@ -100,10 +100,10 @@ def test_one_encoder_in_two_precisions_has_two_rates(
 
 
 def test_fitting_takes_the_epochs_and_predicting_dev_and_test(counted: None) -> None:
-    found = encoder(ask({"epochs": 3, "batch_size": 10}, rates(step=1.0, pass_piece=0.1)))
+    found = encoder(profile({"epochs": 3, "batch_size": 10}, rates(step=1.0, pass_piece=0.1)))
     assert found.fit == pytest.approx(3 * 10 + 3 * 20)  # 20 units of 10 sub-tokens at a tenth of a second
     assert found.predict == pytest.approx(30)  # dev was predicted by the weights that were chosen
-    sample = encoder(ask({"epochs": 3, "batch_size": 10, "dev_sample": 5}, rates(step=1.0, pass_piece=0.1)))
+    sample = encoder(profile({"epochs": 3, "batch_size": 10, "dev_sample": 5}, rates(step=1.0, pass_piece=0.1)))
     assert sample.fit == pytest.approx(3 * 10 + 3 * 5)
     assert sample.predict == pytest.approx(20 + 30)
 
@@ -122,20 +122,20 @@ def test_fitting_takes_the_epochs_and_predicting_dev_and_test(counted: None) -> 
 )
 def test_more_never_costs_less(less: dict[str, Any], more: dict[str, Any]) -> None:
     found = rates(step=1.0, piece=0.01, pass_piece=0.005)
-    low, high = (encoder(ask({"epochs": 4, "batch_size": 10, **each}, found)) for each in (less, more))
+    low, high = (encoder(profile({"epochs": 4, "batch_size": 10, **each}, found)) for each in (less, more))
     assert low.seconds < high.seconds
     assert low.memory <= high.memory
 
 
 def test_a_probe_passes_once_over_every_split_and_fits(counted: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    once = probe(ask({}, rates(pass_piece=0.1)))
+    once = probe(profile({}, rates(pass_piece=0.1)))
     assert once.seconds == pytest.approx((100 + 20 + 30) * 10 * 0.1)
     monkeypatch.setattr(learners, "FIT_RATE", 1e3)
-    fitted = probe(ask({}, rates(pass_piece=0.1)))
+    fitted = probe(profile({}, rates(pass_piece=0.1)))
     folds = 1 + learners.FOLDS  # 20 units of dev are few
     work = learners.LAYERS * learners.STRENGTHS * folds * learners.ITERATIONS * 4 * 100 * 3 * 1 * 2
     assert fitted.seconds - once.seconds == pytest.approx(work / 1e3)
-    assert probe(ask({"epochs": 9, "batch_size": 1}, rates(pass_piece=0.1))).seconds == fitted.seconds
+    assert probe(profile({"epochs": 9, "batch_size": 1}, rates(pass_piece=0.1))).seconds == fitted.seconds
 
 
 def test_what_is_known_of_the_probe_is_the_probe_s() -> None:
@@ -148,32 +148,32 @@ def test_what_is_known_of_the_probe_is_the_probe_s() -> None:
 
 
 def test_a_baseline_costs_next_to_nothing() -> None:
-    found = constant(ask({}, None))
+    found = constant(profile({}, None))
     assert 0 < found.seconds < 0.1
     assert found.memory == 0
 
 
 def test_bigrams_cost_more_the_more_there_is_to_fit() -> None:
-    few, more = (learners.bigrams(ask({"max_train": most}, None)) for most in (5, 10))
-    assert constant(ask({}, None)).seconds < few.fit < more.fit < 2
+    few, more = (learners.bigrams(profile({"max_train": most}, None)) for most in (5, 10))
+    assert constant(profile({}, None)).seconds < few.fit < more.fit < 2
     assert 0 < few.memory < more.memory
 
 
 def test_networks_from_scratch_cost_their_updates() -> None:
     whole, half = (
-        learners.from_scratch(ask({"batch_size": 5, "epochs": 10, "max_updates": most}, None)) for most in (0, 10)
+        learners.from_scratch(profile({"batch_size": 5, "epochs": 10, "max_updates": most}, None)) for most in (0, 10)
     )
-    sampled = learners.from_scratch(ask({"batch_size": 5, "epochs": 10, "dev_sample": 5}, None))
+    sampled = learners.from_scratch(profile({"batch_size": 5, "epochs": 10, "dev_sample": 5}, None))
     one = learners.TEXT * (learners.NETWORK_WORD + learners.NETWORK_SQUARE * learners.TEXT)  # example
-    train, dev = (one * ask({}, None).lengths[split].units for split in ("train", "dev"))
-    updates = 10 * 5 / ask({}, None).lengths["train"].units  # passes over train
+    train, dev = (one * profile({}, None).lengths[split].units for split in ("train", "dev"))
+    updates = 10 * 5 / profile({}, None).lengths["train"].units  # passes over train
     assert whole.fit == pytest.approx(learners.SETUP + 10 * (3 * train + dev))
     assert half.fit == pytest.approx(learners.SETUP + 3 * updates * train + np.ceil(updates) * dev)
     assert whole.fit - sampled.fit == pytest.approx(10 * (dev - 5 * one))
 
 
 def test_networks_from_scratch_cost_more_on_long_texts() -> None:
-    asked = ask({}, None)
+    asked = profile({}, None)
     short, long = (
         learners.from_scratch(dataclasses.replace(
             asked, lengths={split: dataclasses.replace(each, read=read) for split, each in asked.lengths.items()}
@@ -192,11 +192,11 @@ def test_every_kind_of_learner_has_a_term() -> None:
 def test_memory_is_weights_moments_and_the_largest_batch() -> None:
     found = rates(step=1.0)
     batch = 10 * (10 * 10 + 10**2)  # `rates` keeps 10 L + L^2 bytes an input; ten inputs of ten sub-tokens
-    asked = ask({"batch_size": 10, "select": "last"}, found)
+    asked = profile({"batch_size": 10, "select": "last"}, found)
     assert encoder(asked).memory == pytest.approx(
         learners.HELD + 2 * 4 * 1_000 + 12 * 1_000 + batch
     )  # one encoder is kept
-    best = ask({"batch_size": 10}, found)
+    best = profile({"batch_size": 10}, found)
     assert encoder(best).memory - encoder(asked).memory == 4 * 1_000
     # A checkpoint has weights, two moments and the best weights; it is removed when the next is there.
     assert encoder(asked).checkpoints == 2 * (4 + 8) * 1_000

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from blurb.api.meanwhile import Meanwhile
+from blurb.api.throttled import Throttled
 from blurb.cli import cli
 from blurb.messages.errors import StoreError
 from blurb.results.tables import rebuild
@@ -47,7 +47,7 @@ def test_no_garbage_is_collected_for_what_is_done(tmp_path: Path, monkeypatch: p
 
 def test_between_trials_the_tables_are_rebuilt_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("blurb.api.meanwhile.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("blurb.api.throttled.time.monotonic", lambda: clock[0])
     times: list[float] = []
 
     def act() -> None:
@@ -55,11 +55,11 @@ def test_between_trials_the_tables_are_rebuilt_seldom(monkeypatch: pytest.Monkey
         clock[0] += 2  # what a rebuild takes
         raise StoreError("told at the end")
 
-    meanwhile = Meanwhile(act)
+    throttled = Throttled(act)
     for _ in range(200):
         clock[0] += 1  # a trial a second
-        meanwhile()
+        throttled()
     gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
-    assert times[0] >= Meanwhile.EVERY
-    assert min(gaps) >= Meanwhile.SHARE * 2
+    assert times[0] >= Throttled.EVERY
+    assert min(gaps) >= Throttled.SHARE * 2
     assert len(times) >= 4

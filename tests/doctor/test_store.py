@@ -11,7 +11,7 @@ import pytest
 from blurb.doctor import examine
 from blurb.results import tables
 from blurb.store import planned_rows as rows
-from blurb.store import row_contents as inventory
+from blurb.store import row_contents
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import write_json
@@ -95,7 +95,7 @@ def _owners(store: Store) -> Path:
 def _failed(store: Store) -> Path:
     path = store.path("m", "ddi", trial("ddi", 1).hash)
     path.parent.mkdir()
-    write_json(inventory.failure_of(path), {"message": "out of memory"})
+    write_json(row_contents.failure_of(path), {"message": "out of memory"})
     return path
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.cost import calibration, room
+from blurb.cost import calibration, resources
 from blurb.doctor import Problem, examine
 from blurb.execution import sweeps
 from blurb.execution.job import Job
@@ -119,8 +119,8 @@ def test_files_of_plug_ins(jobs: list[Job], tmp_path: Path) -> None:
 
 def test_memory_and_disk_that_the_trials_need_at_least(jobs: list[Job], monkeypatch: pytest.MonkeyPatch) -> None:
     assert problems(jobs) == []
-    monkeypatch.setattr(room.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
-    monkeypatch.setattr(room.shutil, "disk_usage", lambda place: SimpleNamespace(free=1_000))
+    monkeypatch.setattr(resources.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
+    monkeypatch.setattr(resources.shutil, "disk_usage", lambda place: SimpleNamespace(free=1_000))
     memory, disk = problems(jobs)
     assert (memory.where, disk.where) == ("memory", "disk")
     assert "This machine has only 100 MB of memory" in memory.what

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from blurb.execution import row_edits as housekeeping
+from blurb.execution import row_edits
 from blurb.learners import kept
 from blurb.learners.finetuning import kept as finetuned
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.store import planned_rows as rows
-from blurb.store import row_contents as inventory
+from blurb.store import row_contents
 from blurb.store.planned_rows import PlannedRow
 from blurb.store.store import Store
 from blurb.system import leases
@@ -48,7 +48,7 @@ def store(tmp_path: Path) -> Store:
         finish(found, "m", planned, 0.5)
     finish(found, "n", trial("gad", 1), 0.5)
     lost = found.path("m", "ddi", trial("ddi", 1).hash)
-    write_json(inventory.failure_of(lost), {"message": "out of memory"})
+    write_json(row_contents.failure_of(lost), {"message": "out of memory"})
     rows.write(found, row("m", *SHARED, *OWN, trial("ddi", 1)))
     rows.write(found, row("m", *SHARED, configuration=BF16))
     rows.write(found, row("n", trial("gad", 1)))
@@ -76,7 +76,7 @@ def done(store: Store, model: str, *planned: object) -> list[bool]:
 
 
 def test_only_what_no_other_row_has_is_removed(store: Store) -> None:
-    doomed = housekeeping.remove(store, pick(store, "m"))
+    doomed = row_edits.remove(store, pick(store, "m"))
     assert [path.name for path in doomed.trials] == [one.hash for one in OWN]
     assert [path.name for path in doomed.shared] == [one.hash for one in SHARED]
     assert doomed.unlisted == ()
@@ -87,25 +87,25 @@ def test_only_what_no_other_row_has_is_removed(store: Store) -> None:
 
 
 def test_the_last_row_of_a_model_takes_its_folder_along(store: Store) -> None:
-    housekeeping.remove(store, pick(store, "m", "bf16"))
+    row_edits.remove(store, pick(store, "m", "bf16"))
     assert done(store, "m", *SHARED) == [True, True]
-    doomed = housekeeping.removal(store, pick(store, "m"))
+    doomed = row_edits.removal(store, pick(store, "m"))
     size = sum(file.stat().st_size for path in (*doomed.trials, *doomed.unlisted) for file in path.iterdir())
     assert doomed.size == size
     assert [path.name for path in doomed.unlisted] == [trial("ddi", 7).hash]
-    housekeeping.remove(store, pick(store, "m"))
+    row_edits.remove(store, pick(store, "m"))
     assert names(store) == [("n", "fp32")]
     assert sorted(path.name for path in store.root.iterdir()) == [".index", "n"]
 
 
 def test_a_renamed_row_has_all_its_trials_under_the_new_name(store: Store) -> None:
     before = pick(store, "m")
-    after = housekeeping.rename(store, before, "org/new")
+    after = row_edits.rename(store, before, "org/new")
     assert names(store) == [("m", "bf16"), ("n", "fp32"), ("org/new", "fp32")]
     assert pick(store, "org/new") == after == replace(before, model="org/new")
     assert done(store, "org/new", *SHARED, *OWN) == [True] * 4
     assert done(store, "m", *SHARED, *OWN) == [True, True, False, False]
-    failure = inventory.failure_of(store.path("org/new", "ddi", trial("ddi", 1).hash))
+    failure = row_contents.failure_of(store.path("org/new", "ddi", trial("ddi", 1).hash))
     assert json.loads(failure.read_text())["message"] == "out of memory"
     record = store.read(store.path("org/new", "hoc", OWN[0].hash))
     assert record.provenance.model == "org/new"
@@ -130,7 +130,7 @@ def model_of(path: Path) -> tuple[str, str]:
 def test_a_kept_model_comes_along_under_the_new_name(store: Store) -> None:
     keep(store.path("m", "hoc", OWN[0].hash))
     keep(store.path("m", "gad", SHARED[0].hash))
-    housekeeping.rename(store, pick(store, "m"), "new")
+    row_edits.rename(store, pick(store, "m"), "new")
     assert model_of(store.path("new", "hoc", OWN[0].hash)) == ("new", "weights")
     assert model_of(store.path("new", "gad", SHARED[0].hash)) == ("new", "weights")
     assert model_of(store.path("m", "gad", SHARED[0].hash)) == ("m", "weights")  # the other row has it still
@@ -142,7 +142,7 @@ def test_a_kept_model_that_is_damaged_stays_so(store: Store) -> None:
     path = store.path("m", "hoc", OWN[0].hash)
     keep(path)
     (path / kept.FOLDER / finetuned.HEAD).write_text("other")
-    housekeeping.rename(store, pick(store, "m"), "new")
+    row_edits.rename(store, pick(store, "m"), "new")
     assert damage(store.path("new", "hoc", OWN[0].hash) / kept.FOLDER) == [finetuned.HEAD]
 
 
@@ -156,7 +156,7 @@ def test_a_trial_that_is_there_already_gets_the_kept_model_if_it_has_none(store:
         (target / kept.FOLDER / finetuned.HEAD).unlink()
     rows.write(store, row("x", SHARED[0]))
     keep(finish(store, "x", SHARED[0], 0.5), model="x")
-    housekeeping.rename(store, pick(store, "x"), "n")
+    row_edits.rename(store, pick(store, "x"), "n")
     assert model_of(target) == ("n", "its own" if there == "whole" else "weights")
     assert done(store, "n", SHARED[0]) == [True]
     assert not (store.root / "x").exists()
@@ -165,14 +165,14 @@ def test_a_trial_that_is_there_already_gets_the_kept_model_if_it_has_none(store:
 def test_trials_of_a_search_come_along_and_stay(store: Store) -> None:
     searched = trial("ddi", 8, tokenizer="t" * 64)  # as the rows have it: asked for by the configuration of one of them
     path = finish(store, "m", searched, 0.5)
-    housekeeping.rename(store, pick(store, "m"), "new")
+    row_edits.rename(store, pick(store, "m"), "new")
     assert store.is_done(store.path("new", "ddi", searched.hash))
     assert not store.path("new", "ddi", trial("ddi", 7).hash).exists()
     assert store.is_done(path)  # the search of the model's other row may need it
 
 
 def test_a_renamed_last_row_leaves_nothing_behind(store: Store) -> None:
-    housekeeping.rename(store, pick(store, "n"), "other")
+    row_edits.rename(store, pick(store, "n"), "other")
     assert sorted(path.name for path in store.root.iterdir()) == [".index", "m", "other"]
     assert done(store, "other", trial("gad", 1)) == [True]
 
@@ -187,12 +187,12 @@ def test_two_models_that_share_a_folder_of_an_old_store(tmp_path: Path) -> None:
     rows.write(store, row("a/b", trial("gad", 1), trial("hoc", 1)))
     finish(store, "a/b", trial("hoc", 1), 0.5)
     assert store.folder("a/b") == store.folder("a-b") == "a-b"
-    housekeeping.rename(store, pick(store, "a/b"), "c")
+    row_edits.rename(store, pick(store, "a/b"), "c")
     assert names(store) == [("a-b", "fp32"), ("c", "fp32")]
     assert done(store, "a-b", trial("gad", 1)) == [True]
     assert done(store, "c", trial("gad", 1), trial("hoc", 1)) == [True, True]
     assert store.owners("a-b") == {"a-b"}
-    housekeeping.remove(store, pick(store, "c"))
+    row_edits.remove(store, pick(store, "c"))
     assert done(store, "a-b", trial("gad", 1)) == [True]
 
 
@@ -202,19 +202,19 @@ def test_two_models_that_share_a_folder_of_an_old_store(tmp_path: Path) -> None:
 )
 def test_names_are_checked(store: Store, name: str, told: str) -> None:
     with pytest.raises(SettingsError, match=told):
-        housekeeping.rename(store, pick(store, "m"), name)
+        row_edits.rename(store, pick(store, "m"), name)
 
 
 def test_a_row_of_that_name_with_other_trials_is_not_overwritten(store: Store) -> None:
     rows.write(store, row("n", trial("gad", 2), configuration=BF16))
     with pytest.raises(SettingsError, match="n has a row of this configuration with other trials"):
-        housekeeping.rename(store, pick(store, "m", "bf16"), "n")
+        row_edits.rename(store, pick(store, "m", "bf16"), "n")
     assert ("m", "bf16") in names(store)
 
 
 ACTIONS: dict[str, Callable[[Store], object]] = {
-    "rm": lambda store: housekeeping.remove(store, pick(store, "m")),
-    "rename": lambda store: housekeeping.rename(store, pick(store, "m"), "new"),
+    "rm": lambda store: row_edits.remove(store, pick(store, "m")),
+    "rename": lambda store: row_edits.rename(store, pick(store, "m"), "new"),
 }
 
 
@@ -234,8 +234,8 @@ def test_nothing_changes_beside_a_row_that_cannot_be_read(store: Store, action: 
     mine = pick(store, "m")
     other = store.root / "m" / "rows" / f"{pick(store, 'm', 'bf16').key}.json"
     other.write_text("{")
-    deed = (lambda: housekeeping.remove(store, mine)) if action == "rm" else (
-        lambda: housekeeping.rename(store, mine, "new"))  # fmt: skip
+    deed = (lambda: row_edits.remove(store, mine)) if action == "rm" else (
+        lambda: row_edits.rename(store, mine, "new"))  # fmt: skip
     with pytest.raises(StoreError, match="Nothing was changed, as trials may belong to it"):
         deed()
     assert done(store, "m", *SHARED, *OWN) == [True] * 4
@@ -244,7 +244,7 @@ def test_nothing_changes_beside_a_row_that_cannot_be_read(store: Store, action: 
 def test_a_damaged_row_is_not_renamed(store: Store) -> None:
     (store.path("m", "hoc", OWN[0].hash) / "log.txt").write_text("other")
     with pytest.raises(StoreError, match="Nothing was renamed, as trials are damaged"):
-        housekeeping.rename(store, pick(store, "m"), "new")
+        row_edits.rename(store, pick(store, "m"), "new")
     assert not (store.root / "new").exists()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.execution import stale_files as leftovers
+from blurb.execution import stale_files
 from blurb.store.store import ROWS_LEASE, Store
 from blurb.system.files import beside
 from blurb.system.lease_records import LeaseRecord
@@ -20,11 +20,11 @@ def test_the_lease_of_the_rows(tmp_path: Path) -> None:
     lease = store.root / ROWS_LEASE
     gone = LeaseRecord.me().content().replace(str(os.getpid()).encode(), b"999999999")
     lease.write_bytes(gone)
-    assert [(one.kind, one.path) for one in leftovers.find(store)] == [("stale lease", lease)]
-    assert leftovers.remove(store, leftovers.find(store))
+    assert [(one.kind, one.path) for one in stale_files.find(store)] == [("stale lease", lease)]
+    assert stale_files.remove(store, stale_files.find(store))
     assert not lease.exists()
     lease.write_bytes(LeaseRecord.me().content())
-    assert leftovers.find(store) == []
+    assert stale_files.find(store) == []
 
 
 def test_copies_of_a_killed_prepare(tmp_path: Path) -> None:

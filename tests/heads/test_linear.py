@@ -8,13 +8,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from blurb.heads import heads
-from blurb.heads._base import Head, Kind, Problem
+from blurb.heads._base import Head, OutputKind, Problem
 from blurb.messages.errors import UnknownName
 
 LABELS = ("a", "b", "c")
 
 
-def _head(kind: Kind, dropout: float = 0.0) -> Head:
+def _head(kind: OutputKind, dropout: float = 0.0) -> Head:
     torch.manual_seed(0)
     return heads.get("linear")(4, Problem(kind, LABELS if kind != "regression" else ("score",)), dropout)
 
@@ -103,7 +103,7 @@ def test_terms_are_what_the_loss_adds_up(words: tuple[Tensor, Tensor, Tensor]) -
 
 
 @pytest.mark.parametrize("kind", ["tokens", "single", "multi", "regression"])
-def test_dropout_is_for_training_only(kind: Kind) -> None:
+def test_dropout_is_for_training_only(kind: OutputKind) -> None:
     head, features = _head(kind, 0.5), torch.ones(2, 3, 4) if kind == "tokens" else torch.ones(6, 4)
     mask = torch.ones(2, 3, dtype=torch.bool) if kind == "tokens" else None
     head.eval()

@@ -15,7 +15,7 @@ from rich.console import Console, RenderableType
 
 from blurb import tasks
 from blurb.leaderboard import terminal
-from blurb.leaderboard.standing import standing
+from blurb.leaderboard.neighbours import with_neighbours
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores
 from blurb.store.trial import Configuration
@@ -131,12 +131,12 @@ def test_what_is_to_be_known_of_a_row_is_said() -> None:
 @pytest.mark.parametrize(("suite", "learner"), [("demo", "encoder"), ("blurb", "probe")])
 def test_no_printed_number_stands_beside_what_cannot_be_compared_with_it(suite: str, learner: str) -> None:
     one = row(WHOLE, suite=suite, learner=learner)
-    text = printed(terminal.card(one), standing([one, one]))
+    text = printed(terminal.card(one), with_neighbours([one, one]))
     assert not any(line["model"] in text for line in published())
     assert "Table 6" not in text
     assert ("Demo score" in text) == (suite == "demo")
     assert "verified" not in text
-    both = printed(standing([one, row(WHOLE, protocol="standard")]))  # a row among them can
+    both = printed(with_neighbours([one, row(WHOLE, protocol="standard")]))  # a row among them can
     assert "(linkbert2022)" in both
 
 
@@ -173,7 +173,7 @@ def test_a_table_of_many_rows_fits(width: int) -> None:
 def test_names_are_printed_as_they_are() -> None:
     name = "[bold]x[/] :smile: [/red]"
     one = replace(row(WHOLE, note="[red]no[/red]"), model=name)
-    text = printed(terminal.card(one), standing([one]))
+    text = printed(terminal.card(one), with_neighbours([one]))
     assert text.count(name) == 2
     assert "[red]no[/red]" in text
 

@@ -8,7 +8,7 @@ import pytest
 
 from blurb import tasks
 from blurb.messages.errors import BlurbError, DataError, SettingsError
-from blurb.planning.planning_errors import told_once
+from blurb.planning.planning_errors import deduplicated
 from tests.planning.test_plan import FIRST, SECOND
 
 THIRD = replace(SECOND, name="third")
@@ -31,7 +31,7 @@ THIRD = replace(SECOND, name="third")
     ],
 )
 def test_what_it_holds_of(where: list[tuple[object, str]], told: list[str]) -> None:
-    found = told_once(
+    found = deduplicated(
         (SettingsError("{task} with {model}.", task=task, model=model.name), model, tasks.get(task))
         for model, task in where  # type: ignore[attr-defined, misc]
     )
@@ -45,10 +45,10 @@ def test_other_reasons_are_told_apart() -> None:
         SettingsError("{task} is large.", task="hoc"),
         SettingsError("{task} is large.", where="a.toml", task="gad"),
     ]
-    assert told_once((error, FIRST, tasks.get("gad")) for error in errors) == errors
+    assert deduplicated((error, FIRST, tasks.get("gad")) for error in errors) == errors
 
 
 def test_what_names_nothing_of_its_own_is_left_as_it_is() -> None:
     error: BlurbError = DataError("torn.")
     same = [(error, model, tasks.get("gad")) for model in (FIRST, SECOND)]
-    assert told_once([*same, (DataError("torn."), THIRD, tasks.get("hoc"))]) == [error]
+    assert deduplicated([*same, (DataError("torn."), THIRD, tasks.get("hoc"))]) == [error]

@@ -13,14 +13,14 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.corpora import demo
-from blurb.cost import calibration, room
+from blurb.cost import calibration, resources
 from blurb.cost.learners import Cost
 from blurb.cost.model import LIBRARIES, Estimate, TrialEstimate
 from blurb.execution import engines
 from blurb.execution.engine import Launch
 from blurb.execution.engines import _slurm_limits
 from blurb.planning import plan
-from blurb.planning.run_warnings import doubts
+from blurb.planning.run_warnings import warnings_of
 from tests.cost.settings import rates
 from tests.planning.test_plan import CONSTANT, FIRST, MAJORITY, request
 
@@ -38,15 +38,15 @@ def predicted(jobs: int = 1, learner: Any = FIRST, **cost: float) -> Estimate:
 
 
 def warnings(found: Estimate, engine: str = "local", output: Path = Path("runs")) -> list[str]:
-    return doubts([], found, output, engines.parse(engine, Launch()))
+    return warnings_of([], found, output, engines.parse(engine, Launch()))
 
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """16 GB of memory, 10 GB of disk, and no site to ask."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(room.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
-    monkeypatch.setattr(room.shutil, "disk_usage", lambda place: SimpleNamespace(free=10e9))
+    monkeypatch.setattr(resources.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
+    monkeypatch.setattr(resources.shutil, "disk_usage", lambda place: SimpleNamespace(free=10e9))
     monkeypatch.setattr(_slurm_limits, "limit_of_site", lambda name: None)
 
 
@@ -55,8 +55,8 @@ def test_nothing_is_said_where_all_fits_or_is_done() -> None:
     found = predicted(jobs=2, memory=80e9, store=40e9)
     done = replace(found, trials=[replace(one, done=True) for one in found.trials])
     planned = plan.prepare(request(Path("runs"), MAJORITY))  # of data that is not BLURB's
-    assert doubts([planned], done, Path("runs"), engines.here()) == []
-    assert len(doubts([planned], found, Path("runs"), engines.here())) == 3
+    assert warnings_of([planned], done, Path("runs"), engines.here()) == []
+    assert len(warnings_of([planned], found, Path("runs"), engines.here())) == 3
 
 
 def test_memory_of_the_largest_trials_that_run_at_a_time() -> None:
@@ -129,12 +129,12 @@ def test_checkpoints_of_slurm_are_those_of_all_jobs_at_a_time() -> None:
 
 def test_data_that_is_not_blurbs_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = request(Path("runs"), MAJORITY, CONSTANT, tasks_="gad,hoc")
-    (told,) = doubts([plan.prepare(asked)], None, Path("runs"), engines.here())
+    (told,) = warnings_of([plan.prepare(asked)], None, Path("runs"), engines.here())
     assert told == (
         "Not verified as BLURB's, as the rows will say: 2 of 2 datasets (differs: gad, hoc). "
         f"To see where: blurb data verify --data {asked.data}"
     )
-    assert doubts([plan.prepare(replace(asked, suite="demo"))], None, Path("runs"), engines.here()) == []
+    assert warnings_of([plan.prepare(replace(asked, suite="demo"))], None, Path("runs"), engines.here()) == []
 
 
 @pytest.mark.parametrize("dry", [True, False])
@@ -142,7 +142,7 @@ def test_the_command_says_them_before_it_trains(
     dry: bool, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calibration, "rates_of", lambda *given: rates(step=60.0))
-    monkeypatch.setattr(room.shutil, "disk_usage", lambda place: SimpleNamespace(free=0))
+    monkeypatch.setattr(resources.shutil, "disk_usage", lambda place: SimpleNamespace(free=0))
     found = CliRunner().invoke(
         cli, ["run", "baseline:majority", "--data", str(demo.prepare()), "--protocol", "smoke", "--tasks", "gad",
               "--precision", "fp32", *(["--dry-run"] if dry else [])],
@@ -158,7 +158,7 @@ def test_the_command_says_them_before_it_trains(
 @pytest.mark.parametrize(("rate", "told"), [(30.0, True), (0.02, True), (0.01, False), (3e-5, False)])
 def test_a_learning_rate_that_nothing_learns_with(rate: float, told: bool) -> None:
     planned = plan.prepare(request(Path("runs"), FIRST, tasks_="gad", overrides={"lr": rate}))
-    found = doubts([planned], None, Path("runs"), engines.here())
+    found = warnings_of([planned], None, Path("runs"), engines.here())
     assert [text for text in found if text.startswith("lr=")] == (
         [f"lr={rate:g} is above 0.01; pretrained encoders are fine-tuned with rates such as 3e-5."] if told else []
     )

@@ -9,7 +9,7 @@ import pytest
 
 from blurb import tasks
 from blurb.results import published
-from blurb.results.skill import ends, skill
+from blurb.results.skill import bounds, skill
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -21,19 +21,19 @@ def test_the_floors_are_the_best_baselines_without_an_encoder_on_the_real_test_s
         with (ROOT / "docs" / "results" / table / "leaderboard.csv").open(encoding="utf-8") as file:
             found.update({line["model"]: line for line in csv.DictReader(file)})
     rows = [found["baseline:constant"], found["baseline:bigrams"]]
-    for name, (floor, _) in ends().items():
+    for name, (floor, _) in bounds().items():
         assert floor == pytest.approx(max(float(row[name]) for row in rows), abs=0.006), name
-    assert set(ends()) == {task.name for task in tasks.all() if task.paper_order} - {"bioasq"}
+    assert set(bounds()) == {task.name for task in tasks.all() if task.paper_order} - {"bioasq"}
 
 
 def test_the_ceilings_are_the_best_published_figures() -> None:
-    for name, (floor, ceiling) in ends().items():
+    for name, (floor, ceiling) in bounds().items():
         assert ceiling == max(row.means()[name] for row in published.shipped() if name in row.means()), name
         assert floor < ceiling
 
 
 def test_the_scale() -> None:
-    floor, ceiling = ends()["gad"]
+    floor, ceiling = bounds()["gad"]
     assert skill("gad", floor) == pytest.approx(0)
     assert skill("gad", ceiling) == pytest.approx(100)
     assert skill("gad", (floor + ceiling) / 2) == pytest.approx(50)

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from blurb import tasks
-from blurb.leaderboard.standing import standing
+from blurb.leaderboard.neighbours import with_neighbours
 from blurb.leaderboard.terminal import card
 from blurb.messages.errors import DataError, StoreError
 from blurb.results import tables
@@ -154,7 +154,7 @@ def test_the_terminal_says_score_or_what_is_missing(tmp_path: Path) -> None:
     console = Console(width=120, record=True, file=(tmp_path / "out").open("w"))
     for each in found:
         console.print(card(each))
-    console.print(standing(found))
+    console.print(with_neighbours(found))
     text = console.export_text()
     assert f"BLURB score: {found[0].score:.2f}" in text
     assert "No BLURB score: bioasq missing." in text
@@ -171,7 +171,7 @@ def test_names_and_titles_are_no_markup(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(tasks, "get", lambda name: replace(known(name), title=f"[/{name}]"))
     rows = tables.rebuild(store, tmp_path / "leaderboard.csv")
     text = StringIO()
-    for part in (*map(card, rows), standing(rows)):
+    for part in (*map(card, rows), with_neighbours(rows)):
         Console(width=120, file=text).print(part)
     assert text.getvalue().count("[/red] ") == 2
     assert text.getvalue().count("[bold]x[/] :smile: ") == 2

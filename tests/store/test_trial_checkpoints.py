@@ -19,8 +19,7 @@ import torch
 from blurb import tasks
 from blurb.checkpoints import Source
 from blurb.corpora import demo
-from blurb.execution import row_edits as housekeeping
-from blurb.execution import worker
+from blurb.execution import row_edits, worker
 from blurb.execution.job import Job
 from blurb.execution.progress import TrialProgress
 from blurb.execution.worker import execute
@@ -315,5 +314,5 @@ def test_they_go_with_the_row_of_their_trial(tmp_path: Path) -> None:
     rows.write(store, row("m", trial("gad")))
     (listed,) = rows.read(store)
     size = sum(file.stat().st_size for file in checkpoints.folder_of(path).rglob("*.*") if file.is_file())
-    assert housekeeping.remove(store, listed).size == size
+    assert row_edits.remove(store, listed).size == size
     assert list(checkpoints.all_of(path)) == []

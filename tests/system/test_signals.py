@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from blurb.system import signals as stopping
+from blurb.system import signals
 
 SCRIPT = """
 import signal, sys, time
@@ -47,7 +47,7 @@ def start() -> Iterator[Start]:
             preexec_fn=lambda: [
                 # Whoever runs the tests may ignore some (nohup SIGHUP, a script in the background SIGINT).
                 signal.signal(each, signal.SIG_IGN if ignored and each == signal.SIGINT else signal.SIG_DFL)
-                for each in stopping.SIGNALS
+                for each in signals.SIGNALS
             ],
         )  # fmt: skip
         started.append(process)
@@ -62,7 +62,7 @@ def start() -> Iterator[Start]:
         process.wait()
 
 
-@pytest.mark.parametrize("number", stopping.SIGNALS)
+@pytest.mark.parametrize("number", signals.SIGNALS)
 def test_a_step_ends_before_the_first_signal_is_heard(number: signal.Signals, start: Start) -> None:
     process = start(60, 1.5)
     os.kill(process.pid, number)

@@ -8,13 +8,13 @@ import torch
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 
-from blurb.heads._base import Kind
+from blurb.heads._base import OutputKind
 from blurb.training.linear import Design, Fit, moments, solve
 
 ROWS, SIZE = 300, 10
 
 
-def data(kind: Kind) -> tuple[torch.Tensor, torch.Tensor]:
+def data(kind: OutputKind) -> tuple[torch.Tensor, torch.Tensor]:
     """Standardised features that are far from independent, and answers that follow from them with noise."""
     random = np.random.default_rng(0)
     x = random.normal(size=(ROWS, SIZE)) @ random.normal(size=(SIZE, SIZE)) + 5
@@ -27,12 +27,12 @@ def data(kind: Kind) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.tensor(z, dtype=torch.float32), torch.tensor(answers)
 
 
-def centred(kind: Kind, scores: np.ndarray) -> np.ndarray:
+def centred(kind: OutputKind, scores: np.ndarray) -> np.ndarray:
     """Scores of classes are known up to what all have in common."""
     return scores - scores.mean(1, keepdims=True) if kind in ("single", "tokens") else scores
 
 
-def oracle(kind: Kind, x: np.ndarray, y: np.ndarray, strength: float) -> np.ndarray:
+def oracle(kind: OutputKind, x: np.ndarray, y: np.ndarray, strength: float) -> np.ndarray:
     if kind == "regression":
         return np.asarray(Ridge(alpha=strength).fit(x, y).predict(x))[:, None]
     model = LogisticRegression(C=1 / strength, max_iter=10_000, tol=1e-10)
@@ -42,7 +42,7 @@ def oracle(kind: Kind, x: np.ndarray, y: np.ndarray, strength: float) -> np.ndar
 
 @pytest.mark.parametrize("strength", [1.0, 10.0, 1000.0])
 @pytest.mark.parametrize("kind", ["single", "multi", "regression"])
-def test_it_is_scikit_learns(kind: Kind, strength: float) -> None:
+def test_it_is_scikit_learns(kind: OutputKind, strength: float) -> None:
     z, y = data(kind)
     found = solve(Design(z), y, kind, 1 if kind == "regression" else 3, strength).scores(Design(z)).numpy()
     expected = oracle(kind, z.numpy(), y.numpy(), strength)
@@ -87,7 +87,7 @@ def test_rows_that_are_taken_keep_their_neighbours() -> None:
 
 
 @pytest.mark.parametrize("kind", ["single", "multi"])
-def test_where_it_begins_decides_nothing(kind: Kind) -> None:
+def test_where_it_begins_decides_nothing(kind: OutputKind) -> None:
     z, y = data(kind)
     rows = Design(z)
     cold = solve(rows, y, kind, 3, 3.0)

@@ -8,14 +8,14 @@ import torch
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 
-from blurb.heads._base import Kind
+from blurb.heads._base import OutputKind
 from blurb.training.linear_start import STRENGTH, StandardisedLinear, fit, fold, linear_start
 from tests.training import tiny
 
 ROWS, SIZE = 240, 12
 
 
-def data(kind: Kind, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+def data(kind: OutputKind, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     """Features of very different scales, and answers that follow from them with noise."""
     random = np.random.default_rng(seed)
     x = random.normal(size=(ROWS, SIZE)) * 10 ** random.uniform(-3, 2, SIZE) + random.normal(size=SIZE)
@@ -29,7 +29,7 @@ def data(kind: Kind, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
 
 @pytest.mark.parametrize("strength", [0.1, 1.0, 30.0])
 @pytest.mark.parametrize("kind", ["single", "tokens", "multi", "regression"])
-def test_it_is_scikit_learns(kind: Kind, strength: float) -> None:
+def test_it_is_scikit_learns(kind: OutputKind, strength: float) -> None:
     x, y = data(kind)
     labels = 1 if kind == "regression" else 3
     layer, _ = fit(x, y, kind, labels, strength)
@@ -58,7 +58,7 @@ def test_a_feature_that_never_changes_has_no_part() -> None:
 
 @pytest.mark.parametrize("words", [False, True])
 def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
-    kind: Kind = "tokens" if words else "single"
+    kind: OutputKind = "tokens" if words else "single"
     network = tiny.network(kind, dropout=0.1)
     inputs = tiny.features(120, words=words)
     answers = tiny.targets(inputs)

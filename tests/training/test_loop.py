@@ -13,7 +13,7 @@ import torch
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.heads._base import Kind
+from blurb.heads._base import OutputKind
 from blurb.inputs.features import Features
 from blurb.messages.errors import ErrorGroup, SettingsError, TrainingError
 from blurb.training.hardware import choose_device, choose_precision, out_of_memory, seed_everything
@@ -30,7 +30,7 @@ def _fit(
 
 
 @pytest.mark.parametrize("kind", ["single", "tokens"])
-def test_it_learns(kind: Kind) -> None:
+def test_it_learns(kind: OutputKind) -> None:
     trainer, inputs = tiny.trainer(tiny.network(kind)), tiny.features(120, words=kind == "tokens")
     history = _fit(trainer, inputs, epochs=12, lr=1e-2, select="last")
     assert history[-1].loss < 0.3 * history[0].loss
@@ -40,7 +40,7 @@ def test_it_learns(kind: Kind) -> None:
     assert np.mean(right) > 0.9
 
 
-def _gradients(kind: Kind, size: int) -> tuple[float, dict[str, torch.Tensor]]:
+def _gradients(kind: OutputKind, size: int) -> tuple[float, dict[str, torch.Tensor]]:
     trainer = tiny.trainer(tiny.network(kind, labels=1 if kind == "regression" else 3))
     trainer.network.train()
     inputs = tiny.features(13, words=kind == "tokens")
@@ -55,7 +55,7 @@ def _gradients(kind: Kind, size: int) -> tuple[float, dict[str, torch.Tensor]]:
 
 @pytest.mark.parametrize("kind", ["single", "tokens", "multi", "regression"])
 @pytest.mark.parametrize("size", [1, 4, 5, 12])
-def test_micro_batches_add_up_to_the_gradient_of_the_batch(kind: Kind, size: int) -> None:
+def test_micro_batches_add_up_to_the_gradient_of_the_batch(kind: OutputKind, size: int) -> None:
     loss, whole = _gradients(kind, 13)
     part, parts = _gradients(kind, size)
     assert part == pytest.approx(loss, rel=1e-5)

@@ -141,13 +141,13 @@ def test_the_best_weights_are_written_once() -> None:
 def test_a_stop_within_a_step_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Memory()
 
-    def torn(self: Trainer, *given: Any) -> torch.Tensor:
+    def inside_step(self: Trainer, *given: Any) -> torch.Tensor:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         fit(kept, stop=7)
     before = kept.values
-    monkeypatch.setattr(Trainer, "_step", torn)
+    monkeypatch.setattr(Trainer, "_step", inside_step)
     with pytest.raises(KeyboardInterrupt):
         fit(kept)
     assert kept.values == before

@@ -9,7 +9,7 @@ import torch
 from transformers import BertConfig, BertModel
 
 from blurb.heads import heads, poolings
-from blurb.heads._base import Kind, Problem
+from blurb.heads._base import OutputKind, Problem
 from blurb.inputs.features import Features, Ragged
 from blurb.protocols.protocol import complete
 from blurb.protocols.settings import Settings
@@ -20,7 +20,9 @@ VOCABULARY = 60
 PAD = 0
 
 
-def network(kind: Kind = "single", labels: int = 3, dropout: float = 0.0, seed: int = 0, **config: Any) -> Network:
+def network(
+    kind: OutputKind = "single", labels: int = 3, dropout: float = 0.0, seed: int = 0, **config: Any
+) -> Network:
     """BERT with two layers of 16; `mean` pooling for sequence problems."""
     torch.manual_seed(seed)
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}

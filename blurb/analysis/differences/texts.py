@@ -9,7 +9,7 @@ from blurb.analysis.errors.entities import CONTEXT
 from blurb.inputs.tagging import Span
 from blurb.tasks import TaskType
 
-MOST = 40
+MOST_LETTERS = 40
 """Words that `shortened` keeps of a text without marks."""
 ANSWERS = ("doc_id", "label")
 """Columns of text that are no text to read."""
@@ -75,7 +75,7 @@ def of_example(example: Mapping[str, Any], task_type: TaskType) -> dict[str, Tex
     }
 
 
-def shortened(text: Text, context: int = CONTEXT, most: int = MOST) -> Text:
+def shortened(text: Text, context: int = CONTEXT, most: int = MOST_LETTERS) -> Text:
     """The marks with some words around them; of a text without marks the first words.
 
     >>> shortened(of_words(list("abcdef"), Span(3, 4, "")), context=1)

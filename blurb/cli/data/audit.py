@@ -57,7 +57,7 @@ def audit(
 ) -> None:  # fmt: skip
     """Look for leaks, duplicates and contradictory labels.
 
-    Also for odd characters, and text that no encoder can see.
+    And for odd characters, and text that is lost before the encoder.
 
     Reports inputs that occur twice in a split, in two splits or in two tasks; equal inputs with different labels;
     duplicate documents; tags that their scheme forbids; odd characters. With --model also entities without a

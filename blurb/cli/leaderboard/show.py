@@ -98,10 +98,10 @@ def command(
 
     With 95 % intervals over runs and test examples.
 
-    Rows of a results.csv have no predictions: their intervals are over runs alone; published rows have neither, and
+    Rows of a results.csv have no predictions: their intervals are over runs alone; published rows have
     no intervals. A rank such as 2-4 means that the intervals do not separate the row from its neighbours. blurb-12 is
-    the mean of the six means without BioASQ, which needs a registration; it is not the BLURB score. Skill is the way
-    from a baseline of words and pairs of words (0 %) to the best published figure (100 %).
+    the mean of the six means without BioASQ, which needs a registration; it is not the BLURB score. Skill
+    is 0 % at the baseline of words and pairs of words and 100 % at the best published score.
     """
     from blurb import tasks
     from blurb.leaderboard import kept_intervals, ranking

@@ -31,7 +31,7 @@ def shortfalls(found: Estimate, sbatch: Mapping[str, str], parts: int) -> Iterat
 
 
 def _time(found: Estimate, sbatch: Mapping[str, str]) -> Iterator[str]:
-    limit = seconds_of(sbatch.get("time", ""))
+    limit = slurm_seconds(sbatch.get("time", ""))
     if not limit:
         return
     told = f"time={sbatch['time']}"
@@ -74,7 +74,7 @@ def _memory(found: Estimate, sbatch: Mapping[str, str]) -> Iterator[str]:
             yield f"{told} is less than the {size(needed)} that {_name(largest)} is predicted to need: ask for more."
 
 
-def seconds_of(time: str) -> float:
+def slurm_seconds(time: str) -> float:
     """Seconds of a time as sbatch knows it; 0 for none, or what is no time.
 
     >>> seconds_of("90"), seconds_of("90:30"), seconds_of("2:00:00"), seconds_of("1-12"), seconds_of("1-0:30")

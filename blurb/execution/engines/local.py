@@ -23,9 +23,7 @@ from blurb.execution.progress import TrialProgress
 from blurb.execution.worker import execute, note_death
 from blurb.messages.errors import BlurbError
 from blurb.store.store import Store
-from blurb.system import gc_control as garbage
-from blurb.system import leases
-from blurb.system import signals as stopping
+from blurb.system import gc_control, leases, signals
 
 
 class LocalEngine(Engine):
@@ -150,7 +148,7 @@ def _end_workers(jobs: Sequence[Job]) -> None:
     workers = multiprocessing.active_children()
     for worker in workers:
         worker.terminate()
-    saving = stopping.STEP_LIMIT + SAVING if any(job.resume for job in jobs) else 0.0
+    saving = signals.STEP_LIMIT + SAVING if any(job.resume for job in jobs) else 0.0
     limit = time.monotonic() + GRACE + saving
     for worker in workers:
         worker.join(max(0.0, limit - time.monotonic()))
@@ -173,17 +171,17 @@ def _clean(job: Job) -> None:
 
 def _start_worker(threads: int, parent: int, folder: Path | None, told: Connection | None) -> None:
     # Ctrl-C reaches the whole group: the command itself decides, and ends its workers by SIGTERM.
-    for number in stopping.SIGNALS:
+    for number in signals.SIGNALS:
         if number != signal.SIGTERM:
             signal.signal(number, signal.SIG_IGN)
     import torch
 
-    garbage.own_process()
+    gc_control.own_process()
     torch.set_num_threads(threads)
     data_sources.receive(folder)
     _told[:] = [] if told is None else [told]
-    # Not before: whoever is told to end while it imports has nothing to remove.
-    stopping.on_first([signal.SIGTERM], _leave, signal.SIG_IGN)
+    # Only now: a worker that is ended while it imports has nothing to remove.
+    signals.on_first([signal.SIGTERM], _leave, signal.SIG_IGN)
 
     def end_with_parent() -> None:
         while os.getppid() == parent:

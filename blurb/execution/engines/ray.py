@@ -23,8 +23,7 @@ from blurb.execution.job_queue import JobQueue
 from blurb.execution.processes import SAVING, at_root, safe_path
 from blurb.execution.worker import execute, note_death
 from blurb.messages.errors import SettingsError, StoreError, safe_message
-from blurb.system import gc_control as garbage
-from blurb.system import signals as stopping
+from blurb.system import gc_control, signals
 
 LOOK = 1.0
 """Seconds between two looks at what ended."""
@@ -100,9 +99,9 @@ class RayEngine(Engine):
                 with contextlib.suppress(Exception):
                     for one in running:
                         ray.cancel(one)
-                    ray.wait(list(running), num_returns=len(running), timeout=stopping.STEP_LIMIT + SAVING)
+                    ray.wait(list(running), num_returns=len(running), timeout=signals.STEP_LIMIT + SAVING)
                 # A signal within a function of Ray's comes out as an error of Python itself.
-                if isinstance(error.__cause__, stopping.Terminated | KeyboardInterrupt):
+                if isinstance(error.__cause__, signals.Terminated | KeyboardInterrupt):
                     raise error.__cause__ from None
                 raise
 
@@ -122,7 +121,7 @@ def run_one(folder: str, index: int, cpus: float, code: str) -> tuple[str, float
     """
     import torch
 
-    garbage.own_process()
+    gc_control.own_process()
     torch.set_num_threads(max(1, int(cpus)))
     try:
         job = _jobs(folder, code)[index]
@@ -161,7 +160,7 @@ def _cluster(address: str) -> Iterator[Any]:
 
     given = address or os.environ.get("RAY_ADDRESS", "")
     there = ray.is_initialized()
-    handlers = {number: signal.getsignal(number) for number in stopping.SIGNALS}
+    handlers = {number: signal.getsignal(number) for number in signals.SIGNALS}
     try:
         if not there:
             with safe_path(), at_root():

@@ -127,7 +127,7 @@ def _score(emissions: Tensor, potentials: Potentials, tags: Tensor, mask: Tensor
     """Score of the path `tags`, (batch,)."""
     start_transitions, transitions, end_transitions = potentials
     tags = tags.masked_fill(~mask, 0)
-    words = emissions.gather(-1, tags.unsqueeze(-1)).squeeze(-1).sum(1)  # 0 in the padding
-    moves = transitions.flatten()[tags[:, :-1] * len(start_transitions) + tags[:, 1:]]
-    last = tags.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)
+    words = emissions.gather(-1, tags.unsqueeze(-1)).squeeze(-1).sum(1)  # (batch,); emissions are 0 in the padding
+    moves = transitions.flatten()[tags[:, :-1] * len(start_transitions) + tags[:, 1:]]  # (batch, words - 1)
+    last = tags.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)  # (batch,): the tag of the last real word
     return words + moves.masked_fill(~mask[:, 1:], 0).sum(1) + start_transitions[tags[:, 0]] + end_transitions[last]

@@ -15,7 +15,7 @@ from blurb.statistics.welch import Comparison
 
 WITH_UNITS = 28
 """Maximum number of pairs (eight rows) for which test examples are resampled, which takes seconds per pair."""
-MOST = 20
+MOST_ENCODERS = 20
 """Maximum number of rows to compare, as size and time grow with the square of the rows."""
 MOST_PROBES = 8
 """The same for probes, whose test always needs the test examples."""
@@ -23,7 +23,7 @@ COARSE = 0.01
 
 
 def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseComparisons:
-    """Compares all pairs of the first `MOST` entries with runs.
+    """Compares all pairs of the first `MOST_ENCODERS` entries with runs.
 
     p-values are those of `blurb compare`: corrected over the datasets of a pair, not over the pairs.
 
@@ -31,7 +31,9 @@ def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseCom
     """
     names = (*tasks, *(str(kind) for kind, group in datasets_by_type().items() if len(group) > 1), comparison.SCORE)
     with_runs = (place for place, entry in enumerate(entries) if any(one.runs for one in entry.row.datasets.values()))
-    compared = list(islice(with_runs, MOST_PROBES if all(entry.row.kind.paired for entry in entries) else MOST))
+    compared = list(
+        islice(with_runs, MOST_PROBES if all(entry.row.kind.paired for entry in entries) else MOST_ENCODERS)
+    )
     left_out = sum(1 for _ in with_runs)
     pairs = list(combinations(compared, 2))
     with_units = len(pairs) <= WITH_UNITS

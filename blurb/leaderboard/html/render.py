@@ -11,7 +11,7 @@ from markupsafe import Markup
 from blurb.leaderboard.html import svg, templating
 from blurb.leaderboard.html.collect import title_of
 from blurb.leaderboard.html.model import Leaderboard, Page, PageRow
-from blurb.leaderboard.html.pairwise import MOST, MOST_PROBES, opening
+from blurb.leaderboard.html.pairwise import MOST_ENCODERS, MOST_PROBES, opening
 from blurb.leaderboard.html.strips import lowest, marks, strips
 from blurb.leaderboard.intervals import BASES, Value
 from blurb.leaderboard.terminal import SHORT
@@ -36,7 +36,7 @@ def render(page: Page) -> str:
     environment.globals.update(
         svg=svg, title_of=title_of, marks=MARKS, strips=strips, strips_from=lowest, marks_from=marks,
         best=best, columns=columns, value_of=value_of, focus=focus, data=data, bases=bases, own=own, printed=printed,
-        breakable=breakable, most_pairs=MOST, most_probes=MOST_PROBES, most_drawn=MOST_DRAWN,
+        breakable=breakable, most_pairs=MOST_ENCODERS, most_probes=MOST_PROBES, most_drawn=MOST_DRAWN,
         paired=PAIRED, probability=probability,
     )  # fmt: skip
     style = templating.source(environment, "palette.css", "style.css")

@@ -17,7 +17,7 @@ from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.base import History, Learner, Progress, Subset
-from blurb.protocols.settings import OWN
+from blurb.protocols.settings import CHECKPOINTS_OWN
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.layerwise import apply
@@ -126,7 +126,7 @@ class NetworkLearner(Learner):
         encoder, trained_pooler = self.encoder()
         most = capacity(encoder)
         apply(encoder, settings)
-        if settings.encoder_dropout != OWN:
+        if settings.encoder_dropout != CHECKPOINTS_OWN:
             set_dropout(encoder, settings.encoder_dropout)
         enlarge(encoder, self.tokenizer.size)
         pooling, use_pooler = None, False

@@ -3,7 +3,7 @@
 Every process that finishes trials writes segments of its own (`segments`, `writer`), and readers take all of them
 together (`union`); nothing is locked.
 The folders stay the truth: an entry counts only while the folder is as it was when the entry was made (`entry`), and
-what no entry is of is read from its folder. So the index may be deleted at any time, and lags behind at worst.
+trials without an entry are read from their folders. So the index may be deleted at any time; at worst it lags behind.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Index:
         :param tell: receives messages about damaged trials
         :param create: whether to begin an index if the store has none
         """
-        with contextlib.suppress(OSError):  # it is there, or cannot be
+        with contextlib.suppress(OSError):  # exists already, or the disk is read-only
             if create:
                 self.folder.mkdir()
                 self._entries, self._rivals = {}, {}  # what was only in memory is read again, and written

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from blurb.checkpoints import Source
-from blurb.execution import job_queue as turns
-from blurb.execution import processes
+from blurb.execution import job_queue, processes
 from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Launch, Sweep
 from blurb.execution.engines import local
@@ -98,12 +97,12 @@ def test_news_of_workers_arrive_and_belong_to_their_job(monkeypatch) -> None:  #
 def test_the_longest_start_first_and_outcomes_keep_their_order(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(local, "execute", tells)
     times = [1.0, 5.0, 0.0, 9.0, 5.0]
-    assert turns.longest_first(jobs_of(times)) == [3, 1, 4, 0, 2]
+    assert job_queue.longest_first(jobs_of(times)) == [3, 1, 4, 0, 2]
     jobs = jobs_of(times)
     several = LocalEngine(Launch(2))
     assert several.order(jobs) == [3, 1, 4, 0, 2]
     several.launch = Launch(1)  # of several jobs at a time, one lane: then the order can be seen
-    taken = turns.JobQueue(jobs, turns.longest_first(jobs), lambda outcome: None, lambda job, news: None)
+    taken = job_queue.JobQueue(jobs, job_queue.longest_first(jobs), lambda outcome: None, lambda job, news: None)
     several._work_in_lanes(taken, None)
     outcomes = taken.outcomes
     assert [outcome.job for outcome in outcomes] == jobs

@@ -280,7 +280,7 @@ def test_many_rows_are_not_all_set_side_by_side(folder: Path) -> None:
         *(replace(single, row=replace(single.row, model=f"single {number}")) for number in range(60)),
     ]
     found = pairwise.comparisons(rows, ["gad"])
-    assert {place for pair in found.pairs for place in (pair.first, pair.other)} == set(range(pairwise.MOST))
+    assert {place for pair in found.pairs for place in (pair.first, pair.other)} == set(range(pairwise.MOST_ENCODERS))
     assert (len(found.pairs), found.left_out) == (190, 42)
     page = render(Page("x", [replace(board, entries=rows, comparisons=found)]))
     assert "Only the best 20 rows with runs are compared here; for the other 42 " in page

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from blurb.checkpoints.encoder_size import EncoderSize
-from blurb.cost import rates
-from blurb.cost.rates import Rates
+from blurb.cost import throughput
+from blurb.cost.throughput import Rates
 
 SHAPE = EncoderSize(body=50, table=0, vocabulary=1, layers=1, hidden=4, most=512)
 
@@ -35,30 +35,30 @@ def test_memory_by_lengths_and_their_squares() -> None:
 def test_what_was_measured_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
     found = Rates(SHAPE, 0.25, 0.5, {32: 100.0}, {32: 10.0}, {32: 1.0})
-    assert rates.read("x", SHAPE) is None
-    rates.write("x", found)
-    assert rates.read("x", SHAPE) == found
+    assert throughput.read("x", SHAPE) is None
+    throughput.write("x", found)
+    assert throughput.read("x", SHAPE) == found
     for damage in ("{", "[]", '{"load": 1}', '{"load": 1, "fixed": 1, "train": [], "predict": {}, "kept": {}}'):
         (tmp_path / "rates" / "x.json").write_text(damage)
-        assert rates.read("x", SHAPE) is None
+        assert throughput.read("x", SHAPE) is None
 
 
 def test_a_cache_that_cannot_be_written_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "file"))
-    rates.write("x", Rates(SHAPE, 0.0, 0.0))
-    assert rates.read("x", SHAPE) is None
+    throughput.write("x", Rates(SHAPE, 0.0, 0.0))
+    assert throughput.read("x", SHAPE) is None
 
 
 def test_a_measurement_is_for_one_machine_and_kind_of_encoder(checkpoint: Callable[[str], Path]) -> None:
     folder = str(checkpoint("bert_uncased"))
     common = (folder, SHAPE, "cpu", "fp32", 1)
-    assert rates.key(*common) == rates.key(*common)
+    assert throughput.key(*common) == throughput.key(*common)
     others = [
-        rates.key(folder, dataclasses.replace(SHAPE, layers=2), "cpu", "fp32", 1),
-        rates.key(folder, SHAPE, "cuda", "fp32", 1),
-        rates.key(folder, SHAPE, "cpu", "bf16", 1),
-        rates.key(folder, SHAPE, "cpu", "fp32", 2),
-        rates.key(str(checkpoint("roberta")), SHAPE, "cpu", "fp32", 1),
+        throughput.key(folder, dataclasses.replace(SHAPE, layers=2), "cpu", "fp32", 1),
+        throughput.key(folder, SHAPE, "cuda", "fp32", 1),
+        throughput.key(folder, SHAPE, "cpu", "bf16", 1),
+        throughput.key(folder, SHAPE, "cpu", "fp32", 2),
+        throughput.key(str(checkpoint("roberta")), SHAPE, "cpu", "fp32", 1),
     ]
-    assert len({rates.key(*common), *others}) == 6
+    assert len({throughput.key(*common), *others}) == 6

@@ -11,7 +11,7 @@ from types import TracebackType
 from blurb.messages.errors import BlurbError
 
 
-class Meanwhile:
+class Throttled:
     """Repeats an action between trials (such as writing the tables), rarely enough to cost a long sweep nothing.
 
     As a context manager it acts once more after an interrupt, if there is news and the action is quick.
@@ -47,7 +47,7 @@ class Meanwhile:
         finally:
             self.lock.release()
 
-    def __enter__(self) -> Meanwhile:
+    def __enter__(self) -> Throttled:
         return self
 
     def __exit__(

@@ -8,7 +8,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from blurb.leaderboard.standing import NEXT, standing
+from blurb.leaderboard.neighbours import NEXT, with_neighbours
 from blurb.results import published
 from blurb.results.row_scores import RowScores
 from tests.leaderboard import test_terminal
@@ -25,7 +25,7 @@ def row(scores: Mapping[str, Sequence[float]], **facts: str) -> RowScores:
 def lines(rows: Sequence[RowScores], others: Sequence[RowScores] = (), width: int = 120) -> tuple[str, list[list[str]]]:
     """The heading, and the cells of each row."""
     text = StringIO()
-    Console(width=width, file=text).print(standing(rows, others, width))
+    Console(width=width, file=text).print(with_neighbours(rows, others, width))
     assert max(map(len, text.getvalue().splitlines())) <= width
     heading, _, *found = (line for line in text.getvalue().splitlines() if line.strip())
     return heading, [line.split() for line in found]

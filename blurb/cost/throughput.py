@@ -57,7 +57,9 @@ class Rates:
     def activations(self, inputs: Any, length: Any) -> Any:
         """Bytes that a training batch keeps for its backward pass: linear and quadratic in the length."""
         (short, low), (long, high) = min(self.kept.items()), max(self.kept.items())
-        square = (high / long - low / short) / (long - short) if long > short else 0.0  # one where no more fit
+        square = (
+            (high / long - low / short) / (long - short) if long > short else 0.0
+        )  # one length if the encoder takes no longer ones
         return inputs * length * (low / short + square * (length - short))
 
 

@@ -18,7 +18,7 @@ NAME = 26
 """Characters that ranks and names should have on a narrow terminal."""
 
 
-def standing(rows: Sequence[RowScores], others: Iterable[RowScores] = (), width: int = 120) -> Table:
+def with_neighbours(rows: Sequence[RowScores], others: Iterable[RowScores] = (), width: int = 120) -> Table:
     """The given rows among those of the store and the published ones.
 
     The columns are the means that a given row has, and, as far as they fit, datasets that are in none of them: first
