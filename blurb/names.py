@@ -82,11 +82,11 @@ def by_number(name: str) -> tuple[tuple[int, str], ...]:
     >>> sorted(["checkpoint-10000", "checkpoint-2000", "checkpoint-1000"], key=by_number)
     ['checkpoint-1000', 'checkpoint-2000', 'checkpoint-10000']
     """
-    found = []
+    members = []
     for place, part in enumerate(re.split("([0-9]+)", name)):  # text and number take turns
         digits = part.lstrip("0")
-        found.append((len(digits), digits) if place % 2 else (0, part))  # int() refuses thousands of digits
-    return (*found, (0, name))
+        members.append((len(digits), digits) if place % 2 else (0, part))  # int() refuses thousands of digits
+    return (*members, (0, name))
 
 
 def checkpoints_by_number(given: Sequence[T]) -> list[T]:
@@ -98,13 +98,13 @@ def checkpoints_by_number(given: Sequence[T]) -> list[T]:
     ['b/step-200', 'pubmedbert', 'b/step-1000', 'a']
     """
     alike: dict[str, list[int]] = {}
-    for place, one in enumerate(given):
-        alike.setdefault(re.sub("[0-9]+", "0", str(one)), []).append(place)
+    for place, each in enumerate(given):
+        alike.setdefault(re.sub("[0-9]+", "0", str(each)), []).append(place)
     ordered = list(given)
     for places in alike.values():
-        members = sorted((given[place] for place in places), key=lambda one: by_number(str(one)))
-        for place, one in zip(places, members, strict=True):
-            ordered[place] = one
+        members = sorted((given[place] for place in places), key=lambda each: by_number(str(each)))
+        for place, each in zip(places, members, strict=True):
+            ordered[place] = each
     return ordered
 
 

@@ -104,10 +104,10 @@ class Registry(Generic[T]):
 
     @cached_property
     def _sorted_out(self) -> tuple[dict[str, Entry], dict[str, str]]:
-        found: dict[str, Entry] = {}
+        entries: dict[str, Entry] = {}
         faults: dict[str, str] = {}
         for entry in self._discover():
-            name, first = entry.name, found.setdefault(entry.name, entry)
+            name, first = entry.name, entries.setdefault(entry.name, entry)
             if not NAME.fullmatch(name):
                 faults[name] = (
                     f"No {self.kind} can have the name {name!r} ({entry.target}, from {entry.source}). Rename or "
@@ -119,7 +119,7 @@ class Registry(Generic[T]):
                     f"Two {self.kind}s have the name '{name}': {first.target} (from {first.source}) and "
                     f"{entry.target} (from {entry.source}).{stays} Rename or uninstall one of them."
                 )
-        return {name: one for name, one in found.items() if name not in faults or one.source == "blurb"}, faults
+        return {name: one for name, one in entries.items() if name not in faults or one.source == "blurb"}, faults
 
     def _discover(self) -> Iterator[Entry]:
         path = importlib.import_module(self.package).__path__

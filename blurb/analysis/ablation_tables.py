@@ -27,7 +27,7 @@ def lines(grid: Grid, results: Sequence[RowScores | None], datasets: Sequence[st
 
     :param results: the row of each cell in the store, None if missing
     """
-    found = []
+    table = []
     for index, (cell, result) in enumerate(zip(grid.cells, results, strict=True)):
         for dataset in datasets:
             values = _values(result, dataset)
@@ -54,8 +54,8 @@ def lines(grid: Grid, results: Sequence[RowScores | None], datasets: Sequence[st
                 made = result.configuration
                 line |= {"protocol": made.protocol, "overrides": made.overrides_text, "precision": made.precision}
                 line |= {"model": result.model, "weights": short_weights(result.weights), "data": result.data}
-            found.append({"schema": str(SCHEMA), "axis": grid.axis, **line})
-    return found
+            table.append({"schema": str(SCHEMA), "axis": grid.axis, **line})
+    return table
 
 
 def write(grid: Grid, found: list[dict[str, str]], folder: Path, caption: str) -> tuple[Path, Path]:

@@ -143,9 +143,9 @@ def _results(requests: list[Request], tell: Tell = tell_damage) -> list[RowScore
     from blurb.store.store import Store
 
     rows = from_store.read(Store(requests[0].store), tell)
-    found = []
+    cells = []
     for request in requests:
         (learner,) = request.sources
         wanted = request.row_key(learner)
-        found.append(next((row for row in rows if row.key == wanted), None))
-    return found
+        cells.append(next((row for row in rows if row.key == wanted), None))
+    return cells

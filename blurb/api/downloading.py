@@ -62,21 +62,21 @@ def download_models(
     from blurb.messages.text import size
     from blurb.planning.request import check_writable
 
-    found = [_find(model, to, remote_code) for model in dict.fromkeys(models)]
-    wanted = [one for one in found if isinstance(one, _Wanted)]
+    downloads = [_find(model, to, remote_code) for model in dict.fromkeys(models)]
+    wanted = [each for each in downloads if isinstance(each, _Wanted)]
     _check_targets(wanted)
     check_writable(to=to)
-    listings = {one: hub.listing(one.repository, one.asked or None, remote_code) for one in wanted}
+    listings = {each: hub.listing(each.repository, each.asked or None, remote_code) for each in wanted}
     if wanted:
         total = sum(listing.size for listing in listings.values())
         _check_room(to, total)
         tell(f"{size(total)} to download to {to}")
     done = []
-    for one in found:
-        if isinstance(one, _Wanted):
-            tell(f"{one.repository}: {size(listings[one].size)}, revision {listings[one].revision}")
-            one = _fetch(one, listings[one].revision, remote_code)
-        done.append(one)
+    for each in downloads:
+        if isinstance(each, _Wanted):
+            tell(f"{each.repository}: {size(listings[each].size)}, revision {listings[each].revision}")
+            each = _fetch(each, listings[each].revision, remote_code)
+        done.append(each)
     return done
 
 
@@ -127,13 +127,13 @@ def _there(wanted: _Wanted, remote_code: bool) -> Download | None:
 def _check_targets(wanted: Sequence[_Wanted]) -> None:
     """Raises a SettingsError if two models would get the same folder."""
     by_target: dict[Path, str] = {}
-    for one in wanted:
-        if one.target in by_target:
+    for each in wanted:
+        if each.target in by_target:
             raise SettingsError(
-                f"{by_target[one.target]} and {one.model} would both be {one.target}",
+                f"{by_target[each.target]} and {each.model} would both be {each.target}",
                 fix="download them to two folders.",
             )
-        by_target[one.target] = one.model
+        by_target[each.target] = each.model
 
 
 def _check_room(to: Path, total: int) -> None:

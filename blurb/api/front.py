@@ -69,22 +69,22 @@ KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
 def wrong(function: Callable[..., Any], arguments: Mapping[str, Any]) -> list[str]:
     """A sentence for each argument that is not of the kind that the signature of a function names."""
     parameters = inspect.signature(function).parameters
-    found = []
+    problems = []
     for name, value in arguments.items():
         parameter = parameters.get(name)
         if parameter is None:
             continue
         if parameter.kind is parameter.VAR_KEYWORD:  # settings, whose own messages show them
             odd = {each: _shown(one) for each, one in value.items() if _shown(one).startswith(HIDDEN)}
-            found += [f"{each} must be a value that can be shown (got {shown})." for each, shown in odd.items()]
+            problems += [f"{each} must be a value that can be shown (got {shown})." for each, shown in odd.items()]
             continue
         if isinstance(value, str | os.PathLike) and not _is_text(value):
-            found.append(f"{name} must be a text without NUL and half characters (got {_shown(value, ascii)}).")
+            problems.append(f"{name} must be a text without NUL and half characters (got {_shown(value, ascii)}).")
             continue
         kinds = [kind.strip() for kind in str(parameter.annotation).split("|")]
         if not any(_is_of(kind, value) for kind in kinds):
-            found.append(f"{name} must be {' or '.join(dict.fromkeys(map(_words, kinds)))} (got {_shown(value)}).")
-    return found
+            problems.append(f"{name} must be {' or '.join(dict.fromkeys(map(_words, kinds)))} (got {_shown(value)}).")
+    return problems
 
 
 def _shown(value: object, how: Callable[[object], str] = repr) -> str:

@@ -87,33 +87,33 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
 
     logging.getLogger("transformers").setLevel(logging.ERROR)  # it tells of new embeddings, which markers need
     folder = demo.prepare()
-    found = source(reference, None, None, remote_code, folder, casing)
-    if not found.is_checkpoint:
+    checked = source(reference, None, None, remote_code, folder, casing)
+    if not checked.is_checkpoint:
         from blurb.messages.errors import SettingsError
 
         raise SettingsError(f"{reference} has no encoder to check", fix="name a checkpoint.")
-    tokenizer, (encoder, _) = found.checkpoint.tokenizer, encoder_of(found)
+    tokenizer, (encoder, _) = checked.checkpoint.tokenizer, encoder_of(checked)
     unknown = _unknown(tokenizer)
     facts: Facts = {
         "architecture": type(encoder).__name__,
-        "parameters": found.parameters,
-        "longest_input": found.checkpoint.size.most,
+        "parameters": checked.parameters,
+        "longest_input": checked.checkpoint.size.most,
         "attention": getattr(encoder.config, "_attn_implementation", None),
         "entries": tokenizer.size,
         "case": "lowered" if tokenizer.lower_cases else "kept",
         "unknown_probes": len(unknown),
     }
-    surprises = [*_of_tokenizer(tokenizer, unknown), *_of_encoder(found, tokenizer, encoder)]
+    surprises = [*_of_tokenizer(tokenizer, unknown), *_of_encoder(checked, tokenizer, encoder)]
     every = [task for task in tasks.all() if task.paper_order]
     if short := [task.name for task in every if (facts["longest_input"] or task.max_length) < task.max_length]:
         surprises.append(
             f"Inputs of {', '.join(short)} are cut to {facts['longest_input']} sub-tokens, the maximum of the encoder, "
             "where the protocol has more."
         )
-    without_cls = tokenizer.special_tokens.cls is None or found.checkpoint.is_causal
+    without_cls = tokenizer.special_tokens.cls is None or checked.checkpoint.is_causal
     plain = {"pooling": "mean"} if without_cls else {}
-    tries = [_try(found, tasks.get(name), settings or plain, folder) for name, settings in TRIES]
-    return ModelCheck(found.name, facts, surprises, tries)
+    tries = [_try(checked, tasks.get(name), settings or plain, folder) for name, settings in TRIES]
+    return ModelCheck(checked.name, facts, surprises, tries)
 
 
 def _unknown(tokenizer: Tokenizer) -> list[str]:

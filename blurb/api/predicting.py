@@ -52,22 +52,22 @@ class KeptModel:
 
     def of_raw(self, inputs: Sequence[Raw]) -> list[dict[str, Any]]:
         """The same for inputs that were read already."""
-        units = self._learner.formulation.units([one.example for one in inputs])
+        units = self._learner.formulation.units([unit.example for unit in inputs])
         predicted, scores = self._answers(units)
         if "tokens" in raw.columns(self.task):
             assert scores is not None
             return [
-                {"id": one.example["id"], "spans": _spans(one, tags, sure)}
-                for one, tags, sure in zip(inputs, predicted, scores, strict=True)
+                {"id": unit.example["id"], "spans": _spans(unit, tags, sure)}
+                for unit, tags, sure in zip(inputs, predicted, scores, strict=True)
             ]
         labels = self._learner.formulation.labels
         return [
             {
-                "id": one.example["id"],
+                "id": unit.example["id"],
                 "prediction": answer,
                 **({} if scores is None else {"scores": dict(zip(labels, scores[at], strict=True))}),
             }
-            for at, (one, answer) in enumerate(zip(inputs, predicted, strict=True))
+            for at, (unit, answer) in enumerate(zip(inputs, predicted, strict=True))
         ]
 
     def of_examples(self, examples: Sequence[Example]) -> list[dict[str, Any]]:
@@ -126,11 +126,11 @@ def predict(
 def _spans(given: Raw, tags: Sequence[str], scores: Sequence[float]) -> list[dict[str, Any]]:
     from blurb.inputs import tagging
 
-    found = []
+    spans = []
     for start, end, kind in tagging.spans(list(tags)):
         span: dict[str, Any] = {"start": start, "end": end, "type": kind}
         if given.words is not None:
             span["start"], span["end"] = given.words[start][0], given.words[end - 1][1]
             span["text"] = given.text[span["start"] : span["end"]]
-        found.append({**span, "score": min(scores[start:end])})
-    return found
+        spans.append({**span, "score": min(scores[start:end])})
+    return spans

@@ -105,12 +105,12 @@ def grouped(lines: Sequence[SettingValue]) -> list[tuple[str, str, str, str]]:
     """Setting, value, kind of origin and tasks: tasks with the same value of the same origin share a line."""
     every = list(dict.fromkeys(line.task for line in lines))
     order = list(dict.fromkeys(line.setting for line in lines))
-    found: dict[tuple[str, str, str], list[str]] = {}
+    groups: dict[tuple[str, str, str], list[str]] = {}
     for line in sorted(lines, key=lambda line: order.index(line.setting)):
         kind = line.origin.split(" ")[0] if line.origin.startswith(("protocol ", "search ")) else line.origin
         kind += ", by task" * line.origin.endswith(f", task {line.task}")
-        found.setdefault((line.setting, _written(line), kind), []).append(line.task)
-    return [(setting, value, origin, _named(names, every)) for (setting, value, origin), names in found.items()]
+        groups.setdefault((line.setting, _written(line), kind), []).append(line.task)
+    return [(setting, value, origin, _named(names, every)) for (setting, value, origin), names in groups.items()]
 
 
 def _named(names: Sequence[str], every: Sequence[str]) -> str:

@@ -87,11 +87,11 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
         paths = sorted(path for path in store.root.glob("*/*/*") if path.is_dir() and names.HASH.fullmatch(path.name))
     else:
         paths = [path for path in row_contents.paths(store, find(store, reference).planned) if path.exists()]
-    found = {path: [*store.damage(path), *_damaged_model(path)] for path in paths}
-    for path in (path for path, files in found.items() if files):
+    damage_by_path = {path: [*store.damage(path), *_damaged_model(path)] for path in paths}
+    for path in (path for path, files in damage_by_path.items() if files):
         with contextlib.suppress(OSError):
             os.utime(path)  # the index believes sizes and times: now it does not believe this one any more
-    return len(paths), {path: files for path, files in found.items() if files}
+    return len(paths), {path: files for path, files in damage_by_path.items() if files}
 
 
 def _damaged_model(path: Path) -> list[str]:

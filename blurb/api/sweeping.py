@@ -138,12 +138,12 @@ def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[
     from blurb.execution import parts, sweeps
 
     if sweep is None:
-        told: list[BlurbError] = []
-        if not (found := sweeps.jobs_of(output, told.append, allow)) and told:
-            raise told[0] if len(told) == 1 else StoreError("\n".join(map(str, told)))
-        for error in told:
+        problems: list[BlurbError] = []
+        if not (jobs := sweeps.jobs_of(output, problems.append, allow)) and problems:
+            raise problems[0] if len(problems) == 1 else StoreError("\n".join(map(str, problems)))
+        for error in problems:
             tell_damage(error)
-        return found
+        return jobs
     # A sweep ends with its last trial, which someone else may have finished while this job was queued.
     if sweep.is_dir() and not (sweep / sweeps.JOBS).exists():
         return []

@@ -50,7 +50,7 @@ def vocabulary(
     from blurb import formulations
     from blurb.data.splits import elsewhere, path_of, read_split
 
-    there = {task.name: [one for one in tasks_.SPLITS if path_of(task, data, one).is_file()] for task in chosen}
+    there = {task.name: [each for each in tasks_.SPLITS if path_of(task, data, each).is_file()] for task in chosen}
     notes += [
         f"{name}: the {split} file is missing." for name, files in there.items() for split in tasks_.SPLITS
         if split not in files
@@ -72,8 +72,8 @@ def vocabulary(
                 repeat(examples),
                 [min(task.max_length, most or task.max_length) for *_, most in loaded],
             )
-            for one, found in zip(reports, counts, strict=True):
-                one.datasets[task.name] = found
+            for each, counted in zip(reports, counts, strict=True):
+                each.datasets[task.name] = counted
     if not reports[0].datasets:
         raise DataError(f"none of the data files exists.{elsewhere(chosen, data)}", data)
     return reports, notes

@@ -57,11 +57,11 @@ def locate(reference: str, revision: str | None, remote_code: bool = False) -> P
 
     :raises ModelError: if nothing is found; suggests what the reference could mean
     """
-    found = folder_or_id(reference)
-    if isinstance(found, Path):
-        record = downloads.read(found)
-        return Place(found, record.revision, _casing(record.repository)) if record else Place(found)
-    repository, at = found
+    place = folder_or_id(reference)
+    if isinstance(place, Path):
+        record = downloads.read(place)
+        return Place(place, record.revision, _casing(record.repository)) if record else Place(place)
+    repository, at = place
     folder = hub.fetch(repository, revision or at or None, remote_code)
     return Place(folder, folder.name, _casing(repository))
 

@@ -141,14 +141,14 @@ def weights(config: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float32]]:
         model = BertModel(BertConfig(**config), add_pooling_layer=False)
     source = np.random.PCG64(0)
     scale = SD / math.sqrt(4 * (2**32 - 1) / 12)
-    found: dict[str, npt.NDArray[np.float32]] = {}
+    tensors: dict[str, npt.NDArray[np.float32]] = {}
     for name, shape in sorted((name, tuple(parameter.shape)) for name, parameter in model.named_parameters()):
         if len(shape) == 1:  # biases, and LayerNorm's factors
-            found[name] = np.full(shape, 1 if name.endswith("LayerNorm.weight") else 0, dtype=np.float32)
+            tensors[name] = np.full(shape, 1 if name.endswith("LayerNorm.weight") else 0, dtype=np.float32)
             continue
         raw = np.asarray(source.random_raw(math.prod(shape)), dtype=np.uint64)
         parts = [(raw >> np.uint64(16 * part)) & np.uint64(0xFFFF) for part in range(4)]
         total: npt.NDArray[np.int64] = np.sum(parts, axis=0).astype(np.int64)
-        found[name] = ((total - 2 * 0xFFFF) * scale).astype(np.float32).reshape(shape)
-    found["embeddings.word_embeddings.weight"][0] = 0  # [PAD], as in BERT
-    return found
+        tensors[name] = ((total - 2 * 0xFFFF) * scale).astype(np.float32).reshape(shape)
+    tensors["embeddings.word_embeddings.weight"][0] = 0  # [PAD], as in BERT
+    return tensors

@@ -48,7 +48,7 @@ def goes_on(unfinished: bool = False) -> None:
 @contextmanager
 def damage() -> Iterator[list[str]]:
     """Prints each warning of damage once, and collects them."""
-    told: list[str] = []
+    messages: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("always", DamageWarning)
         before = warnings.showwarning
@@ -58,18 +58,18 @@ def damage() -> Iterator[list[str]]:
                 click.secho(str(message), fg="yellow", err=True)
             elif not issubclass(category, DamageWarning):
                 before(message, category, *place, **more)  # type: ignore[arg-type]
-            elif str(message) not in told:
-                told.append(str(message))
+            elif str(message) not in messages:
+                messages.append(str(message))
                 click.secho(f"Damaged: {escaped(str(message))}", fg="yellow", err=True)
 
         warnings.showwarning = show
-        yield told
+        yield messages
 
 
 def invoked(context: click.Context, command: Callable[[], object]) -> object:
     """Runs a command; damage in the store and internal errors set its exit code."""
     code, result = 0, None
-    with damage() as told:
+    with damage() as messages:
         try:
             result = command()
         except SystemExit as error:
@@ -86,7 +86,7 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
             click.echo(redacted(traceback.format_exc()), err=True, nl=False)
             click.secho("Error: this is a bug in blurb; please report the traceback above.", fg="red", err=True)
             code = UNKNOWN
-    if told:
+    if messages:
         code = UNKNOWN if GATE in context.meta else max(code, PARTLY)
     if code:
         context.exit(code)

@@ -21,13 +21,13 @@ def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     """The settings given with `--set KEY=VALUE`."""
     from blurb.messages.errors import SettingsError
 
-    found = {}
+    values = {}
     for text in given:
         key, separator, value = text.partition("=")
         if not separator or not value:
             raise SettingsError(f"--set must have the form KEY=VALUE (got '{text}').")
-        found[key.strip()] = value.strip()
-    return found
+        values[key.strip()] = value.strip()
+    return values
 
 
 class Count(click.IntRange):

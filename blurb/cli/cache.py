@@ -38,13 +38,13 @@ def info(form: str) -> None:
     """
     from blurb.system import cache
 
-    found = [(one.kind, cache.KINDS[one.kind], one.entries, one.size) for one in cache.usage()]
+    usage = [(one.kind, cache.KINDS[one.kind], one.entries, one.size) for one in cache.usage()]
     if form != "table":
-        show(columns(Cache), found, form)
+        show(columns(Cache), usage, form)
         return
-    rows = [(*rest, _megabytes(size)) for *rest, size in found]
+    rows = [(*rest, _megabytes(size)) for *rest, size in usage]
     show(("kind", "what", "entries", "MB"), rows, form, numbers=("entries", "MB"))
-    click.echo(f"{_megabytes(sum(size for *_, size in found))} MB in {cache.home()}")
+    click.echo(f"{_megabytes(sum(size for *_, size in usage))} MB in {cache.home()}")
 
 
 @command.command()

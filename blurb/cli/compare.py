@@ -67,9 +67,9 @@ def command(
     wrong.tell()
     assert meant is not None
     first, *others = meant
-    found = [api.compare(first, other, split=split, runs_only=runs_only) for other in others]  # type: ignore[arg-type]
+    comparisons = [api.compare(first, other, split=split, runs_only=runs_only) for other in others]  # type: ignore[arg-type]
     if form == "table":
-        for compared in found:
+        for compared in comparisons:
             click.echo(f"{first.name} minus {compared.other.name}, {split}")
             for remark in compared.remarks:
                 click.echo(f"The rows differ: {remark}.")
@@ -86,12 +86,12 @@ def command(
     else:
         table = [
             (*cells, _within(line, max_drop))
-            for compared in found
+            for compared in comparisons
             for line, cells in zip(compared.lines, compared.table(level), strict=True)
         ]
         show(columns(comparison.Compared), table, form)
     if plot is not None:
-        forest.write(first.name, {compared.other.name: compared.lines for compared in found}, plot, level)
+        forest.write(first.name, {compared.other.name: compared.lines for compared in comparisons}, plot, level)
         click.echo(f"Plot: {plot}", err=True)
 
 

@@ -82,16 +82,16 @@ def command(
     show_text = _texts.may_show(with_text, data, raw, form)
     first, other = trials((a, b), output, name, seed)
     texts = _texts.of_trial(first, data, raw, split)[0] if data or raw else None
-    found = differences(first, other, split, texts)
-    kinds = sorted({kind for example in found.examples for kind in example.kinds})
+    result = differences(first, other, split, texts)
+    kinds = sorted({kind for example in result.examples for kind in example.kinds})
     if kind is not None and kind not in kinds:
         raise UnknownName("outcome or kind of mistake", kind, kinds)
-    chosen = [example for example in found.examples if kind is None or kind in example.kinds]
+    chosen = [example for example in result.examples if kind is None or kind in example.kinds]
     sides = (_described(a, first, split), _described(b, other, split))
     shown = chosen[: TABLE_LIMIT if limit is None and form == "table" else limit]
     if form == "table":
         click.echo(f"{first.trial.task}, {split}\nA: {sides[0]}\nB: {sides[1]}")
-        for table in found.tables:
+        for table in result.tables:
             click.echo(f"\n{table.title}")
             show(table.columns, table.rows, form, numbers=table.columns[3 if table.columns[0] == "outcome" else 1 :])
         _print(shown, len(chosen), kind, show_text)
@@ -99,7 +99,7 @@ def command(
         keys = columns(Different) if texts and show_text else columns(Different)[:-1]
         show(keys, [_cells(example)[: len(keys)] for example in shown], form)
     if html is not None:
-        _write(html, f"{first.trial.task}, {split}", sides, found, chosen[:limit])
+        _write(html, f"{first.trial.task}, {split}", sides, result, chosen[:limit])
     elif texts and not show_text:
         _texts.say_left_out()
 

@@ -45,12 +45,12 @@ def command(output: Path, data: Path | None, dry_run: bool, form: str) -> None:
     if data is None and not output.is_dir():
         raise StoreError(f"There is no store at {output}", fix="check --output.")
     store = None if data is not None else Store(output)
-    found = stale_files.find(store) if store is not None else stale_files.find_in_data(data or Path())
+    files = stale_files.find(store) if store is not None else stale_files.find_in_data(data or Path())
     if not dry_run:
-        if stale_files.waits(found):
+        if stale_files.waits(files):
             click.echo("Leases of other machines are watched for two minutes, to be sure that they are gone.", err=True)
-        found = stale_files.remove(store, found)
-    lines = [(one.kind, str(one.path), one.size) for one in found]
+        files = stale_files.remove(store, files)
+    lines = [(file.kind, str(file.path), file.size) for file in files]
     if form != "table":
         show(columns(Removed), lines, form)
         return
@@ -58,5 +58,5 @@ def command(output: Path, data: Path | None, dry_run: bool, form: str) -> None:
         show(
             ("kind", "path", "MB"), [(kind, path, megabytes(size)) for kind, path, size in lines], form, numbers=("MB",)
         )
-    told = "would go" if dry_run else "removed"
-    click.echo(f"{plural(len(found), 'leftover')} {told}, {megabytes(sum(one.size for one in found))} MB.")
+    verb = "would go" if dry_run else "removed"
+    click.echo(f"{plural(len(files), 'leftover')} {verb}, {megabytes(sum(file.size for file in files))} MB.")

@@ -77,12 +77,12 @@ def check(model: str, casing: str | None, trust_remote_code: bool, form: str) ->
     """
     from blurb.api.model_check import check_model
 
-    found = check_model(model, casing, trust_remote_code)
+    checked = check_model(model, casing, trust_remote_code)
     if form == "json":
-        click.echo(json_text(asdict(found)), nl=False)
+        click.echo(json_text(asdict(checked)), nl=False)
     else:
-        _show(found)
-    if any(one.error for one in found.tries):
+        _show(checked)
+    if any(one.error for one in checked.tries):
         raise SystemExit(PARTLY)
 
 
@@ -110,15 +110,15 @@ def download(models: tuple[str, ...], to: Path, trust_remote_code: bool, form: s
     show(columns, rows, form, numbers=("size",))
 
 
-def _show(found: ModelCheck) -> None:
-    click.secho(found.model, bold=True)
-    width = max(map(len, found.facts))
-    for name, value in found.facts.items():
+def _show(checked: ModelCheck) -> None:
+    click.secho(checked.model, bold=True)
+    width = max(map(len, checked.facts))
+    for name, value in checked.facts.items():
         text = "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
         click.echo(f"  {name.replace('_', ' '):{width}}  {text}")
-    for surprise in found.surprises:
+    for surprise in checked.surprises:
         click.secho(f"* {surprise}", fg="yellow")
-    for one in found.tries:
+    for one in checked.tries:
         settings = " ".join(f"{key}={value}" for key, value in one.settings.items())
         verdict = one.error or f"ran in {one.seconds:.1f} s"
         click.secho(f"  {one.task:10} {settings:45} {verdict}".rstrip(), fg="red" if one.error else None)

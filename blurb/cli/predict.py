@@ -79,11 +79,11 @@ def command(
         click.echo(f"The model was trained under {made.protocol}: {made.note}.", err=True)
     if data:
         name = tasks.to_read(model.task).file or model.task.name
-        found = model.of_examples(api.load_dataset(name, data, original=model.reads_originals)["test"].to_list())
+        answers = model.of_examples(api.load_dataset(name, data, original=model.reads_originals)["test"].to_list())
     else:
-        found = model.of_raw([raw.read(model.task, given, number, file) for number, given in inputs or ()])
-    found = _rounded(found) if texts else found
-    written = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in found)
+        answers = model.of_raw([raw.read(model.task, given, number, file) for number, given in inputs or ()])
+    answers = _rounded(answers) if texts else answers
+    written = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in answers)
     if out:
         write_whole(out, written.encode())
     else:

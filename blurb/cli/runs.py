@@ -107,20 +107,20 @@ def show_row(row: str, output: Path, form: str) -> None:
     from blurb.api.runs import find
     from blurb.store.store import Store
 
-    found = find(Store(output), row)
-    lines = [(trial.task, trial.seed, trial.state, *_figures(trial), str(trial.path)) for trial in found.trials]
+    stored = find(Store(output), row)
+    lines = [(trial.task, trial.seed, trial.state, *_figures(trial), str(trial.path)) for trial in stored.trials]
     if form != "table":
-        told = [(*line, trial.message) for line, trial in zip(lines, found.trials, strict=True)]
+        told = [(*line, trial.message) for line, trial in zip(lines, stored.trials, strict=True)]
         show(columns(Trial), told, form)
         return
-    click.echo(f"{found.name}: {found.count('done')} of {len(found.trials)} trials done")
+    click.echo(f"{stored.name}: {stored.count('done')} of {len(stored.trials)} trials done")
     written = [
         (task, seed, state, *(None if score is None else f"{score:.2f}" for score in scores),
          None if seconds is None else f"{seconds:.1f}", path)
         for task, seed, state, *scores, seconds, path in lines
     ]  # fmt: skip
     show(columns(Trial)[:-1], written, form, numbers=("seed", *SCORED, "seconds"))
-    for trial in found.trials:
+    for trial in stored.trials:
         if trial.message:
             click.echo(f"{trial.task}, seed {trial.seed}, {trial.state}: {trial.message}")
 
@@ -170,15 +170,15 @@ def rename(row: str, name: str, output: Path, leaderboard: Path) -> None:
     from blurb.store.store import Store
 
     try:
-        found = find(Store(output), row)
+        stored = find(Store(output), row)
     except (SettingsError, UnknownName):
-        if (told := finish(Store(output), row, leaderboard, name)) is None:
+        if (message := finish(Store(output), row, leaderboard, name)) is None:
             raise
-        click.echo(f"{row} was renamed before. {told}")
+        click.echo(f"{row} was renamed before. {message}")
         return
-    told = rename_row(found, name, leaderboard)
-    click.echo(f"{found.name} is now {name}{found.name.removeprefix(found.planned.model)}.")
-    click.echo(told)
+    message = rename_row(stored, name, leaderboard)
+    click.echo(f"{stored.name} is now {name}{stored.name.removeprefix(stored.planned.model)}.")
+    click.echo(message)
 
 
 @command.command(name="rm")
@@ -200,24 +200,24 @@ def remove(row: str, output: Path, leaderboard: Path, yes: bool) -> None:
     from blurb.store.store import Store
 
     try:
-        found = find(Store(output), row)
+        stored = find(Store(output), row)
     except (SettingsError, UnknownName):
-        if (told := finish(Store(output), row, leaderboard)) is None:
+        if (message := finish(Store(output), row, leaderboard)) is None:
             raise
-        click.echo(f"{row} was deleted before. {told}")
+        click.echo(f"{row} was deleted before. {message}")
         return
-    doomed = row_edits.removal(found.store, found.planned)
-    click.echo(f"{found.name}: {plural(len(doomed.trials), 'trial')} of its own will be deleted.")
+    doomed = row_edits.removal(stored.store, stored.planned)
+    click.echo(f"{stored.name}: {plural(len(doomed.trials), 'trial')} of its own will be deleted.")
     if doomed.shared:
         click.echo(f"{plural(len(doomed.shared), 'trial')} will stay, as other rows share them.")
     if doomed.unlisted:
         several = plural(len(doomed.unlisted), "trial")
-        click.echo(f"It is the last row of {found.planned.model}: {several} that no row has will be deleted, too.")
+        click.echo(f"It is the last row of {stored.planned.model}: {several} that no row has will be deleted, too.")
     click.echo(f"{doomed.size:,} bytes ({megabytes(doomed.size)} MB) will be freed.")
     if not yes:
         click.confirm("Delete them?", abort=True)
-    _, told = remove_row(found, leaderboard)
-    click.echo(f"Deleted {found.name}. {told}")
+    _, message = remove_row(stored, leaderboard)
+    click.echo(f"Deleted {stored.name}. {message}")
 
 
 def _figures(trial: TrialState) -> tuple[float | None, ...]:

@@ -21,14 +21,14 @@ def command(words: tuple[str, ...]) -> None:
     """
     from blurb.messages.errors import UnknownName
 
-    found = options()
+    known = options()
     name = " ".join(words)
     if not words:
-        click.echo("\n".join(found))
-    elif name in found:
-        click.echo(json_text(found[name].schema(name)), nl=False)
+        click.echo("\n".join(known))
+    elif name in known:
+        click.echo(json_text(known[name].schema(name)), nl=False)
     else:
-        raise UnknownName("command with --format json", name, found)
+        raise UnknownName("command with --format json", name, known)
 
 
 def options() -> dict[str, Format]:

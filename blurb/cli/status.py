@@ -145,14 +145,14 @@ def _content(trials: Sequence[Standing]) -> Status:
         "seconds_left": trial_states.seconds_left(trials),
         "open": [
             {
-                "model": one.model, "row": one.row, "configuration": one.configuration, "task": one.task,
-                "seed": one.seed, "trial": one.path.name, "state": one.state, "message": one.message,
-                "saved": one.saved,
-                "holder": None if one.holder is None else
-                {"host": one.holder.host, "pid": one.holder.pid, "since": one.holder.since,
-                 "news": cast(TrialProgress, dict(one.holder.news))},
+                "model": trial.model, "row": trial.row, "configuration": trial.configuration, "task": trial.task,
+                "seed": trial.seed, "trial": trial.path.name, "state": trial.state, "message": trial.message,
+                "saved": trial.saved,
+                "holder": None if trial.holder is None else
+                {"host": trial.holder.host, "pid": trial.holder.pid, "since": trial.holder.since,
+                 "news": cast(TrialProgress, dict(trial.holder.news))},
             }
-            for one in trials if one.state != "done"
+            for trial in trials if trial.state != "done"
         ],
     }  # fmt: skip
 
@@ -167,23 +167,23 @@ def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
     where = option("--output", output, "runs")
     count = trial_states.counts(trials)
     parts: list[Any] = []
-    if open_ := [one for one in trials if one.state != "done"]:
-        parts.append(_rows(trials, {(one.model, one.row) for one in open_}))
-    if running := [one for one in open_ if one.state == "running"]:
+    if open_ := [trial for trial in trials if trial.state != "done"]:
+        parts.append(_rows(trials, {(trial.model, trial.row) for trial in open_}))
+    if running := [trial for trial in open_ if trial.state == "running"]:
         parts.append(_table("Running", ("trial", "where", "since (UTC)", "how far"), map(_running, running)))
-    if failed := [one for one in open_ if one.state == "failed"]:
-        table = _table("Failed", ("trial", "reason"), ((_which(one), one.message) for one in failed[:SHOWN]))
+    if failed := [trial for trial in open_ if trial.state == "failed"]:
+        table = _table("Failed", ("trial", "reason"), ((_which(trial), trial.message) for trial in failed[:SHOWN]))
         parts += [table, *([Text(f"... and {len(failed) - SHOWN} more")] if len(failed) > SHOWN else [])]
-        again = f"blurb retry{where}" if all(one.joined for one in failed) else "the same blurb run command"
+        again = f"blurb retry{where}" if all(trial.joined for trial in failed) else "the same blurb run command"
         parts.append(Text(f"To run them again: {again}"))
     left = trial_states.seconds_left(trials)
     total = f"{count['done']} of {len(trials)} trials done"
     others = [f"{count[state]} {state}" for state in trial_states.STATES[1:] if count[state]]
-    told = f"; about {duration(left)} left" if left is not None else ""
+    hint = f"; about {duration(left)} left" if left is not None else ""
     if count["to run"] and not running:
-        joined = any(one.joined for one in open_ if one.state == "to run")
-        told = "; nobody runs them: run the same command again" + (f", or blurb worker{where}" if joined else "")
-    parts.append(Text(", ".join([total, *others]) + told))
+        joined = any(trial.joined for trial in open_ if trial.state == "to run")
+        hint = "; nobody runs them: run the same command again" + (f", or blurb worker{where}" if joined else "")
+    parts.append(Text(", ".join([total, *others]) + hint))
     return Group(*parts)
 
 
@@ -208,18 +208,18 @@ def _rows(trials: Sequence[Standing], shown: set[tuple[str, str]]) -> Renderable
     return _table("", ("model", "row", *trial_states.STATES), lines)
 
 
-def _running(one: Standing) -> tuple[str, str, str, str]:
+def _running(trial: Standing) -> tuple[str, str, str, str]:
     from blurb.execution.progress import TrialProgress
     from blurb.terminal.progress import told
 
-    if one.holder is None:
-        return _which(one), "?", "?", "?"
-    news = {name: value for name, value in one.holder.news.items() if name in TrialProgress.__dataclass_fields__}
+    if trial.holder is None:
+        return _which(trial), "?", "?", "?"
+    news = {name: value for name, value in trial.holder.news.items() if name in TrialProgress.__dataclass_fields__}
     numbers: dict[str, Any] = {
         name: value if name in ("loss", "dev") else int(value or 0) for name, value in news.items()
     }
     far = told(TrialProgress(**numbers))
-    return _which(one), f"{one.holder.host}, {one.holder.pid}", one.holder.since[:16].replace("T", " "), far
+    return _which(trial), f"{trial.holder.host}, {trial.holder.pid}", trial.holder.since[:16].replace("T", " "), far
 
 
 def _which(one: Standing) -> str:

@@ -137,36 +137,50 @@ def _tasks(reports: Sequence[VocabularyReport]) -> list[Dataset]:
 
     return [
         {
-            "model": report.name, "task": task, "inputs": one.inputs, "words": one.words, "subtokens": one.pieces,
-            "unknown": one.unknown, "mean_length": one.mean_length, "wiki_books": TABLE_8.get(task, (None, None))[0],
-            "pubmed": TABLE_8.get(task, (None, None))[1], "limit": one.limit, "longer": one.longer,
-            "mentions": one.mentions, "whole_mentions": one.whole, "mention_words": one.mention_words,
-            "mention_subtokens": one.mention_pieces,
+            "model": report.name,
+            "task": task,
+            "inputs": dataset.inputs,
+            "words": dataset.words,
+            "subtokens": dataset.pieces,
+            "unknown": dataset.unknown,
+            "mean_length": dataset.mean_length,
+            "wiki_books": TABLE_8.get(task, (None, None))[0],
+            "pubmed": TABLE_8.get(task, (None, None))[1],
+            "limit": dataset.limit,
+            "longer": dataset.longer,
+            "mentions": dataset.mentions,
+            "whole_mentions": dataset.whole,
+            "mention_words": dataset.mention_words,
+            "mention_subtokens": dataset.mention_pieces,
         }
         for report in reports
-        for task, one in report.datasets.items()
-    ]  # fmt: skip
+        for task, dataset in report.datasets.items()
+    ]
 
 
 def _print(reports: Sequence[VocabularyReport]) -> None:
     columns = ["model", "entries", "case", "sub-tokens a word", "in mentions", "mentions whole", "unknown"]
     summaries: list[list[object]] = [
         [
-            one.name, one.size, "lowered" if one.lower_cases else "kept", _ratio(one.share("pieces", "words")),
-            _ratio(one.share("mention_pieces", "mention_words")), _percent(one.share("whole", "mentions")),
-            _percent(one.share("unknown", "pieces"), 3),
+            each.name,
+            each.size,
+            "lowered" if each.lower_cases else "kept",
+            _ratio(each.share("pieces", "words")),
+            _ratio(each.share("mention_pieces", "mention_words")),
+            _percent(each.share("whole", "mentions")),
+            _percent(each.share("unknown", "pieces"), 3),
         ]
-        for one in reports
-    ]  # fmt: skip
+        for each in reports
+    ]
     has_data = bool(reports[0].datasets)
     shown = len(columns) if has_data else 3
     show(columns[:shown], [summary[:shown] for summary in summaries], "table", numbers=columns[1:])
     for first, others in _twins(reports):
         click.echo(f"The vocabulary of {first} is also that of {', '.join(others)}, entry by entry.")
     click.echo()
-    names = [one.name for one in reports]
+    names = [each.name for each in reports]
     terms = reports[0].terms
-    show(["term", *names], [[term, *("-".join(one.terms[term]) for one in reports)] for term in terms], "table")
+    show(["term", *names], [[term, *("-".join(each.terms[term]) for each in reports)] for term in terms], "table")
     if has_data:
         _print_lengths(reports, names)
 

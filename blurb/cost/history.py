@@ -56,12 +56,12 @@ def read(root: Path, predicted: Mapping[Path, tuple[str, str, float]], environme
 
     :param predicted: kind, type and predicted seconds of known trials, by folder; for others the provenance counts
     """
-    found: dict[tuple[str, str], list[float]] = {}
+    ratios: dict[tuple[str, str], list[float]] = {}
     for path, foreseen, taken in _finished(root, environment):
         kind, type_, seconds = predicted.get(path) or foreseen or ("", "", 0.0)
         if seconds >= SHORT and taken > 0:
-            found.setdefault((kind, type_), []).append(taken / seconds)
-    return History(found)
+            ratios.setdefault((kind, type_), []).append(taken / seconds)
+    return History(ratios)
 
 
 def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path, Predicted | None, float]]:

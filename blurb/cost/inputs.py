@@ -46,13 +46,13 @@ class Inputs:
         if known not in self._lengths:
             content = load_data(job.data)
             formulation = formulations.bind(content.task, job.trial.settings)
-            found: dict[tasks.Split, Lengths] = {}
+            lengths: dict[tasks.Split, Lengths] = {}
             for split in tasks.SPLITS:
                 rows, _ = units_of(formulation, content, split)
                 numbers = np.arange(len(rows))
                 read = _read(formulation, rows)
-                found[split] = Lengths(np.zeros_like(numbers), numbers, len(rows), words=_words(rows), read=read)
-            self._lengths[known] = found
+                lengths[split] = Lengths(np.zeros_like(numbers), numbers, len(rows), words=_words(rows), read=read)
+            self._lengths[known] = lengths
         return self._lengths[known]
 
 
@@ -70,21 +70,21 @@ def _lengths(job: Job, formulation: Formulation, limit: int) -> dict[tasks.Split
     content = load_data(job.data)
     units = {split: units_of(formulation, content, split) for split in tasks.SPLITS}
     tokenizer = job.source.checkpoint.tokenizer.extended(formulation.special_tokens(units["train"][0]))
-    found: dict[tasks.Split, Lengths] = {}
+    lengths: dict[tasks.Split, Lengths] = {}
     for split, (rows, key) in units.items():
         words = _words(rows)
         stored = stored_lengths(features_key(key, tokenizer.hash, limit))
         if stored is not None:
-            found[split] = Lengths(*stored, len(rows), words=words)
+            lengths[split] = Lengths(*stored, len(rows), words=words)
             continue
         start = time.perf_counter()
         picked = np.linspace(0, len(rows), min(SAMPLE, len(rows)), endpoint=False).astype(np.int64)
         features = formulation.features([rows[i] for i in picked], tokenizer, limit)
         times = len(rows) / len(picked)
-        found[split] = replicate(
+        lengths[split] = replicate(
             features, len(rows), words, seconds=(time.perf_counter() - start) * times, disk=int(disk(features) * times)
         )
-    return found
+    return lengths
 
 
 def replicate(features: Features, units: int, words: int, seconds: float, disk: int) -> Lengths:

@@ -16,19 +16,19 @@ from blurb.system import cache
 from blurb.system.files import nearest
 
 
-def memory(found: Estimate) -> Iterator[str]:
+def memory(expected: Estimate) -> Iterator[str]:
     """Sentences on the memory that the largest trials need together and this machine, or a GPU of it, lacks."""
     from blurb.training.hardware import choose_device
 
-    gpu = {place for place in {one.job.place for one in found.waiting} if choose_device(place).type == "cuda"}
-    on_gpu = [one for one in found.waiting if one.job.place in gpu]
-    elsewhere = replace(found, trials=[one for one in found.waiting if one.job.place not in gpu])
+    gpu = {place for place in {one.job.place for one in expected.waiting} if choose_device(place).type == "cuda"}
+    on_gpu = [one for one in expected.waiting if one.job.place in gpu]
+    elsewhere = replace(expected, trials=[one for one in expected.waiting if one.job.place not in gpu])
     with contextlib.suppress(OSError, ValueError, AttributeError):  # not every system tells
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         if elsewhere.memory > there:
             yield f"This machine has only {size(there)} of memory; reduce --jobs or the batch size."
     if on_gpu:
-        yield from _of_gpus(replace(found, trials=on_gpu))
+        yield from _of_gpus(replace(expected, trials=on_gpu))
 
 
 def _of_gpus(found: Estimate) -> Iterator[str]:

@@ -23,11 +23,11 @@ def examine(folder: Path) -> Report:
     findings = [verify.examine(task, folder) for task in chosen]
     facts: dict[str, Fact] = {
         "datasets": len(findings),
-        "whole": sum(not one.missing for one in findings),
-        "identical_to_blurb": sum(one.verdict == "identical" for one in findings),
+        "whole": sum(not each.missing for each in findings),
+        "identical_to_blurb": sum(each.verdict == "identical" for each in findings),
         "leaks_and_copies": f"blurb data audit{option('--data', folder)}",
     }
-    if all(len(one.missing) == len(SPLITS) for one in findings):
+    if all(len(each.missing) == len(SPLITS) for each in findings):
         hint = elsewhere(chosen, folder).strip().removeprefix("Did you mean ").removesuffix("?")
         fix = f"Use {hint}." if hint else "blurb data download and blurb data prepare make such a folder."
         return Report("data", str(folder), [Problem(str(folder), "None of the data files is here.", fix)], facts)
@@ -37,18 +37,18 @@ def examine(folder: Path) -> Report:
     return Report("data", str(folder), problems, facts)
 
 
-def _of_dataset(found: verify.Verification, folder: Path) -> Iterator[Problem]:
-    task = found.task
+def _of_dataset(finding: verify.Verification, folder: Path) -> Iterator[Problem]:
+    task = finding.task
     where = task.source.page if task.source else task.homepage
-    if found.missing:
-        files = ", ".join(task.files[split] for split in found.missing)
+    if finding.missing:
+        files = ", ".join(task.files[split] for split in finding.missing)
         yield Problem(f"{folder}: {task.name}", f"Missing: {files}.", f"{PREPARE} ({where}).")
-    for error in found.errors:
+    for error in finding.errors:
         yield of_error(error, folder, f"{PREPARE}; or correct the file.")
-    if found.verdict == "differs" and not found.errors:
+    if finding.verdict == "differs" and not finding.errors:
         counts = ", ".join(
             f"{split} {count:,} instead of {expected:,}"
-            for split, count in found.counts.items()
+            for split, count in finding.counts.items()
             if (expected := task.expected(split)) is not None and expected != count
         )
         reason = f" ({task.unit}: {counts})" if counts else " (the numbers are right, the examples are others)"
@@ -97,11 +97,13 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
         path = Path(task.files[split])
         if not path.is_file():
             continue
-        found = list(task_file.each(path, task, split))
-        rows = [row for row in found if not isinstance(row, DataError)]
+        problems = list(task_file.each(path, task, split))
+        rows = [row for row in problems if not isinstance(row, DataError)]
         facts[f"{split}_examples"] = len(rows)
-        yield from few([of_error(one, path, "Correct the line.") for one in found if isinstance(one, DataError)], path)
-        if not found:
+        yield from few(
+            [of_error(one, path, "Correct the line.") for one in problems if isinstance(one, DataError)], path
+        )
+        if not problems:
             yield Problem(str(path), "The file contains no examples.", "Check [format] and the file.")
         if rows:
             sound[split] = rows

@@ -37,17 +37,17 @@ def _packages(facts: dict[str, Fact]) -> Iterator[Problem]:
     from packaging.specifiers import SpecifierSet
 
     try:
-        made = metadata.distribution(DISTRIBUTION)
+        installed = metadata.distribution(DISTRIBUTION)
     except metadata.PackageNotFoundError:
         yield Problem(
             DISTRIBUTION, "It is not installed as a package, so nothing says which versions it needs.",
             "Install it: pip install . in its checkout, or pip install blurb-bench.",
         )  # fmt: skip
         return
-    wanted = str(made.metadata["Requires-Python"] or "")
+    wanted = str(installed.metadata["Requires-Python"] or "")
     if not SpecifierSet(wanted).contains(platform.python_version(), prereleases=True):
         yield Problem("python", f"It is {platform.python_version()}; blurb needs {wanted}.", "Use another Python.")
-    for text in made.requires or ():
+    for text in installed.requires or ():
         asked = Requirement(text)
         if asked.marker is not None and not asked.marker.evaluate({"extra": ""}):
             continue

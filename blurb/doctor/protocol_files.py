@@ -16,7 +16,7 @@ from blurb.system import toml
 
 def faults(path: Path) -> list[BlurbError]:
     """Everything for which `load` refuses a file, as far as one fault does not hide another."""
-    found: list[BlurbError] = []
+    errors: list[BlurbError] = []
     try:
         name_rules.check(path.stem, "The name of the protocol file", "--protocol")
         content = toml.read(path)
@@ -32,8 +32,8 @@ def faults(path: Path) -> list[BlurbError]:
                     parsed.settings(task, {}, 0, name)
 
         except BlurbError as error:
-            found.append(error)
-    return list({str(error): error for error in found}.values())
+            errors.append(error)
+    return list({str(error): error for error in errors}.values())
 
 
 def _parts(content: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

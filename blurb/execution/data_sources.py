@@ -80,12 +80,12 @@ def _stamp(origin: DataSource) -> Stamp:
     if origin.original:
         return []
     task = tasks.load(origin.task)
-    found = []
+    parts = []
     for split in tasks.SPLITS:
         with contextlib.suppress(OSError):  # the reader says what is missing, and where
             status = path_of(task, origin.folder, split).stat()
-            found.append([status.st_size, status.st_mtime_ns])
-    return found
+            parts.append([status.st_size, status.st_mtime_ns])
+    return parts
 
 
 def _bytes(content: TaskData) -> int:

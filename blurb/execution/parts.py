@@ -51,13 +51,13 @@ def jobs_of(folder: Path, numbers: Iterable[int], allow: Collection[str] | None 
     :param allow: as for `sweeps.read`
     """
     parts, jobs = read(folder)["parts"], sweeps.numbered(folder, allow)
-    found: list[Job] = []
+    chosen: list[Job] = []
     number = 0
     try:
         for number in numbers:
             if number < 0:
                 raise IndexError(number)
-            found += [job for index in parts[number] if (job := jobs[index]) is not None]
-        return found
+            chosen += [job for index in parts[number] if (job := jobs[index]) is not None]
+        return chosen
     except (IndexError, TypeError) as error:
         raise StoreError(f"{folder} has no part {number}: it has {len(parts)} parts, numbered from 0.") from error

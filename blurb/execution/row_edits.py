@@ -43,13 +43,15 @@ class Removal:
 
 def removal(store: Store, row: PlannedRow) -> Removal:
     """What `remove` would delete; reads only."""
-    found = _rows_beside(store, row)
-    own = _own(store, row, found)
+    rows_beside = _rows_beside(store, row)
+    own = _own(store, row, rows_beside)
     there = [path for path in row_contents.paths(store, row) if path.exists()]
     going = tuple(path for path in there if path in own)
-    last = all(other.key == row.key for other in found) and store.owners(row.model) <= {row.model}
+    last = all(other.key == row.key for other in rows_beside) and store.owners(row.model) <= {row.model}
     folder = store.root / store.folder(row.model)
-    unlisted = tuple(path for path in row_contents.unlisted(store, found) if folder in path.parents) if last else ()
+    unlisted = (
+        tuple(path for path in row_contents.unlisted(store, rows_beside) if folder in path.parents) if last else ()
+    )
     begun = [each for path in own for each in checkpoints.all_of(path)]
     size = sum(size_of(path) for path in (*going, *unlisted, *begun))
     return Removal(going, tuple(path for path in there if path not in own), unlisted, size)
@@ -105,13 +107,13 @@ def rename(store: Store, row: PlannedRow, name: str) -> PlannedRow:
 def _rows_beside(store: Store, row: PlannedRow) -> list[PlannedRow]:
     """All rows whose trials are in the folder of this row's model; StoreError if one of them cannot be read."""
     _check_readable(store, row.model)
-    found = rows.read(store, _unheard)
+    rows_beside = rows.read(store, _unheard)
     folder = store.folder(row.model)
-    if not any(other.key == row.key for other in found):
+    if not any(other.key == row.key for other in rows_beside):
         raise StoreError(
             f"the row of {row.model} is gone; another process has removed or renamed it.", where=store.root
         )
-    return [other for other in found if store.folder(other.model) == folder]
+    return [other for other in rows_beside if store.folder(other.model) == folder]
 
 
 def _own(store: Store, row: PlannedRow, beside: Iterable[PlannedRow]) -> list[Path]:

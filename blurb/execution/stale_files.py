@@ -52,22 +52,22 @@ def remove(store: Store | None, found: Sequence[Leftover]) -> list[Leftover]:
     :param store: None for those of a data folder
     """
     gone = []
-    leases.wait_for_stale(one.path for one in found if one.kind == "stale lease")
-    for one in found:
-        if one.kind == "stale lease":
-            leases.is_free(one.path)  # removes it
-        elif one.trial is None or store is None:
-            _delete(one.path)
+    leases.wait_for_stale(file.path for file in found if file.kind == "stale lease")
+    for file in found:
+        if file.kind == "stale lease":
+            leases.is_free(file.path)  # removes it
+        elif file.trial is None or store is None:
+            _delete(file.path)
         else:
-            with leases.trying(store.lease(one.trial)) as lease:
+            with leases.trying(store.lease(file.trial)) as lease:
                 if lease is None:
                     continue
-                if one.kind == "temporary folder":
-                    store.clean(one.trial)  # one that was about to be replaced is put back first
+                if file.kind == "temporary folder":
+                    store.clean(file.trial)  # one that was about to be replaced is put back first
                 else:
-                    _delete(one.path)
-        if not one.path.exists():
-            gone.append(one)
+                    _delete(file.path)
+        if not file.path.exists():
+            gone.append(file)
     return gone
 
 
@@ -90,14 +90,14 @@ def _of_trial(store: Store, path: Path) -> Iterator[Leftover]:
         return
     if lease.exists():
         yield Leftover("stale lease", lease, path)
-    for one in leftovers(path):
-        yield Leftover("temporary folder", one, path)
+    for file in leftovers(path):
+        yield Leftover("temporary folder", file, path)
     if (lock := path.with_name(f".{path.name}.lock")).exists():
         yield Leftover("lock of an earlier version", lock, path)
     done = (path / "DONE.json").exists()
-    for one in checkpoints.all_of(path):
-        if done or one != checkpoints.folder_of(path):  # of an unfinished trial only the one that was set aside
-            yield Leftover("checkpoint", one, path)
+    for file in checkpoints.all_of(path):
+        if done or file != checkpoints.folder_of(path):  # of an unfinished trial only the one that was set aside
+            yield Leftover("checkpoint", file, path)
     if done and row_contents.failure_of(path).exists():
         yield Leftover("reason of a failure", row_contents.failure_of(path), path)
 

@@ -125,14 +125,14 @@ def _is_whole(file: Path) -> bool:
 
 def _content(value: Any) -> dict[str, Any]:
     """A source, configuration or data source as JSON, with absolute paths."""
-    found = dataclasses.asdict(value)
+    content = dataclasses.asdict(value)
     if isinstance(value, DataSource):
-        found["folder"] = str(value.folder.absolute())
+        content["folder"] = str(value.folder.absolute())
         if value.task.endswith(".toml"):
-            found["task"] = str(Path(value.task).absolute())
+            content["task"] = str(Path(value.task).absolute())
     if isinstance(value, Source) and value.is_checkpoint:
-        found["location"] = str(Path(value.location).absolute())
-    return found
+        content["location"] = str(Path(value.location).absolute())
+    return content
 
 
 def read(folder: Path, allow: Collection[str] | None = None) -> list[Job]:
@@ -232,11 +232,11 @@ def _check_code(folder: Path, content: Mapping[str, Any]) -> None:
 
 def folders(store: Path) -> list[Path]:
     """The folders of all sweeps of a store that are not over, the oldest first."""
-    found = []
+    paths = []
     for path in (store / FOLDER).glob(f"*/{JOBS}"):
         with contextlib.suppress(FileNotFoundError):  # it has just ended
-            found.append((path.stat().st_mtime_ns, path.parent.name, path.parent))
-    return [folder for *_, folder in sorted(found)]
+            paths.append((path.stat().st_mtime_ns, path.parent.name, path.parent))
+    return [folder for *_, folder in sorted(paths)]
 
 
 def jobs_of(store: Path, tell: Tell = tell_damage, allow: Collection[str] | None = None) -> list[Job]:
@@ -245,14 +245,14 @@ def jobs_of(store: Path, tell: Tell = tell_damage, allow: Collection[str] | None
     :param tell: receives a message for each sweep that cannot be read, or may not run here; it is left out
     :param allow: as for `read`
     """
-    found: dict[Path, Job] = {}
+    jobs: dict[Path, Job] = {}
     for folder in folders(store):
         try:
-            found |= {job.path: job for job in read(folder, allow)}
+            jobs |= {job.path: job for job in read(folder, allow)}
         except (StoreError, NotAllowed) as error:
             if (folder / JOBS).exists():
                 tell(error)
-    return list(found.values())
+    return list(jobs.values())
 
 
 def end(folder: Path) -> None:

@@ -104,7 +104,7 @@ def _of_rows(store: Store) -> Iterator[tuple[Key, _Asked]]:
 
 
 def _standing(
-    store: Store, folder: str, key: Key, one: _Asked, names: dict[str, frozenset[str]], predicted: float | None
+    store: Store, folder: str, key: Key, trial: _Asked, names: dict[str, frozenset[str]], predicted: float | None
 ) -> Standing:  # fmt: skip
     """
     :param folder: of the task
@@ -118,31 +118,33 @@ def _standing(
             names[folder] = frozenset()
     _, task, hash_ = key
     there, lease_name = names[folder], f".{hash_}{LEASE}"
-    asked = (one.model, task, one.seed, f"{folder}/{hash_}")
+    asked = (trial.model, task, trial.seed, f"{folder}/{hash_}")
     if hash_ in there and lease_name not in there:
-        return Standing(*asked, "done", one.row, one.configuration)
+        return Standing(*asked, "done", trial.row, trial.configuration)
     path = Path(folder, hash_)
     joined, predicted, lease = predicted is not None, predicted or 0.0, store.lease(path)
     if lease_name in there and leases.seems_held(lease) is not False:
-        return Standing(*asked, "running", one.row, one.configuration, holder=leases.read(lease), predicted=predicted)
+        return Standing(
+            *asked, "running", trial.row, trial.configuration, holder=leases.read(lease), predicted=predicted
+        )
     if hash_ in there:
-        return Standing(*asked, "done", one.row, one.configuration)
+        return Standing(*asked, "done", trial.row, trial.configuration)
     saved = checkpoints.folder_of(path).name in there
     failure = row_contents.failure_of(path)
     if failure.name in there:
         return Standing(
-            *asked, "failed", one.row, one.configuration, row_contents.reason(failure), saved=saved, joined=joined
+            *asked, "failed", trial.row, trial.configuration, row_contents.reason(failure), saved=saved, joined=joined
         )
-    return Standing(*asked, "to run", one.row, one.configuration, saved=saved, predicted=predicted, joined=joined)
+    return Standing(*asked, "to run", trial.row, trial.configuration, saved=saved, predicted=predicted, joined=joined)
 
 
 def seconds_left(trials: Sequence[Standing]) -> float | None:
     """Predicted seconds until all are done, with as many workers as now; None if nothing is known or nobody works."""
-    running = [one for one in trials if one.state == "running"]
-    waiting = [one for one in trials if one.state in ("running", "to run")]
-    if not running or not all(one.predicted for one in waiting):
+    running = [trial for trial in trials if trial.state == "running"]
+    waiting = [trial for trial in trials if trial.state in ("running", "to run")]
+    if not running or not all(trial.predicted for trial in waiting):
         return None
-    return max(sum(one.left for one in waiting) / len(running), max(one.left for one in waiting))
+    return max(sum(trial.left for trial in waiting) / len(running), max(trial.left for trial in waiting))
 
 
 def counts(trials: Iterable[Standing]) -> dict[State, int]:

@@ -33,15 +33,15 @@ def options(plugin: type) -> dict[str, Any]:
     """Name and default of every option of a class; SettingsError if it is none, or a default is something else."""
     if not inspect.isclass(plugin):
         raise SettingsError(f"A plug-in must be a class (got an object of type {type(plugin).__name__}).")
-    found = {}
+    values = {}
     for parameter in inspect.signature(plugin).parameters.values():
         if parameter.default is not parameter.empty:
             if not isinstance(parameter.default, bool | int | float | str):
                 raise SettingsError(
                     f"the default of '{parameter.name}' must be a number, bool or string.", where=plugin.__qualname__
                 )
-            found[parameter.name] = parameter.default
-    return found
+            values[parameter.name] = parameter.default
+    return values
 
 
 def parse(registry: Plugins, text: str) -> tuple[Any, dict[str, Any]]:

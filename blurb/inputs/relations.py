@@ -120,17 +120,17 @@ def insert(text: str, head: Span, tail: Span, names: Sequence[str]) -> Marked:
         events.append((end, 0, -start, -outside, f"[/{names[index]}]", index))
     events.sort(key=lambda event: event[:4])
     written, done = "", 0
-    found: list[list[int]] = [[0, 0], [0, 0]]
+    places: list[list[int]] = [[0, 0], [0, 0]]
     for place, opens, _, _, marker, index in events:
         written += text[done:place]
         done = place
         if opens:
-            found[index][0] = len(written)
+            places[index][0] = len(written)
             written += f"{marker} "
         else:
             written += f" {marker}"
-            found[index][1] = len(written)
-    return Marked(written + text[done:], (found[0][0], found[0][1]), (found[1][0], found[1][1]))
+            places[index][1] = len(written)
+    return Marked(written + text[done:], (places[0][0], places[0][1]), (places[1][0], places[1][1]))
 
 
 def special_tokens(rows: Iterable[Mapping[str, Any]], strategy: str) -> list[str]:

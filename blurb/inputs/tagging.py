@@ -87,15 +87,15 @@ def spans(tags: Sequence[str], scheme: str = "bio") -> list[Span]:
     :raises ValueError: for a tag that the scheme does not have
     """
     name = scheme_name(scheme)
-    found: list[Span] = []
+    entities: list[Span] = []
     start, before = 0, OUTSIDE
     for place, word in enumerate([*(_read(tag, name) for tag in tags), OUTSIDE]):
         if not _joins(before, word):
             if before is not OUTSIDE:
-                found.append(Span(start, place, before.type))
+                entities.append(Span(start, place, before.type))
             start = place
         before = word
-    return found
+    return entities
 
 
 def tags(spans: Sequence[Span], length: int, scheme: str) -> list[str]:

@@ -179,9 +179,9 @@ class Tokenizer:
     def special_tokens(self) -> SpecialTokens:
         """The special tokens, determined from two test inputs."""
         plain = [self.inner(text, add_special_tokens=False)["input_ids"] for text in ("a", "b")]
-        one, both = self.inner("a"), self.inner("a", "b")
-        single = list(one["input_ids"])
-        pair, types = list(both["input_ids"]), both.get("token_type_ids")
+        alone, together = self.inner("a"), self.inner("a", "b")
+        single = list(alone["input_ids"])
+        pair, types = list(together["input_ids"]), together.get("token_type_ids")
         try:
             start = _find(plain[0], single, 0)
             second = _find(plain[1], pair, start + len(plain[0]))
@@ -202,7 +202,7 @@ class Tokenizer:
                 types[second],
                 tuple(types[last:]),
             )
-            single_suffix_types = tuple(one["token_type_ids"][end:])
+            single_suffix_types = tuple(alone["token_type_ids"][end:])
         cls_id = self.inner.cls_token_id
         cls = None if cls_id is None else 0 if cls_id in prefix else -1 if cls_id in suffix else None
         return SpecialTokens(

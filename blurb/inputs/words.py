@@ -25,15 +25,15 @@ def word_pieces(words: Sequence[str], subtokens: Subtokens) -> list[tuple[int, i
     for word in words:
         starts.append(place)
         place += len(word) + 1
-    found = [(-1, -1)] * len(words)
+    pieces = [(-1, -1)] * len(words)
     for index, (start, end) in enumerate(zip(subtokens.starts, subtokens.ends, strict=True)):
         if start == end:  # blanks alone, or nothing at all
             continue
         at = bisect_right(starts, start) - 1
-        found[at] = (index if found[at][0] < 0 else found[at][0], index + 1)
+        pieces[at] = (index if pieces[at][0] < 0 else pieces[at][0], index + 1)
         for covered in range(at + 1, bisect_right(starts, end - 1)):
-            found[covered] = (index, index + 1)
-    return found
+            pieces[covered] = (index, index + 1)
+    return pieces
 
 
 def windows(size: int, room: int) -> list[tuple[int, int, int, int]]:

@@ -63,44 +63,44 @@ def of_row(
         on examples of their own, a dataset has no score
     """
     known = _datasets(row, resamples, without or {})
-    known = {name: replace(one, value=within(one.value, {name: 1.0})) for name, one in known.items()}
-    types, score, twelve = averages({name: one for name, one in known.items() if name in DATASETS})
+    known = {name: replace(each, value=within(each.value, {name: 1.0})) for name, each in known.items()}
+    types, score, twelve = averages({name: each for name, each in known.items() if name in DATASETS})
     if row.printed is not None:
         score = Value(row.printed)
     kinds = row.type_means()
     types = {kind: value for kind, value in types.items() if kind in kinds}
     score, twelve = (score if row.score is not None else None), (twelve if row.blurb_12 is not None else None)
-    values = {name: one.value for name, one in known.items()} | types
+    values = {name: each.value for name, each in known.items()} | types
     return values | {name: value for name, value in ((SCORE, score), (TWELVE, twelve)) if value is not None}
 
 
 def _datasets(row: RowScores, resamples: int, without: Mapping[str, Collection[str]]) -> dict[str, Known]:
-    found = {}
+    known = {}
     for task, mean in row.means().items():
         dropped = without.get(task, ())
         values = row.values(task) if resamples or dropped else []
         if not values:
             if not dropped:
-                found[task] = Known(Value(mean))
+                known[task] = Known(Value(mean))
             continue
         # Not before: means alone need no arrays, whose libraries take longer than all means.
         from blurb.results import predictions
         from blurb.statistics import bootstrap
 
         records = {seed: replace(record) for seed, record in row.records_of(task).items()}  # rows keep what they read
-        one = predictions.load(records, drop=dropped)
-        if one is None and dropped:
+        columns = predictions.load(records, drop=dropped)
+        if columns is None and dropped:
             continue
         # The mean is that of the tables: equal to a rounding error, and printed the same everywhere.
-        mean = float(one.scores.mean()) if one is not None and dropped else mean
-        if one is not None and resamples:
-            spread = bootstrap.spread(one, task, resamples)
-            found[task] = Known(Value(mean, *spread.interval, "both" if len(values) > 1 else "units"), spread)
+        mean = float(columns.scores.mean()) if columns is not None and dropped else mean
+        if columns is not None and resamples:
+            spread = bootstrap.spread(columns, task, resamples)
+            known[task] = Known(Value(mean, *spread.interval, "both" if len(values) > 1 else "units"), spread)
         elif resamples:  # no predictions, or every seed was scored on other units
-            found[task] = of_runs(task, values, resamples)
+            known[task] = of_runs(task, values, resamples)
         else:
-            found[task] = Known(Value(mean))
-    return found
+            known[task] = Known(Value(mean))
+    return known
 
 
 def of_runs(task: str, values: list[float], resamples: int = RESAMPLES) -> Known:

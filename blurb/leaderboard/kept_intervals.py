@@ -38,7 +38,7 @@ def of_rows(rows: Sequence[RowScores], store: Path) -> list[dict[str, Value]]:
     :param store: whose rows they are, or most of them
     """
     kept = IntervalCache(store)
-    found: dict[int, dict[str, Value]] = {}
+    by_row: dict[int, dict[str, Value]] = {}
     missing: list[int] = []
     for place, row in enumerate(rows):
         ends = kept.find(row)
@@ -46,12 +46,12 @@ def of_rows(rows: Sequence[RowScores], store: Path) -> list[dict[str, Value]]:
             missing.append(place)
         else:
             means = intervals.of_row(row, resamples=0)
-            found[place] = {name: Value(one.mean, *ends.get(name, ())) for name, one in means.items()}
+            by_row[place] = {name: Value(one.mean, *ends.get(name, ())) for name, one in means.items()}
     for place in _shown(missing):
-        found[place] = intervals.of_row(rows[place], intervals.RESAMPLES)
-        kept.add(rows[place], found[place])
+        by_row[place] = intervals.of_row(rows[place], intervals.RESAMPLES)
+        kept.add(rows[place], by_row[place])
     kept.save()
-    return [found[place] for place in range(len(rows))]
+    return [by_row[place] for place in range(len(rows))]
 
 
 def _shown(places: list[int]) -> Iterator[int]:

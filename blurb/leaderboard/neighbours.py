@@ -65,15 +65,15 @@ def _near(ranks: Sequence[Ranked], mine: Sequence[RankedRow]) -> list[Ranked]:
     """Those of `mine`, the rows next to them in their part, and its best one."""
     own = {id(row) for row in mine}
     parts: dict[str, list[Ranked]] = {}
-    for one in ranks:
-        parts.setdefault(one.part, []).append(one)
-    found = []
+    for ranked in ranks:
+        parts.setdefault(ranked.part, []).append(ranked)
+    shown_rows = []
     for part in parts.values():
-        places = [place for place, one in enumerate(part) if one.rank and id(one.entry) in own]
+        places = [place for place, ranked in enumerate(part) if ranked.rank and id(ranked.entry) in own]
         shown = {near for place in places for near in range(place - NEXT, place + NEXT + 1)} | (
             {0} if places else set()
         )
-        found += [
-            one for place, one in enumerate(part) if id(one.entry) in own or (one.rank and place in shown)
+        shown_rows += [
+            ranked for place, ranked in enumerate(part) if id(ranked.entry) in own or (ranked.rank and place in shown)
         ]  # fmt: skip
-    return found
+    return shown_rows

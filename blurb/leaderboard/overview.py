@@ -43,23 +43,23 @@ def overview(
     :param bold: rows to show so
     """
     wanted = columns or (*MEANS, *([] if sorted_by in MEANS else [sorted_by]))
-    shown = [name for name in wanted if name == sorted_by or any(name in one.entry.values for one in ranks)]
+    shown = [name for name in wanted if name == sorted_by or any(name in ranked.entry.values for ranked in ranks)]
     table = _table()
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("row", overflow="fold", min_width=12)
     for name in shown:
         table.add_column(heading(name), justify="right", no_wrap=True)
-    parts = [one.part if sorted_by in one.entry.values else NOTHING for one in ranks]
+    parts = [ranked.part if sorted_by in ranked.entry.values else NOTHING for ranked in ranks]
     part = parts[0] if len(set(parts)) == 1 else ""
-    for one, its in zip(ranks, parts, strict=True):
+    for ranked, its in zip(ranks, parts, strict=True):
         if its != part:
             table.add_section()
             table.add_row("", Text(f"{its or PAPERS}:", style="italic"))
             part = its
-        row = one.entry
+        row = ranked.entry
         cells = [_with_interval(row, name) if name == sorted_by else _number(row, name) for name in shown]
-        style = "bold" if any(row is one for one in bold) else "dim" if row.published else ""
-        table.add_row(_Figure(one.rank), Text(row.name), *map(_Figure, cells), style=style)
+        style = "bold" if any(row is ranked for ranked in bold) else "dim" if row.published else ""
+        table.add_row(_Figure(ranked.rank), Text(row.name), *map(_Figure, cells), style=style)
     return table
 
 

@@ -126,11 +126,13 @@ def in_parts(entries: Sequence[RankedRow], column: str) -> list[Ranked]:
     exact, as its uncertainty is unknown.
     """
     there = [entry for entry in entries if column in entry.values]
-    found: list[Ranked] = []
+    ranked: list[Ranked] = []
     for part in groups.parts([entry.standing for entry in there], column):
-        found += [Ranked(place, entry, part.title) for place, entry in _places([there[i] for i in part.places], column)]
-        found += [Ranked(None, there[i], part.title) for i in part.unranked]
-    return found + [Ranked(None, entry, entry.standing.title) for entry in entries if column not in entry.values]
+        ranked += [
+            Ranked(place, entry, part.title) for place, entry in _places([there[i] for i in part.places], column)
+        ]
+        ranked += [Ranked(None, there[i], part.title) for i in part.unranked]
+    return ranked + [Ranked(None, entry, entry.standing.title) for entry in entries if column not in entry.values]
 
 
 def _places(entries: Sequence[RankedRow], column: str) -> list[tuple[Place, RankedRow]]:

@@ -51,12 +51,12 @@ def _of_blurb(row: RowScores) -> bool:
 
 
 def _notes(row: RowScores) -> list[str]:
-    found = [f"Note: {row.note}."] if row.note else []
+    notes = [f"Note: {row.note}."] if row.note else []
     if _of_blurb(row) and row.data not in ("synthetic", "verified"):
-        found.append(f"The data is not verified as BLURB's: {row.data}.")
+        notes.append(f"The data is not verified as BLURB's: {row.data}.")
     if alike := [name for name, _ in in_order(row.datasets) if constants.equals_a_constant(row, name)]:
-        found.append(f"{', '.join(alike)}: the score of a constant answer.")
-    return found
+        notes.append(f"{', '.join(alike)}: the score of a constant answer.")
+    return notes
 
 
 def _compact(rows: Sequence[RowScores], width: int) -> RenderableType:

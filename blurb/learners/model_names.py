@@ -44,7 +44,7 @@ def named_models() -> list[NamedModel]:
     from blurb.checkpoints.references import preset_facts
     from blurb.checkpoints.scratch import PREFIX, SIZES
 
-    found = [
+    models = [
         NamedModel(
             name, "preset", facts["id"], facts.get("casing", ""), "download", facts["size"], facts["text"],
             facts.get("vocabulary", ""), facts.get("published", ""), facts.get("revision", ""),
@@ -54,9 +54,9 @@ def named_models() -> list[NamedModel]:
     ]  # fmt: skip
     for name, size in SIZES.items():
         what = f"random weights, {size['num_hidden_layers']} layers of {size['hidden_size']}"
-        found.append(NamedModel(f"{PREFIX}{name}", "scratch", what, "", "data"))
-    found += [
+        models.append(NamedModel(f"{PREFIX}{name}", "scratch", what, "", "data"))
+    models += [
         NamedModel(f"{learners.PREFIX}{name}", kind.rows.name, kind.summary, "", "nothing")
         for name, kind in learners.named().items()
     ]
-    return found
+    return models

@@ -71,12 +71,12 @@ def rarer_answers(targets: Tensor, problem: Problem) -> Tensor:
 
     For tags no shift helped on dev, as an entity needs its whole span.
     """
-    found = torch.zeros(len(problem.labels))
+    offsets = torch.zeros(len(problem.labels))
     if problem.kind in ("multi", "single"):
-        found += 1
+        offsets += 1
     if problem.kind == "single":
-        found[int(torch.bincount(targets, minlength=len(found)).argmax())] = 0
-    return found
+        offsets[int(torch.bincount(targets, minlength=len(offsets)).argmax())] = 0
+    return offsets
 
 
 def best_shift(score: Callable[[Tensor], float], scores: Tensor, rarer: Tensor) -> tuple[float, float]:

@@ -18,16 +18,16 @@ def distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str
     >>> distinct(["m", "m", "n"], [("bf16", "1"), ("bf16", "2"), ("bf16", "3")])
     ['m 1', 'm 2', 'n']
     """
-    found = list(labels)
+    texts = list(labels)
     for column in zip(*extras, strict=True):
         alike: dict[str, set[str]] = {}
-        for label, extra in zip(found, column, strict=True):
+        for label, extra in zip(texts, column, strict=True):
             alike.setdefault(label, set()).add(extra)
-        found = [
+        texts = [
             f"{label} {extra}" if extra and len(alike[label]) > 1 else label
-            for label, extra in zip(found, column, strict=True)
+            for label, extra in zip(texts, column, strict=True)
         ]
-    return found
+    return texts
 
 
 def signed(value: float, digits: int = 2) -> str:

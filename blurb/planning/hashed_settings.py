@@ -23,11 +23,11 @@ def relevant(formulation: formulations.Formulation, kind: LearnerKind) -> dict[s
         foreign.add("eval_seed")
     if formulation.pooled:
         foreign.add("word_pooling")
-    found = {name: value for name, value in values.items() if name in kind.settings and name not in foreign}
-    if "head" in found:
-        found["head"] = canonical(heads, settings.head)
-    if "pooling" in found and (not formulation.pooled or parse(heads, settings.head)[0].reads_sequence):
-        del found["pooling"]
-    elif "pooling" in found:
-        found["pooling"] = canonical(poolings, settings.pooling)
-    return found
+    own = {name: value for name, value in values.items() if name in kind.settings and name not in foreign}
+    if "head" in own:
+        own["head"] = canonical(heads, settings.head)
+    if "pooling" in own and (not formulation.pooled or parse(heads, settings.head)[0].reads_sequence):
+        del own["pooling"]
+    elif "pooling" in own:
+        own["pooling"] = canonical(poolings, settings.pooling)
+    return own

@@ -185,12 +185,12 @@ class RunOptions(TrainOptions):
     @property
     def contradictions(self) -> list[SettingsError]:
         """What cannot be, whatever there is on the machine."""
-        found = []
+        errors = []
         if self.keep_model not in KEEP:
-            found.append(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
+            errors.append(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
         if self.dummy_tokens and self.relation_input not in (None, *DUMMIES):
-            found.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
-        return [SettingsError(text) for text in found]
+            errors.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
+        return [SettingsError(text) for text in errors]
 
     @property
     def shorthands(self) -> dict[str, str]:

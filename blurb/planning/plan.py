@@ -171,8 +171,8 @@ def prepare(request: Request) -> Planned:
     :raises BlurbError: all that is wrong, once for all models and tasks that it holds of: model, head, inputs and task
         that cannot work together, data that cannot be read
     """
-    found = ErrorCollector()
-    found.tried(_check_overrides, request)
+    errors = ErrorCollector()
+    errors.tried(_check_overrides, request)
     searched: list[Job] = []
     final: list[Job] = []
     refusals = []
@@ -184,8 +184,8 @@ def prepare(request: Request) -> Planned:
             except BlurbError as error:
                 refusals.append((error, source, task))
     for one in deduplicated(refusals):
-        found.add(one)
-    found.tell()
+        errors.add(one)
+    errors.tell()
     return Planned(request, searched, final)
 
 
@@ -249,16 +249,16 @@ def _after_search(plan: Planned) -> list[Job]:
     """The final trials with the winning settings and their predicted times."""
     request, winners = plan.request, _winners(plan.request, plan.searched)
     final = [
-        one
+        job
         for source in request.sources
         for task in request.tasks
         # Else all points of its search failed.
         if not request.learner(source).searches or (source.name, task.name) in winners
-        for one in _final_jobs(request, source, task, winners.get((source.name, task.name)))
+        for job in _final_jobs(request, source, task, winners.get((source.name, task.name)))
     ]
-    predicted = {(one.source.name, one.trial.task, one.trial.seed): one.predicted for one in plan.final}
+    predicted = {(job.source.name, job.trial.task, job.trial.seed): job.predicted for job in plan.final}
     return [
-        replace(one, predicted=predicted.get((one.source.name, one.trial.task, one.trial.seed), 0.0)) for one in final
+        replace(job, predicted=predicted.get((job.source.name, job.trial.task, job.trial.seed), 0.0)) for job in final
     ]
 
 

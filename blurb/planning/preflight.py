@@ -40,40 +40,40 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     from blurb.planning import quick_checks as before_loading
     from blurb.planning.request import load_protocol
 
-    found = ErrorCollector()
+    errors = ErrorCollector()
     for error in options.contradictions:
-        found.add(error)
-    found.tried(_check_budget, options)
-    protocol = found.tried(load_protocol, options.protocol, options.suite)
-    settings = _settings(options, found)
-    engine = _engine(options, found)
+        errors.add(error)
+    errors.tried(_check_budget, options)
+    protocol = errors.tried(load_protocol, options.protocol, options.suite)
+    settings = _settings(options, errors)
+    engine = _engine(options, errors)
     if options.name and len(options.models) > 1:
-        found.add(SettingsError("--name needs exactly one MODEL."))
+        errors.add(SettingsError("--name needs exactly one MODEL."))
     if options.name is not None:
-        found.tried(names.check, options.name, "The model name")
-    _check_places(options, found)
-    chosen = _tasks(options.tasks or "all", found)
-    before_loading.look(options, engine, chosen, protocol, settings, found)
-    rules = found.tried(_rules, options, chosen)
-    data = found.tried(_data, options, chosen) if chosen or options.data else None
-    if found.errors or protocol is None or data is None or engine is None:
+        errors.tried(names.check, options.name, "The model name")
+    _check_places(options, errors)
+    chosen = _tasks(options.tasks or "all", errors)
+    before_loading.look(options, engine, chosen, protocol, settings, errors)
+    rules = errors.tried(_rules, options, chosen)
+    data = errors.tried(_data, options, chosen) if chosen or options.data else None
+    if errors.errors or protocol is None or data is None or engine is None:
         for model in options.models:
-            found.tried(before_loading.look_at, model, options)
-        found.tell(NOT_YET_CHECKED)
+            errors.tried(before_loading.look_at, model, options)
+        errors.tell(NOT_YET_CHECKED)
         raise AssertionError("None without an error")
     if options.track:
         from blurb.training import tracking
 
-        found.tried(tracking.check, options.track)
-    request = _request(options, chosen, protocol, data, settings, found, engine.elsewhere)
+        errors.tried(tracking.check, options.track)
+    request = _request(options, chosen, protocol, data, settings, errors, engine.elsewhere)
     if engine.hands_over:  # to jobs that end with their time
         request = dataclasses.replace(request, resume_trials=True)
-    found.tried(_check_together, request, options, engine)
-    if found.errors:  # else planning is what comes next, and tells it itself; so does `check_engine_is_there`
-        found.tried(_try_to_plan, request, options)
+    errors.tried(_check_together, request, options, engine)
+    if errors.errors:  # else planning is what comes next, and tells it itself; so does `check_engine_is_there`
+        errors.tried(_try_to_plan, request, options)
         if not options.dry_run:
-            found.tried(engine.check_there)
-    found.tell()
+            errors.tried(engine.check_there)
+    errors.tell()
     return request, engine, rules
 
 
@@ -99,14 +99,14 @@ def resolved(
     """
     from blurb.planning.request import load_protocol
 
-    found = ErrorCollector()
-    protocol = found.tried(load_protocol, options.protocol, options.suite)
-    data = found.tried(_data, options, chosen)
+    errors = ErrorCollector()
+    protocol = errors.tried(load_protocol, options.protocol, options.suite)
+    data = errors.tried(_data, options, chosen)
     if protocol is None or data is None:
-        found.tell(NOT_YET_CHECKED)
+        errors.tell(NOT_YET_CHECKED)
         raise AssertionError("None without an error")
-    request = _request(options, chosen, protocol, data, settings, found)
-    found.tell()
+    request = _request(options, chosen, protocol, data, settings, errors)
+    errors.tell()
     return dataclasses.replace(request, options=shorthands)
 
 
@@ -121,22 +121,22 @@ def _check_budget(options: RunOptions) -> None:
     budget_seconds(options.budget)
 
 
-def _engine(options: RunOptions, found: ErrorCollector) -> Engine | None:
+def _engine(options: RunOptions, errors: ErrorCollector) -> Engine | None:
     """The engine, and what cannot be asked of it."""
     from blurb.execution import engines
     from blurb.execution.engine import Launch
 
     table = None if options.leaderboard is None else Path(options.leaderboard)
-    engine = found.tried(engines.parse, options.engine, Launch(options.jobs, table, options.print_script))
+    engine = errors.tried(engines.parse, options.engine, Launch(options.jobs, table, options.print_script))
     if engine is None:
         return None
     if options.print_script and not engine.hands_over:
         others = " or ".join(name for name, kind in engines.engines.usable().items() if kind.hands_over)
-        found.add(SettingsError(f"--print shows the script of an engine that submits one: add --engine {others}."))
+        errors.add(SettingsError(f"--print shows the script of an engine that submits one: add --engine {others}."))
     if options.check is not None and engine.hands_over:
-        found.add(SettingsError("--check needs the results, which submitted jobs bring later: then run blurb check."))
+        errors.add(SettingsError("--check needs the results, which submitted jobs bring later: then run blurb check."))
     if options.precision == "auto" and engine.elsewhere:
-        found.add(SettingsError(
+        errors.add(SettingsError(
             "The trials run on other machines, whose hardware is not known here: say --precision bf16, fp32 or fp16."
         ))  # fmt: skip
     return engine
@@ -204,18 +204,18 @@ def _data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | None]
 
 def _request(
     options: TrainOptions, chosen: list[Task], protocol: Protocol, data: tuple[Path, Path | None],
-    settings: Mapping[str, Any], found: ErrorCollector, elsewhere: bool = False,
+    settings: Mapping[str, Any], errors: ErrorCollector, elsewhere: bool = False,
 ) -> Request:  # fmt: skip
     """The request of the models that can be loaded."""
     from blurb.planning import plan
     from blurb.planning.request import check_names, precision_of
 
     folder, raw = data
-    precision = found.tried(precision_of, options, elsewhere)
+    precision = errors.tried(precision_of, options, elsewhere)
     # Whoever mistyped a device does not wait for downloads.
     models = [model for model in options.models if precision is not None or not _is_remote(model)]
-    sources = [each for model in models if (each := _source(options, model, folder, found)) is not None]
-    found.tried(check_names, sources)
+    sources = [each for model in models if (each := _source(options, model, folder, errors)) is not None]
+    errors.tried(check_names, sources)
     return plan.Request(
         sources=sources, tasks=chosen, protocol=protocol, data=folder, store=Path(options.output), overrides=settings,
         options=options.shorthands, raw=raw, precision=precision or "fp32", **options.of_trials,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def look(
     options: RunOptions, engine: Engine | None, chosen: list[Task], protocol: Protocol | None,
-    settings: Mapping[str, Any], found: ErrorCollector,
+    settings: Mapping[str, Any], errors: ErrorCollector,
 ) -> None:  # fmt: skip
     """Adds the errors of device, tracker, engine, models' names, and settings that do not go with a task.
 
@@ -31,30 +31,30 @@ def look(
     from blurb.training import devices, tracking
 
     if engine is not None and engine.elsewhere:
-        found.tried(devices.check_name, options.device)
+        errors.tried(devices.check_name, options.device)
     else:
-        found.tried(devices.check_here, options.device, options.precision)
+        errors.tried(devices.check_here, options.device, options.precision)
     if options.track and not tracking.seems_installed(options.track):
-        found.add(
+        errors.add(
             SettingsError(f"--track {options.track} needs the package {options.track}: pip install {options.track}")
         )
     # In a store that is there, all may be done, which needs no engine.
     if engine is not None and not options.dry_run and not Path(options.output).exists():
-        found.tried(engine.check_there)
+        errors.tried(engine.check_there)
     for model in options.models:
         if isinstance(model, str | Path):
-            found.tried(check_reference, str(model))
+            errors.tried(check_reference, str(model))
     try:
         complete({"max_length": 128, **settings})
     except BlurbError as error:
-        found.add(error)
+        errors.add(error)
         return
     for name in settings:
-        found.tried(_check_concerns, name, settings[name], chosen, options.shorthands)
+        errors.tried(_check_concerns, name, settings[name], chosen, options.shorthands)
     trained = any(not is_named(model) for model in options.models)
     if protocol is not None and options.budget is None and trained:
         for task in chosen:
-            found.tried(_check_task, task, protocol, settings, options.shorthands)
+            errors.tried(_check_task, task, protocol, settings, options.shorthands)
 
 
 def _check_concerns(name: str, value: Any, chosen: list[Task], shorthands: Mapping[str, str]) -> None:

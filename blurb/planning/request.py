@@ -51,11 +51,13 @@ def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
     from blurb.learners import of_protocol
     from blurb.store import plugins
 
-    found = of_protocol.load(str(protocol) if protocol else ("demo" if suite == "demo" else "standard"))
+    loaded = of_protocol.load(str(protocol) if protocol else ("demo" if suite == "demo" else "standard"))
     if str(protocol).endswith(".toml"):
-        searched = [dict(zip(found.search, point, strict=False)) for point in zip(*found.search.values(), strict=False)]
-        plugins.load_all([found.everywhere, *found.per_task.values(), *found.per_baseline.values(), *searched])
-    return found
+        searched = [
+            dict(zip(loaded.search, point, strict=False)) for point in zip(*loaded.search.values(), strict=False)
+        ]
+        plugins.load_all([loaded.everywhere, *loaded.per_task.values(), *loaded.per_baseline.values(), *searched])
+    return loaded
 
 
 def check_files(chosen: list[Task], folder: Path) -> None:
@@ -144,12 +146,12 @@ def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | Non
     from blurb.protocols import settings
     from blurb.store import plugins
 
-    found = settings.parse_overrides(given, shorthands)
+    typed = settings.parse_overrides(given, shorthands)
     for kind, registry in plugins.KINDS.items():
-        if kind in found and not registry.is_builtin(found[kind]):  # whose import takes seconds, and is not needed yet
-            plugins.load(kind, found[kind])
-            found[kind] = canonical(registry, found[kind])
-    return found
+        if kind in typed and not registry.is_builtin(typed[kind]):  # whose import takes seconds, and is not needed yet
+            plugins.load(kind, typed[kind])
+            typed[kind] = canonical(registry, typed[kind])
+    return typed
 
 
 def precision_of(options: TrainOptions, elsewhere: bool) -> str:
@@ -169,13 +171,13 @@ def check_names(sources: Sequence[Source]) -> None:
     """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
     from blurb import names
 
-    found, given = ErrorCollector(), Counter(source.name for source in sources)
+    errors, given = ErrorCollector(), Counter(source.name for source in sources)
     for name, count in given.items():
-        found.tried(names.check, name, "The model name")
+        errors.tried(names.check, name, "The model name")
         if count > 1:
-            found.add(
+            errors.add(
                 SettingsError(
                     f"Two models have the name '{name}'", fix="run them separately, each with its own --name."
                 )
             )
-    found.tell()
+    errors.tell()

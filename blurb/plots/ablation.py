@@ -45,14 +45,14 @@ def write(grid: Grid, scores: Scores, datasets: Sequence[str], path: Path, title
 
 def figures(grid: Grid, scores: Scores, datasets: Sequence[str]) -> list[list[str]]:
     """What is drawn, as the table of the ablation has it: cell, dataset, mean, standard deviation, number of seeds."""
-    found = []
+    lines = []
     for cell, values in zip(grid.cells, scores, strict=True):
         for dataset in datasets:
             runs = values.get(dataset, ())
             mean = f"{statistics.fmean(runs):.2f}" if runs else ""
             sd = f"{statistics.stdev(runs):.2f}" if len(runs) > 1 else ""
-            found.append([cell.text, dataset, mean, sd, str(len(runs))])
-    return found
+            lines.append([cell.text, dataset, mean, sd, str(len(runs))])
+    return lines
 
 
 def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Figure:

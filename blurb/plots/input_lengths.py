@@ -31,7 +31,7 @@ def write(found: Sequence[Statistics], path: Path) -> None:
     _style.write(path, lambda: draw(found), figures)
 
 
-def draw(found: Sequence[Statistics]) -> Figure:
+def draw(splits: Sequence[Statistics]) -> Figure:
     """One row per dataset, one lane per split: 5 to 95 % of inputs thin, middle half thick, median, mean, longest.
 
     In sub-tokens if they were counted, with the limit and the paper's averages; otherwise in words.
@@ -39,16 +39,16 @@ def draw(found: Sequence[Statistics]) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    names = list(dict.fromkeys(one.task.name for one in found))
-    subtokens = all(one.subtokens for one in found)
+    names = list(dict.fromkeys(split.task.name for split in splits))
+    subtokens = all(split.subtokens for split in splits)
     figure = Figure(figsize=(6.3, 1.15 + 0.36 * len(names)), layout="constrained")
     axes = figure.subplots()
     axes.set_xscale("log", base=2)
-    for one in found:
-        sizes = one.subtokens if subtokens and one.subtokens else one.words
-        _lane(axes, sizes, names.index(one.task.name) + LANES[one.split], one.split)
+    for split in splits:
+        sizes = split.subtokens if subtokens and split.subtokens else split.words
+        _lane(axes, sizes, names.index(split.task.name) + LANES[split.split], split.split)
     for row, name in enumerate(names):
-        limit = next(one.limit for one in found if one.task.name == name)
+        limit = next(split.limit for split in splits if split.task.name == name)
         if subtokens and limit:
             axes.plot([limit, limit], [row - 0.42, row + 0.42], color="black", linewidth=1.2, label=LIMIT)
         if subtokens and name in TABLE_8:

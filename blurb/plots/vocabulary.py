@@ -46,12 +46,12 @@ def draw(reports: Sequence[VocabularyReport]) -> Figure:
     for number, report in enumerate(reports):
         colour, mark = COLOURS[number % 7], MARKS[number % 7]
         look: dict[str, Any] = {"color": colour, "marker": mark, "linestyle": "none", "markersize": 4.5}
-        one = report.datasets
+        counts = report.datasets
         left.plot(
-            [one[task].pieces / max(1, one[task].words) for task in tasks], range(len(tasks)), label=report.name,
+            [counts[task].pieces / max(1, counts[task].words) for task in tasks], range(len(tasks)), label=report.name,
             **look,
         )  # fmt: skip
-        shares = [100 * one[task].whole / one[task].mentions for task in named]
+        shares = [100 * counts[task].whole / counts[task].mentions for task in named]
         right.plot(shares, range(len(named)), **look)
     _lanes(left, tasks, "sub-tokens a word")
     _lanes(right, named, "mentions without a split word, %")

@@ -22,18 +22,18 @@ def parse(content: Any, where: str, table: Callable[[Any, str], dict[str, Any]],
     """
     if not isinstance(content, dict):
         raise SettingsError("[baselines] must be a table.", where=where)
-    found = {}
+    tables = {}
     for name, values in content.items():
         if not isinstance(values, dict) or not isinstance(values.get("tasks", {}), dict):
             raise SettingsError(f"[baselines.{name}] and its tasks must be tables.", where=where)
-        found[name, ""] = table(
+        tables[name, ""] = table(
             {key: value for key, value in values.items() if key != "tasks"}, f"{where}, baseline {name}"
         )
         for task, own in values.get("tasks", {}).items():
-            found[name, task if task in TYPES else known(task, where)] = table(
+            tables[name, task if task in TYPES else known(task, where)] = table(
                 own, f"{where}, baseline {name}, task {task}"
             )
-    return found
+    return tables
 
 
 def concerned(part: str) -> list[Task]:

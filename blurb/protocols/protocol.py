@@ -253,7 +253,7 @@ MOST_SEEDS = 10_000
 def _seeds(value: Any, where: str) -> dict[str, tuple[int, ...]]:
     """Parses `seeds = 3` for all tasks, or a table of counts or lists by task name (`default` for the others)."""
     table = value if isinstance(value, dict) else {"default": value}
-    found = {}
+    seeds = {}
     for task, entry in table.items():
         listed = list(range(1, min(entry, MOST_SEEDS + 1) + 1)) if type(entry) is int else entry
         if not isinstance(listed, list) or not listed or not all(type(s) is int and 0 <= s < 2**63 for s in listed):
@@ -262,5 +262,5 @@ def _seeds(value: Any, where: str) -> dict[str, tuple[int, ...]]:
             )
         if len(listed) > MOST_SEEDS:
             raise SettingsError(f"at most {MOST_SEEDS:,} seeds are run.", where=where)
-        found["" if task == "default" else _known(task, where)] = tuple(listed)
-    return found
+        seeds["" if task == "default" else _known(task, where)] = tuple(listed)
+    return seeds

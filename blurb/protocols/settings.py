@@ -268,10 +268,10 @@ def parse_overrides(given: Mapping[str, Any], options: Mapping[str, str] | None 
 
     :param options: setting -> option that it was given with, if that is not `--set`
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in given.items():
         if isinstance(value, str):
             with contextlib.suppress(ValueError, RecursionError):  # no TOML; or thousands of digits, of brackets
                 value = tomllib.loads(f"value = {value}")["value"]
-        found[name] = typed(name, value, (options or {}).get(name, SET))
-    return found
+        values[name] = typed(name, value, (options or {}).get(name, SET))
+    return values

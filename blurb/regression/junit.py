@@ -15,11 +15,11 @@ NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def write(decision: Decision) -> bytes:
     """A test case per dataset: a failure is a regression, an error means that it cannot be judged."""
-    found = [finding.outcome for finding in decision.findings]
+    outcomes = [finding.outcome for finding in decision.findings]
     counts = {
-        "tests": str(len(found)),
-        "failures": str(found.count(Outcome.REGRESSION)),
-        "errors": str(found.count(Outcome.CANNOT_JUDGE)),
+        "tests": str(len(outcomes)),
+        "failures": str(outcomes.count(Outcome.REGRESSION)),
+        "errors": str(outcomes.count(Outcome.CANNOT_JUDGE)),
     }
     root = ElementTree.Element("testsuites", counts)
     suite = ElementTree.SubElement(root, "testsuite", {"name": "blurb check", **counts})

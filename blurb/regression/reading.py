@@ -25,17 +25,17 @@ def read_rules(
         if os.path.exists(rules) and not os.path.isfile(rules) and not os.path.isdir(rules):
             raise SettingsError("this is a pipe or a device and no file", where=rules, fix="remove it.")
     wrong = ErrorCollector()
-    found = wrong.tried(regression.load, Path(rules)) if isinstance(rules, str | Path) else rules
+    combined = wrong.tried(regression.load, Path(rules)) if isinstance(rules, str | Path) else rules
     named = None if tasks is None else wrong.tried(known.select, tasks)
     for one in across:
         if one not in ACROSS:
             wrong.add(UnknownName("value of across", str(one), ACROSS))
     wrong.tell()
-    found = found or regression.Rules()
+    combined = combined or regression.Rules()
     if split:
-        found = dataclasses.replace(found, split=split)
+        combined = dataclasses.replace(combined, split=split)
     if max_drop is not None:
-        found = dataclasses.replace(found, default=regression.rules.Limit(max_drop=max_drop))
+        combined = dataclasses.replace(combined, default=regression.rules.Limit(max_drop=max_drop))
     if named is not None:
-        found = dataclasses.replace(found, required=tuple(task.name for task in named))
-    return dataclasses.replace(found, across=tuple(across))
+        combined = dataclasses.replace(combined, required=tuple(task.name for task in named))
+    return dataclasses.replace(combined, across=tuple(across))

@@ -94,7 +94,7 @@ def load(path: Path) -> Rules:
 
 def faults(path: Path) -> list[BlurbError]:
     """Everything for which `load` refuses a file; no key hangs on another, so each is read by itself."""
-    found: list[BlurbError] = []
+    errors: list[BlurbError] = []
     try:
         parts = _parts(toml.read(path))
     except BlurbError as error:
@@ -103,8 +103,8 @@ def faults(path: Path) -> list[BlurbError]:
         try:
             _parse(part, str(path))
         except BlurbError as error:
-            found.append(error)
-    return found
+            errors.append(error)
+    return errors
 
 
 def _parts(content: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -113,13 +113,13 @@ def _parts(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     def apart(value: Any) -> list[Any]:
         return [{key: one} for key, one in value.items()] if isinstance(value, dict) and value else [value]
 
-    found: list[dict[str, Any]] = []
+    parts: list[dict[str, Any]] = []
     for key, value in content.items():
         if key == "datasets" and isinstance(value, dict):
-            found += [{key: {name: part}} for name, limits in value.items() for part in apart(limits)]
+            parts += [{key: {name: part}} for name, limits in value.items() for part in apart(limits)]
         else:
-            found += [{key: part} for part in apart(value)]
-    return found
+            parts += [{key: part} for part in apart(value)]
+    return parts
 
 
 def _parse(content: Mapping[str, Any], where: str) -> Rules:

@@ -109,11 +109,11 @@ def resampled(units: Clusters, random: np.random.Generator, resamples: int) -> F
     """Scores, times 100, of every run on resampled clusters, (resamples, runs). All runs get the same clusters."""
     runs, clusters, summands = units.counts.shape
     flat = units.counts.transpose(1, 0, 2).reshape(clusters, runs * summands)
-    found = [
+    chunks = [
         units.metric.score((weights @ flat).reshape(len(weights), runs, summands))
         for weights in _weights(clusters, random, resamples)
     ]
-    return 100 * np.concatenate(found)
+    return 100 * np.concatenate(chunks)
 
 
 def _weights(clusters: int, random: np.random.Generator, resamples: int) -> Iterator[Floats]:

@@ -12,9 +12,9 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
     [0.03, 0.06, None, 0.06]
     """
     order = sorted((p, place) for place, p in enumerate(values) if p is not None)
-    found: list[float | None] = [None] * len(values)
+    corrected: list[float | None] = [None] * len(values)
     largest = 0.0
     for rank, (p, place) in enumerate(order):
         largest = max(largest, min(1.0, (len(order) - rank) * p))
-        found[place] = round(largest, 12)
-    return found
+        corrected[place] = round(largest, 12)
+    return corrected

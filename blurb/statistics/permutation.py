@@ -23,16 +23,16 @@ def swapped(first: Clusters, second: Clusters, name: str, draws: int = RESAMPLES
     """Differences of two single runs, second minus first, with clusters swapped at random, (draws,)."""
     if first.runs != 1 or second.runs != 1 or first.names != second.names:
         raise ValueError("a paired randomisation needs one run each, on the same examples.")
-    one, other = first.counts[0], first.metric.aligned(first.counts[0], second.counts[0])
-    change, total = one - other, one.sum(0) + other.sum(0)
+    own, other = first.counts[0], first.metric.aligned(first.counts[0], second.counts[0])
+    change, total = own - other, own.sum(0) + other.sum(0)
     random = generator(name)
-    found: list[Floats] = []
-    at_once = max(1, CHUNK // len(one))
+    chunks: list[Floats] = []
+    at_once = max(1, CHUNK // len(own))
     for start in range(0, draws, at_once):
         rows = min(at_once, draws - start)
-        bits = np.unpackbits(np.frombuffer(random.bytes(rows * -(-len(one) // 8)), dtype=np.uint8))
-        swaps = bits.reshape(rows, -1)[:, : len(one)].astype(np.float32)
+        bits = np.unpackbits(np.frombuffer(random.bytes(rows * -(-len(own) // 8)), dtype=np.uint8))
+        swaps = bits.reshape(rows, -1)[:, : len(own)].astype(np.float32)
         # float32 holds these sums of whole numbers exactly; moments of scores lose what no p-value shows.
-        mine = one.sum(0) - (swaps @ change.astype(np.float32)).astype(np.float64)
-        found.append((first.metric.score(total - mine) - first.metric.score(mine)) * 100)
-    return np.concatenate(found)
+        mine = own.sum(0) - (swaps @ change.astype(np.float32)).astype(np.float64)
+        chunks.append((first.metric.score(total - mine) - first.metric.score(mine)) * 100)
+    return np.concatenate(chunks)

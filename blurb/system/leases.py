@@ -64,12 +64,12 @@ class Lease:
 
     def is_held(self) -> bool:
         """Looks whether this process still has the lease; once lost is lost for good."""
-        found = _read(self.path)
-        if found is None:  # another may have renamed it by mistake, and puts it back at once
+        record = _read(self.path)
+        if record is None:  # another may have renamed it by mistake, and puts it back at once
             time.sleep(PAUSES[0])
-            found = _read(self.path)
-        there = None if found is None else LeaseRecord.parse(found)
-        if found is None or (there is not None and there.token != self.token):
+            record = _read(self.path)
+        there = None if record is None else LeaseRecord.parse(record)
+        if record is None or (there is not None and there.token != self.token):
             self.lost = True
         elif there is None:  # damaged; the next beat mends it
             self.lost |= not self._ended.is_set() and not os.path.samestat(
@@ -151,15 +151,15 @@ def held(path: Path, wait: bool = True) -> Iterator[Lease]:
     :param wait: for a living process, too; else only until it is seen whether the process lives
     :raises Busy: if it does and is not waited for
     """
-    start, told, pause = time.monotonic(), False, PAUSES[0]
+    start, notified, pause = time.monotonic(), False, PAUSES[0]
     first = None if wait else read(path)
     while (lease := take(path)) is None:
         there = read(path)
         if not wait and there is not None and (there.is_here or (first is not None and there != first)):
             raise Busy(f"{path}: {there} has it; wait until that is done, or stop it.")
-        if time.monotonic() - start > SILENCE and not told:
+        if time.monotonic() - start > SILENCE and not notified:
             warnings.warn(Notice(f"Waiting for {who(path)}, which holds {path}."), stacklevel=3)
-            told = True
+            notified = True
         time.sleep(random.uniform(pause / 2, pause))
         pause = min(PAUSES[1], pause * 1.5)
     try:

@@ -27,21 +27,21 @@ def of_fields(content: Mapping[str, Any], registered: Task | None, where: str) -
     :raises StoreError: if a field is missing or of the wrong type
     """
     known = {one.name: one for one in fields(Task)}
-    found = {name: value for name, value in content.items() if name in known and name not in CODE}
+    declared = {name: value for name, value in content.items() if name in known and name not in CODE}
     for name, one in known.items():
-        if name not in found and name not in CODE and one.default is one.default_factory is MISSING:
+        if name not in declared and name not in CODE and one.default is one.default_factory is MISSING:
             raise StoreError(f"the declaration of the task has no '{name}'.", where=where)
     for names, kind in ((TEXTS, str), (TABLES, dict), (NUMBERS, int)):
         for name in names:
-            if name in found and type(found[name]) is not kind:
+            if name in declared and type(declared[name]) is not kind:
                 raise _wrong(where, name, kind.__name__)
-    if not _are_texts(found["labels"]):
+    if not _are_texts(declared["labels"]):
         raise _wrong(where, "labels", "list of texts")
-    if not all(isinstance(found["files"].get(split), str) for split in SPLITS):
+    if not all(isinstance(declared["files"].get(split), str) for split in SPLITS):
         raise StoreError("the declaration of the task has no file of every split.", where=where)
-    _check_options(found.get("metric_options", {}), where)
+    _check_options(declared.get("metric_options", {}), where)
     code = {} if registered is None else {name: getattr(registered, name) for name in CODE}
-    return Task(**{**found, "reader": READER, **code})
+    return Task(**{**declared, "reader": READER, **code})
 
 
 def _check_options(options: Mapping[str, Any], where: str) -> None:

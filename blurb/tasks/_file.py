@@ -70,18 +70,18 @@ def load(path: Path) -> Task:
 
 def faults(path: Path) -> list[BlurbError]:
     """Everything for which `load` refuses a file, as far as one fault does not hide another."""
-    found: list[BlurbError] = []
+    errors: list[BlurbError] = []
 
     def tried(check: Callable[..., T], *arguments: Any) -> T | None:
         try:
             return check(*arguments)
         except BlurbError as error:
-            found.append(error)
+            errors.append(error)
             return None
 
     content, where = tried(toml.read, path), str(path)
     if content is None:
-        return found
+        return errors
     for key, value in content.items():
         tried(_check, {key: value}, KEYS, where)
     for key in REQUIRED:
@@ -97,7 +97,7 @@ def faults(path: Path) -> list[BlurbError]:
         tried(_files, sound["files"], path.resolve().parent, where)
     for key in ("seeds", "max_length"):
         tried(_positive, sound.get(key, 1), key, where)
-    return found
+    return errors
 
 
 def _check_there(content: Mapping[str, Any], key: str, where: str) -> None:

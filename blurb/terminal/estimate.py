@@ -14,29 +14,29 @@ if TYPE_CHECKING:
 COLUMNS = ("task", "trials", "time", "memory", "disk")
 
 
-def show(found: Estimate, store: Path, err: bool) -> None:
+def show(estimate: Estimate, store: Path, err: bool) -> None:
     """Prints a table by dataset and the totals in one sentence."""
     from blurb.messages.text import duration, plural, size
     from blurb.terminal import output
 
-    if not found.waiting:
-        click.echo(f"All {plural(len(found.trials), 'trial')} are done." if len(found.trials) > 1 else
+    if not estimate.waiting:
+        click.echo(f"All {plural(len(estimate.trials), 'trial')} are done." if len(estimate.trials) > 1 else
                    "The trial is done.", err=err)  # fmt: skip
         return
-    by_task = {name: part for name, part in found.tasks.items() if part.waiting}
+    by_task = {name: part for name, part in estimate.tasks.items() if part.waiting}
     if len(by_task) > 1:
         rows = [
             (name, len(part.waiting), duration(part.seconds), size(part.memory), size(part.store + part.cache))
             for name, part in by_task.items()
         ]  # fmt: skip
         output.show(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
-    meanwhile = f" (and up to {size(found.checkpoints)} of checkpoints)" if found.checkpoints else ""
+    meanwhile = f" (and up to {size(estimate.checkpoints)} of checkpoints)" if estimate.checkpoints else ""
     click.echo(
-        f"{plural(len(found.waiting), 'trial')}, {found.jobs} at a time: about {duration(found.seconds)}, "
-        f"{size(found.memory)} of memory, {size(found.store)} in {store}{meanwhile}, "
-        f"{size(found.cache)} in the cache.", err=err,
+        f"{plural(len(estimate.waiting), 'trial')}, {estimate.jobs} at a time: about {duration(estimate.seconds)}, "
+        f"{size(estimate.memory)} of memory, {size(estimate.store)} in {store}{meanwhile}, "
+        f"{size(estimate.cache)} in the cache.", err=err,
     )  # fmt: skip
-    click.echo(_basis(found), err=err)
+    click.echo(_basis(estimate), err=err)
 
 
 NOT_IN_BUDGET = "It is for the trials; planning and measuring this machine, some seconds, are not part of it."

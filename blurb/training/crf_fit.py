@@ -80,9 +80,9 @@ def _batches(units: Tensor, most: int = 0) -> list[tuple[Tensor, Tensor]]:
     starts = lengths.cumsum(0) - lengths
     chosen = torch.arange(0, len(lengths), max(1, -(-len(lengths) // most)) if most else 1)
     order = chosen[lengths[chosen].argsort(descending=True, stable=True)]
-    found = []
+    batches = []
     for rows in torch.split(order, AT_ONCE):
         offsets = torch.arange(int(lengths[rows[0]]))
         mask = offsets < lengths[rows].unsqueeze(1)
-        found.append(((starts[rows].unsqueeze(1) + offsets).masked_fill(~mask, 0), mask))
-    return found
+        batches.append(((starts[rows].unsqueeze(1) + offsets).masked_fill(~mask, 0), mask))
+    return batches

@@ -61,20 +61,20 @@ def apply(encoder: Any, settings: Settings) -> None:
     if not asked_for(settings):
         return
     check(encoder, settings)
-    found = layers(encoder)
-    for block in found[len(found) - settings.reinit_layers :]:
+    stack = layers(encoder)
+    for block in stack[len(stack) - settings.reinit_layers :]:
         for item in (*block.modules(), *block.parameters()):
             item._is_hf_initialized = False  # transformers leaves alone what it loaded
         block.apply(encoder._init_weights)
-    below = _below(encoder, found)
+    below = _below(encoder, stack)
     if settings.freeze_layers:
-        for part in (*below, *found[: settings.freeze_layers]):
+        for part in (*below, *stack[: settings.freeze_layers]):
             part.requires_grad_(False)
     if settings.layer_decay < 1:
-        for depth, block in enumerate(reversed(found)):
+        for depth, block in enumerate(reversed(stack)):
             block.learning_rate_scale = settings.layer_decay**depth
         for part in below:
-            part.learning_rate_scale = settings.layer_decay ** len(found)
+            part.learning_rate_scale = settings.layer_decay ** len(stack)
 
 
 def _below(encoder: Any, found: list[Any]) -> list[Any]:

@@ -183,14 +183,14 @@ class Trainer:
         :returns: (rows, size) and (rows,) or (rows, labels)
         """
         self.network.eval()
-        found: list[tuple[torch.Tensor, torch.Tensor]] = []
+        parts: list[tuple[torch.Tensor, torch.Tensor]] = []
         for rows in prediction_batches(features.ids.lengths, SUBTOKENS.get(self.device.type, 8_192)):
             batch = collate(features, rows, self.pad_id, targets).to(self.device)
             vectors, answers = self.network.features(batch), _answers(batch)
             if batch.word_mask is not None:
                 vectors, answers = vectors[batch.word_mask], answers[batch.word_mask]
-            found.append((vectors.cpu(), answers.cpu()))
-        return torch.cat([vectors for vectors, _ in found]), torch.cat([answers for _, answers in found])
+            parts.append((vectors.cpu(), answers.cpu()))
+        return torch.cat([vectors for vectors, _ in parts]), torch.cat([answers for _, answers in parts])
 
     @torch.inference_mode()
     def predict(self, features: Features) -> tuple[list[npt.NDArray[np.generic]], list[npt.NDArray[np.generic]]]:
@@ -215,7 +215,7 @@ def asked(
     while batches:
         rows = batches.pop()
         try:
-            found = ask(collate(features, rows, pad_id).to(device))
+            answers = ask(collate(features, rows, pad_id).to(device))
         except RuntimeError as error:
             if not out_of_memory(error):
                 raise
@@ -223,7 +223,7 @@ def asked(
                 raise TrainingError(TOO_LONG) from error
             batches += [rows[len(rows) // 2 :], rows[: len(rows) // 2]]
             continue
-        yield rows, found
+        yield rows, answers
 
 
 def _answers(batch: Batch) -> torch.Tensor:

@@ -24,15 +24,15 @@ def adamw(network: Network, settings: Settings) -> torch.optim.AdamW:
         if hasattr(module, "learning_rate_scale")
         for parameter in module.parameters()
     }
-    found: dict[tuple[float, float, float], list[nn.Parameter]] = {}  # decay, peak, scale
+    by_group: dict[tuple[float, float, float], list[nn.Parameter]] = {}  # decay, peak, scale
     for parameter in network.parameters():
         if parameter.requires_grad:
             decay = settings.weight_decay if parameter.ndim > 1 else 0.0
             rate = settings.lr if parameter in inside else settings.head_lr
-            found.setdefault((decay, rate, scales.get(parameter, 1.0)), []).append(parameter)
+            by_group.setdefault((decay, rate, scales.get(parameter, 1.0)), []).append(parameter)
     groups = [
         {"params": chosen, "weight_decay": decay, "peak": peak, "scale": scale}
-        for (decay, peak, scale), chosen in found.items()
+        for (decay, peak, scale), chosen in by_group.items()
     ]
     return torch.optim.AdamW(
         groups, lr=settings.lr, betas=(settings.beta1, settings.beta2), eps=settings.epsilon, fused=True

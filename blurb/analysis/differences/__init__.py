@@ -33,12 +33,12 @@ def differences(
     units = errors.units(first, rows)
     task_type = first.task.task_type
     if "tags" in task_type.columns:
-        found = entities.analyse(columns, given, units)
+        result = entities.analyse(columns, given, units)
     else:
         analyse = answers.numbers if "number" in task_type.columns.values() else answers.classes
         mistakes = (errors.analyse(first, split).examples, errors.analyse(other, split).examples)
-        found = analyse(columns, given, mistakes, {unit: of_example(row, task_type) for unit, row in units.items()})
-    return replace(found, examples=in_order(found.examples))
+        result = analyse(columns, given, mistakes, {unit: of_example(row, task_type) for unit, row in units.items()})
+    return replace(result, examples=in_order(result.examples))
 
 
 def _same_data(first: Record, other: Record) -> None:

@@ -46,12 +46,12 @@ def analyse(
     examples = []
     for unit, gold, *given in zip(columns["id"], columns["gold"], columns["prediction"], other, strict=True):
         tokens = units.get(unit, {}).get("tokens", ())
-        for one in compared(spans(gold), spans(given[0]), spans(given[1])):
-            counts[one.line] += 1
-            if outcome := OUTCOME[one.line]:
-                texts = _texts(tokens, one) if len(tokens) == len(gold) else {}  # else it is other data
-                a, b = (Side(kind, named(span)) for kind, span in zip(one.kinds, one.given, strict=True))
-                examples.append(Difference(unit, outcome, named(one.gold), a, b, _size(*one.given), texts))
+        for pair in compared(spans(gold), spans(given[0]), spans(given[1])):
+            counts[pair.line] += 1
+            if outcome := OUTCOME[pair.line]:
+                texts = _texts(tokens, pair) if len(tokens) == len(gold) else {}  # else it is other data
+                a, b = (Side(kind, named(span)) for kind, span in zip(pair.kinds, pair.given, strict=True))
+                examples.append(Difference(unit, outcome, named(pair.gold), a, b, _size(*pair.given), texts))
     table = Table("entities", ("", "entities"), [(name, counts[name]) for name in OUTCOME])
     return Differences([table, *by_kind(examples, "entities")], examples)
 

@@ -100,7 +100,7 @@ def count(tokenizer: Tokenizer, formulation: Formulation, examples: Sequence[Exa
     counted = [flat(placed)] if has_mentions else [tokenizer.counted(part) for part in texts]
     lengths = np.sum([sizes for _, sizes in counted], axis=0) + sum(map(len, around))
     unknown = tokenizer.inner.unk_token_id
-    found = Counts(
+    counts = Counts(
         limit=limit,
         inputs=len(lengths),
         words=sum(len(text.split()) for part in texts for text in part),
@@ -110,8 +110,8 @@ def count(tokenizer: Tokenizer, formulation: Formulation, examples: Sequence[Exa
         longer=int((lengths > limit).sum()),
     )
     if has_mentions:
-        _add_mentions(found, texts[0], placed, examples)
-    return found
+        _add_mentions(counts, texts[0], placed, examples)
+    return counts
 
 
 def _add_mentions(

@@ -50,11 +50,11 @@ def split(tokenizer: Tokenizer, terms: Sequence[str]) -> dict[str, list[str]]:
     The text is the term's own, so upper case stays where the tokenizer lowers it.
     """
     unknown = tokenizer.inner.unk_token_id
-    found = {}
+    by_term = {}
     for term, pieces in zip(terms, tokenizer.subtokens(terms), strict=True):
         shown = [
             "[UNK]" if index == unknown else term[start:end]
             for index, start, end in zip(pieces.ids, pieces.starts, pieces.ends, strict=True)
         ]
-        found[term] = [piece for piece in shown if piece]
-    return found
+        by_term[term] = [piece for piece in shown if piece]
+    return by_term

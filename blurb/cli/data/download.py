@@ -51,8 +51,8 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
     ours = [task for task in chosen if task.source and task.source.downloads]
     others = [task for task in chosen if task not in ours]
     rows = [
-        (task.name, one.path, "not known" if one.size is None else f"{one.size / 1e6:.1f}", task.licence)
-        for task in ours if task.source for one in task.source.downloads
+        (task.name, file.path, "not known" if file.size is None else f"{file.size / 1e6:.1f}", task.licence)
+        for task in ours if task.source for file in task.source.downloads
     ]  # fmt: skip
     show(("dataset", "file", "MB", "licence"), rows, "table", numbers=("MB",))
     for task in others:
@@ -67,14 +67,14 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
     got = 0
     with _bars() as bars:
         for task in ours:
-            for one in task.source.downloads if task.source else ():
-                bar = bars.add_task(Path(one.path).name, total=one.size)
+            for source_file in task.source.downloads if task.source else ():
+                bar = bars.add_task(Path(source_file.path).name, total=source_file.size)
                 try:
-                    new = fetch(one, out, partial(_advance, bars, bar), again)
-                    click.echo(f"{one.path}: {'downloaded' if new else 'already present'}", err=True)
+                    new = fetch(source_file, out, partial(_advance, bars, bar), again)
+                    click.echo(f"{source_file.path}: {'downloaded' if new else 'already present'}", err=True)
                     got += 1
                 except DataError as error:
-                    click.echo(f"{one.path}: not downloaded", err=True)
+                    click.echo(f"{source_file.path}: not downloaded", err=True)
                     errors.append(f"{task.title}: {error}")
                 finally:
                     bars.remove_task(bar)

@@ -109,51 +109,67 @@ def stats(
     if not folder.is_dir():
         raise DataError("the data folder does not exist", folder, fix="check --data.")
     read = reader_of(model, folder, casing)
-    found, notes = [], []
+    splits, notes = [], []
     for task in chosen:
         there = [split for split in tasks.SPLITS if path_of(task, folder, split).is_file()]
         notes += [f"{task.name}: the {split} file is missing." for split in tasks.SPLITS if split not in there]
         rows = {split: read_split(task, folder, split) for split in there}
-        found += measure(task, rows, read, majority_score)
-    if not found:
+        splits += measure(task, rows, read, majority_score)
+    if not splits:
         raise DataError(f"none of the data files exists.{elsewhere(chosen, folder)}", folder)
     if form == "table":
-        _show_tables(found)
+        _show_tables(splits)
     elif form == "json":
-        click.echo(json_text([record(one) for one in found]), nl=False)
+        click.echo(json_text([record(one) for one in splits]), nl=False)
     else:
-        rows_ = [_flat(record(one)) for one in found]
+        rows_ = [_flat(record(one)) for one in splits]
         columns = list(dict.fromkeys(column for row in rows_ for column in row))
         show(columns, [[row.get(column) for column in columns] for row in rows_], form)
     if plot is not None:
-        input_lengths.write(found, plot)
+        input_lengths.write(splits, plot)
     for note in notes:
         click.echo(note, err=True)
 
 
-def record(one: Statistics) -> Described:
+def record(split: Statistics) -> Described:
     """All statistics of a split, for JSON."""
     from blurb.data.stats import TABLE_8
 
-    published = TABLE_8.get(one.task.name)
+    published = TABLE_8.get(split.task.name)
     return {
-        "task": one.task.name, "split": one.split, "unit": one.task.unit, "units": one.units, "inputs": one.inputs,
-        "words": _lengths(one.words), "sub_tokens": None if one.subtokens is None else _lengths(one.subtokens),
-        "limit": one.limit, "truncated": one.truncated, "windowed": one.windowed,
+        "task": split.task.name,
+        "split": split.split,
+        "unit": split.task.unit,
+        "units": split.units,
+        "inputs": split.inputs,
+        "words": _lengths(split.words),
+        "sub_tokens": None if split.subtokens is None else _lengths(split.subtokens),
+        "limit": split.limit,
+        "truncated": split.truncated,
+        "windowed": split.windowed,
         "table_8": None if published is None else {"wiki_books": published[0], "pubmed": published[1]},
-        "labels": dict(one.labels),
-        "score": None if one.score is None else {"mean": one.score[0], "sd": one.score[1]},
-        "adjacent_entities": one.adjacent, "io_ceiling": one.io_ceiling, "majority": one.majority,
-        "examples_per_word": one.ratio, "expected": one.expected,
-    }  # fmt: skip
+        "labels": dict(split.labels),
+        "score": None if split.score is None else {"mean": split.score[0], "sd": split.score[1]},
+        "adjacent_entities": split.adjacent,
+        "io_ceiling": split.io_ceiling,
+        "majority": split.majority,
+        "examples_per_word": split.ratio,
+        "expected": split.expected,
+    }
 
 
 def _lengths(one: Lengths) -> Sizes:
     at = one.quantiles
     return {
-        "mean": one.mean, "p5": at[5], "p25": at[25], "p50": at[50], "p75": at[75], "p95": at[95],
-        "longest": one.longest, "longest_id": one.longest_id,
-    }  # fmt: skip
+        "mean": one.mean,
+        "p5": at[5],
+        "p25": at[25],
+        "p50": at[50],
+        "p75": at[75],
+        "p95": at[95],
+        "longest": one.longest,
+        "longest_id": one.longest_id,
+    }
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -167,28 +183,28 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _show_tables(found: Sequence[Statistics]) -> None:
+def _show_tables(described: Sequence[Statistics]) -> None:
     """Prints sizes and lengths of every split, a row per label, and with sub-tokens Table 8."""
     from blurb.data.stats import TABLE_8
     from blurb.tasks import SPLITS
 
-    subtokens = any(one.subtokens for one in found)
+    subtokens = any(each.subtokens for each in described)
     columns = ["dataset", "split", "units", "inputs", "words", "longest"]
     columns += ["sub-tokens", "longest", "limit", "beyond"] if subtokens else []
     columns += ["majority", "IO"]
     rows = []
-    for one in found:
+    for each in described:
         row: list[object] = [
-            one.task.name,
-            one.split,
-            one.units,
-            one.inputs,
-            f"{one.words.mean:.1f}",
-            one.words.longest,
+            each.task.name,
+            each.split,
+            each.units,
+            each.inputs,
+            f"{each.words.mean:.1f}",
+            each.words.longest,
         ]
-        if subtokens and one.subtokens:
-            row += [f"{one.subtokens.mean:.1f}", one.subtokens.longest, one.limit, _beyond(one)]
-        rows.append([*row, _score(one.majority), _score(one.io_ceiling)])
+        if subtokens and each.subtokens:
+            row += [f"{each.subtokens.mean:.1f}", each.subtokens.longest, each.limit, _beyond(each)]
+        rows.append([*row, _score(each.majority), _score(each.io_ceiling)])
     show(columns, rows, "table", numbers=columns[2:])
     click.echo(
         "units: counted as in the paper's Table 3; words, sub-tokens: mean per input; IO: F1 of perfect tags without B"
@@ -196,24 +212,26 @@ def _show_tables(found: Sequence[Statistics]) -> None:
     if subtokens:
         click.echo("beyond: inputs longer than the limit; they are cut, or (w) read in windows")
     click.echo()
-    tasks = {one.task.name: one.task for one in found}
-    cells = {(one.task.name, one.split): one for one in found}
+    tasks = {each.task.name: each.task for each in described}
+    cells = {(each.task.name, each.split): each for each in described}
     rows = []
     for name, task in tasks.items():
         splits = [cells.get((name, split)) for split in SPLITS]
-        labels = list(next(one for one in splits if one).labels)
-        rows += [[name, label, *(_label(one, label) for one in splits)] for label in labels[:MOST_LABELS]]
+        labels = list(next(each for each in splits if each).labels)
+        rows += [[name, label, *(_label(each, label) for each in splits)] for label in labels[:MOST_LABELS]]
         if rest := labels[MOST_LABELS:]:
-            sums = ["-" if one is None else f"{sum(one.labels[label] for label in rest):,}" for one in splits]
+            sums = ["-" if each is None else f"{sum(each.labels[label] for label in rest):,}" for each in splits]
             rows.append([name, f"({len(rest):,} more: use --format csv)", *sums])
         if "score" in task.task_type.columns:
             rows.append([name, "score: mean, sd", *map(_scores, splits)])
     show(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
-    _show_rule([one for one in found if one.split == "train"])
+    _show_rule([each for each in described if each.split == "train"])
     if subtokens:
         rows = []
         for name in tasks:
-            own = [(one.subtokens.mean, one.inputs) for one in found if one.task.name == name and one.subtokens]
+            own = [
+                (each.subtokens.mean, each.inputs) for each in described if each.task.name == name and each.subtokens
+            ]
             mean = sum(mean * inputs for mean, inputs in own) / sum(inputs for _, inputs in own)
             published = TABLE_8.get(name)
             rows.append([name, f"{mean:.1f}", *(published or ("", ""))])

@@ -54,7 +54,7 @@ def add(
 
     for text, option in ((model, "--model"), (source, "--source"), *([(version, "--version")] if version else [])):
         names.check(text, option, option)
-    found: dict[str, float] = {}
+    by_dataset: dict[str, float] = {}
     for text in scores:
         name, _, number = text.partition("=")
         if name not in (*DATASETS, "score"):
@@ -63,7 +63,7 @@ def add(
             value = float(number)
         except ValueError:
             value = -1.0
-        if not 0 <= value <= 100 or name in found:
+        if not 0 <= value <= 100 or name in by_dataset:
             raise SettingsError(
                 f"--score {text}: must be DATASET=NUMBER with a number from 0 to 100, each dataset once."
             )
@@ -71,14 +71,16 @@ def add(
             raise SettingsError(
                 f"--score {text}: scores are times 100. Did you mean {name}={100 * value:g}? If not, add --times-100."
             )
-        found[name] = value
-    printed = found.pop("score", None)
-    counts = dict.fromkeys(found, runs) if runs else {}
+        by_dataset[name] = value
+    printed = by_dataset.pop("score", None)
+    counts = dict.fromkeys(by_dataset, runs) if runs else {}
     certainty = "recalled" if recalled else published.PRINTED
-    numbers = published.Printed(source, version, model, found, counts, printed, certainty)
+    numbers = published.Printed(source, version, model, by_dataset, counts, printed, certainty)
     path = leaderboard.with_name("external.csv")
     published.add(path, numbers)
-    click.echo(f"{model}: {plural(len(found), 'dataset')}{' and the mean' * (printed is not None)} added to {path}.")
+    click.echo(
+        f"{model}: {plural(len(by_dataset), 'dataset')}{' and the mean' * (printed is not None)} added to {path}."
+    )
 
 
 @click.command(name="validate")

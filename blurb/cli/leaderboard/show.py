@@ -136,7 +136,7 @@ def command(
         entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]
     else:
         values = kept_intervals.of_rows(rows, output)
-        entries = [ranking.of_values(row, one) for row, one in zip(rows, values, strict=True)]
+        entries = [ranking.of_values(row, each) for row, each in zip(rows, values, strict=True)]
     if column is None:
         column = SCORE if any(SCORE in entry.values for entry in entries) else TWELVE
     if not no_published and not left_out and suite == "blurb":
@@ -148,7 +148,7 @@ def command(
     shown += [] if column in shown else [column]
     scores = [f"{name}{end}" for name in shown for end in ("", "_low", "_high")]
     columns = (*keys(Row)[:-2], *scores, *keys(Row)[-2:])
-    show(columns, [_line(one, shown) for one in ranking.in_parts(entries, column)], form)
+    show(columns, [_line(each, shown) for each in ranking.in_parts(entries, column)], form)
 
 
 def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None) -> None:
@@ -159,14 +159,14 @@ def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: 
 
     out = console(width=120)
     out.print(overview.overview(ranks, column))
-    own = [one.entry for one in ranks if not one.entry.published]
+    own = [ranked.entry for ranked in ranks if not ranked.entry.published]
     alone = [entry for entry in own if overview.without_means(entry)]
     shown = own if with_datasets or len(alone) == len(ranks) else alone if len(alone) <= FEW else []
     for table in overview.datasets(shown, out.width):
         out.print(table)
     if any(overview.beside_means(entry) and entry not in shown for entry in own):
         say("Some datasets are in none of these means; --datasets shows them.")
-    for text in grouped((one.entry.name, _words(one.entry, column)) for one in ranks):
+    for text in grouped((ranked.entry.name, _words(ranked.entry, column)) for ranked in ranks):
         say(text)
     if own and len(own) < len(ranks):
         say(f"{groups.THEIRS}.")
@@ -181,14 +181,14 @@ def _words(entry: RankedRow, column: str) -> str:
     return "; ".join(filter(None, (f"not ranked: {why}" if why else "", entry.note)))
 
 
-def _line(one: Ranked, names: Sequence[str]) -> tuple[object, ...]:
+def _line(ranked: Ranked, names: Sequence[str]) -> tuple[object, ...]:
     """A record of csv and json; None where there is no number."""
-    entry = one.entry
+    entry = ranked.entry
     scores = (
         value for name in names for value in (entry.values.get(name), *entry.intervals.get(name, (None, None)))
     )  # fmt: skip
-    ranks = (None, None) if one.place is None else one.place
-    return entry.name, one.part, *ranks, bool(entry.mark), entry.published, *scores, sorted(entry.runs), entry.note
+    ranks = (None, None) if ranked.place is None else ranked.place
+    return entry.name, ranked.part, *ranks, bool(entry.mark), entry.published, *scores, sorted(entry.runs), entry.note
 
 
 def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:
@@ -199,7 +199,7 @@ def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:
 
     if folder is None:
         raise SettingsError("--without leaks compares the texts of the data", fix="add --data.")
-    found: dict[str, set[str]] = {}
+    leaked: dict[str, set[str]] = {}
     names = {task for row in rows for task in row.records}
     for task in (task for task in tasks.all() if task.name in names and task.paper_order):
         splits = {split: data.read_split(task, folder, split) for split in LEAKING}
@@ -207,8 +207,10 @@ def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:
         ways = {tuple(sorted(formulations.bind(task, trial.settings).options.items())): trial for trial in trials}
         for trial in ways.values():  # HoC by sentence and by abstract have units of other names
             cut = formulations.bind(task, trial.settings)
-            found.setdefault(task.name, set()).update(leaks({split: cut.units(part) for split, part in splits.items()}))
-    return found
+            leaked.setdefault(task.name, set()).update(
+                leaks({split: cut.units(part) for split, part in splits.items()})
+            )
+    return leaked
 
 
 LEAKING: tuple[Split, ...] = ("train", "test")

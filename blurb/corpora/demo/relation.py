@@ -125,12 +125,12 @@ def sentence(rng: random.Random, corpus: Corpus, overlap: bool) -> Sentence:
     rival = rng.random() < RIVAL and not overlap
     frame = expand(rng, "<rival>" if rival else "<frame>", GRAMMAR).format("{0}", "{1}", "{2}", cue=cue, none=none)
     (head, tail), (name, other) = corpus.masks, corpus.names
-    made: list[tuple[tuple[str, ...], str]] = [((head, tail), label)]
+    pairs: list[tuple[tuple[str, ...], str]] = [((head, tail), label)]
     if rival:
-        made = [((head, tail, name), label), ((name, tail, head), corpus.negative)]
+        pairs = [((head, tail, name), label), ((name, tail, head), corpus.negative)]
     elif overlap and corpus.overlap:
-        made = [((corpus.overlap, other), corpus.negative)]
-    return Sentence(frame, [(slots, flip(rng, label, labels, NOISE)) for slots, label in made])
+        pairs = [((corpus.overlap, other), corpus.negative)]
+    return Sentence(frame, [(slots, flip(rng, label, labels, NOISE)) for slots, label in pairs])
 
 
 def identify(corpus: Corpus, document: int, place: int, text: str) -> str:
@@ -149,16 +149,16 @@ def examples(seed: int, words: Lexicon, corpus: Corpus, part: int, seen: set[str
     pairs, document = list[tuple[Example, Example]](), 90010000 + 10000 * part
     while len(pairs) < size:
         document += 1
-        made = sentence(rng, corpus, overlap=document % OVERLAP == 0)
-        filled = [[fill(slot, terminals) for slot in slots] for slots, _ in made.rows]
+        generated = sentence(rng, corpus, overlap=document % OVERLAP == 0)
+        filled = [[fill(slot, terminals) for slot in slots] for slots, _ in generated.rows]
         names = originals.names(filled, hidden)
-        for place, (slots, (_, label)) in enumerate(zip(filled, made.rows, strict=True)):
-            text = made.text(slots)
+        for place, (slots, (_, label)) in enumerate(zip(filled, generated.rows, strict=True)):
+            text = generated.text(slots)
             if text not in seen:
                 seen.add(text)
                 pair = str(len(pairs)) if corpus.name == "GAD" else identify(corpus, document, place, text)
                 row = {"id": pair, "doc_id": pair.rsplit(".", 2)[0], "text": text, "label": label}
-                surfaces = [names[slot] for slot in made.order() if slots[slot] in originals.BEHIND]
+                surfaces = [names[slot] for slot in generated.order() if slots[slot] in originals.BEHIND]
                 pairs.append((row, originals.unmask(row, surfaces)))
     return pairs[:size]
 

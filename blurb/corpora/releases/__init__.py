@@ -89,13 +89,13 @@ class Release:
     def files(self, names: Iterable[str], archives: Sequence[str] = ()) -> dict[str, SourceFile]:
         """Returns all these files; MissingRelease if one is missing."""
         names = list(dict.fromkeys(names))
-        found = self._on_disk(names)
-        if left := [name for name in names if name not in found]:
-            found |= self._in_archives(left, archives)
-        if left := [name for name in names if name not in found]:
+        by_name = self._on_disk(names)
+        if left := [name for name in names if name not in by_name]:
+            by_name |= self._in_archives(left, archives)
+        if left := [name for name in names if name not in by_name]:
             more = f" and {len(left) - 1:,} more of {len(names):,} files" if len(left) > 1 else ""
             raise self._missing(left[0] + more, archives)
-        return {name: found[name] for name in names}  # in the requested order, not that of an archive
+        return {name: by_name[name] for name in names}  # in the requested order, not that of an archive
 
     @cached_property
     def _paths(self) -> dict[str, list[str]]:
@@ -118,13 +118,13 @@ class Release:
         return {name: sorted(paths, key=lambda path: (path.count("/"), path)) for name, paths in by_name.items()}
 
     def _on_disk(self, names: Iterable[str]) -> dict[str, SourceFile]:
-        found = {}
+        files = {}
         for name in names:
             for path in self._paths.get(PurePosixPath(name).name, []):
                 if f"/{path}".endswith(f"/{name}"):
-                    found[name] = self._load(path)
+                    files[name] = self._load(path)
                     break
-        return found
+        return files
 
     def _load(self, path: str) -> SourceFile:
         place = self.folder / path
@@ -157,21 +157,21 @@ class Release:
         def fitting(member: str) -> list[str]:
             return [name for name in left.get(PurePosixPath(member).name, []) if f"/{member}".endswith(f"/{name}")]
 
-        found: dict[str, SourceFile] = {}
+        files: dict[str, SourceFile] = {}
         for path in self._named(archives, SUFFIXES):
             archive = self.folder / path
             self._check(archive)
-            before = len(found)
+            before = len(files)
             for member, content in members(
                 archive, lambda name: bool(fitting(name)), lambda name: _fits(name, archives)
             ):
                 for name in fitting(member):
-                    found.setdefault(name, SourceFile(archive / member, content))
-            if len(found) > before:
+                    files.setdefault(name, SourceFile(archive / member, content))
+            if len(files) > before:
                 self.read[path] = file_hash(archive)
-            if len(found) == sum(map(len, left.values())):
+            if len(files) == sum(map(len, left.values())):
                 break
-        return found
+        return files
 
     def _named(self, archives: Sequence[str], suffixes: tuple[str, ...]) -> list[str]:
         """Paths of the files with one of these suffixes that match a pattern, in the order of the patterns."""

@@ -129,17 +129,17 @@ def _score(value: Any, task: Task, path: Path, number: int) -> float:
     return score
 
 
-def _tags(found: list[str], words: int, task: Task, path: Path, numbers: list[int]) -> list[str]:
+def _tags(tags: list[str], words: int, task: Task, path: Path, numbers: list[int]) -> list[str]:
     """Converts tags to typed BIO for NER and to `I-` for PICO.
 
     With a single entity type, bare letters are accepted, too.
     """
-    if len(found) != words:
-        raise DataError(f"expected one tag per word, found {words} words and {len(found)} tags.", path, *numbers[:1])
+    if len(tags) != words:
+        raise DataError(f"expected one tag per word, found {words} words and {len(tags)} tags.", path, *numbers[:1])
     scheme = tagging.scheme_name(task.layout.get("scheme", "bio"))
     only = task.labels[0] if len(task.labels) == 1 else None
     written = []
-    for tag, number in zip(found, numbers, strict=True):
+    for tag, number in zip(tags, numbers, strict=True):
         prefix, _, kind = tag.partition("-")
         if tag == "O" or (not task.task_type.borders and tag in task.labels):
             written.append(tag if tag == "O" else f"I-{tag}")

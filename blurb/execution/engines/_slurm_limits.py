@@ -34,14 +34,14 @@ def _time(found: Estimate, sbatch: Mapping[str, str]) -> Iterator[str]:
     limit = slurm_seconds(sbatch.get("time", ""))
     if not limit:
         return
-    told = f"time={sbatch['time']}"
+    limit_text = f"time={sbatch['time']}"
     for saves, then in (
         (True, "it is saved in time, queued again, and goes on; with more time it ends in one job."),
         (False, "it does not save itself and would begin anew each time: give it more."),
     ):
         long = [one for one in found.waiting if _saves(one) is saves and one.seconds > max(0.0, limit - SAVING)]
         if long:
-            yield f"{told} is less than {_longest(long)}: {then}"
+            yield f"{limit_text} is less than {_longest(long)}: {then}"
 
 
 def _saves(trial: TrialEstimate) -> bool:

@@ -133,8 +133,8 @@ def arrays(parts: int, at_once: int, most: int) -> list[str]:
 
 def offsets(blocks: Sequence[str]) -> list[tuple[str, int]]:
     """Each value of `--array` with the number of its first part."""
-    found, begin = [], 0
+    starts, begin = [], 0
     for block in blocks:
-        found.append((block, begin))
+        starts.append((block, begin))
         begin += int(re.split("[-%]", block)[1]) + 1
-    return found
+    return starts

@@ -56,16 +56,16 @@ class LocalEngine(Engine):
         stop = threading.Event()
 
         def worker_thread(lane: int) -> None:
-            heard, told = _pipe()
-            pool = self._pool(folder, told)
+            reader, writer = _pipe()
+            pool = self._pool(folder, writer)
             try:
                 while not stop.is_set() and (index := turns.next(stop.wait)) is not None:
                     at_hand.add(index)
                     try:
                         running = pool.submit(_work, execute, on_gpu(jobs[index], gpus, lane))
                         while wait([running], LISTEN).not_done:
-                            _listen(heard, turns.told(index))
-                        _listen(heard, turns.told(index))
+                            _listen(reader, turns.told(index))
+                        _listen(reader, turns.told(index))
                         outcome = running.result()
                         died = outcome.status == "failed" and CUDA_ERROR in outcome.message
                     except (BrokenProcessPool, SystemExit):  # killed, or told to end
@@ -76,8 +76,8 @@ class LocalEngine(Engine):
                         note_death(jobs[index], message)
                     if died:
                         pool.shutdown(wait=False)
-                        heard, told = _pipe()
-                        pool = self._pool(folder, told)
+                        reader, writer = _pipe()
+                        pool = self._pool(folder, writer)
                     at_hand.discard(index)
                     turns.end(index, outcome)
             finally:

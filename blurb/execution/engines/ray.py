@@ -92,13 +92,13 @@ class RayEngine(Engine):
                         time.sleep(LOOK)
                         continue
                     ended, _ = ray.wait(list(running), num_returns=min(len(running), AT_ONCE), timeout=LOOK)
-                    for one in ended:
-                        index = running.pop(one)
-                        turns.end(index, _outcome(ray, one, sweep.jobs[index]))
+                    for ref in ended:
+                        index = running.pop(ref)
+                        turns.end(index, _outcome(ray, ref, sweep.jobs[index]))
             except BaseException as error:
                 with contextlib.suppress(Exception):
-                    for one in running:
-                        ray.cancel(one)
+                    for ref in running:
+                        ray.cancel(ref)
                     ray.wait(list(running), num_returns=len(running), timeout=signals.STEP_LIMIT + SAVING)
                 # A signal within a function of Ray's comes out as an error of Python itself.
                 if isinstance(error.__cause__, signals.Terminated | KeyboardInterrupt):

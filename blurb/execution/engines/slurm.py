@@ -100,12 +100,14 @@ class SlurmEngine(Engine):
         done = [sweeps.is_done(job) for job in jobs]
         waiting = [job for job, over in zip(jobs, done, strict=True) if not over]
         script = self.write(jobs[0].store, waiting) if waiting else None
-        told = "" if script is None else self._submit(script, waiting)
+        message = "" if script is None else self._submit(script, waiting)
         text = "" if script is None else script.text
         outcomes = []
         for job, over in zip(jobs, done, strict=True):
             outcomes.append(
-                TrialOutcome(job, "already done") if over else TrialOutcome(job, "submitted", message=told, script=text)
+                TrialOutcome(job, "already done")
+                if over
+                else TrialOutcome(job, "submitted", message=message, script=text)
             )
             if over:
                 on_finished(outcomes[-1])
@@ -171,17 +173,17 @@ def submit(script: Script) -> list[str]:
     _check_sbatch()
     for block, offset in offsets(script.blocks):
         command = ["sbatch", "--parsable", f"--array={block}", str(script.path), str(offset)]
-        found = subprocess.run(command, capture_output=True, text=True)
-        if found.returncode:
+        result = subprocess.run(command, capture_output=True, text=True)
+        if result.returncode:
             before = parts.read(script.folder)["submitted"]
             raise SlurmError(
-                f"sbatch: {found.stderr.strip() or found.stdout.strip()} Submitted before: "
+                f"sbatch: {result.stderr.strip() or result.stdout.strip()} Submitted before: "
                 f"{', '.join(before) or 'nothing'}.",
                 fix="Run the same command again when these are over; with a "
                 "larger minutes=N there are fewer and longer jobs.",
             )
         taken = offset + int(re.split("[-%]", block)[1]) + 1
-        parts.note_submitted(script.folder, found.stdout.strip().split(";")[0], taken)
+        parts.note_submitted(script.folder, result.stdout.strip().split(";")[0], taken)
     return list(parts.read(script.folder)["submitted"])
 
 
@@ -203,14 +205,14 @@ def _alive(submitted: Sequence[str]) -> list[str]:
     if shutil.which("squeue") is None:
         return []
     # One by one: with a job that Slurm has forgotten, squeue says nothing of the others.
-    found = []
+    alive = []
     for number in submitted:
         listed = subprocess.run(
             ["squeue", "--noheader", "--format=%A", f"--jobs={number}"], capture_output=True, text=True
         )
         if listed.returncode == 0 and listed.stdout.strip():
-            found.append(number)
-    return found
+            alive.append(number)
+    return alive
 
 
 def limit_of_site(name: str) -> int | None:

@@ -73,11 +73,11 @@ class Chain(nn.Module):
         with torch.autocast(emissions.device.type, enabled=False):
             emissions = _clean(emissions, mask)
             potentials = self._potentials(training=True)
-            found = _score(emissions, potentials, tags, mask) - log_partition(emissions, potentials, mask)
-        if self.constrained and not torch.isfinite(found).all():
-            row = int((~found.isfinite()).nonzero()[0])
+            scores = _score(emissions, potentials, tags, mask) - log_partition(emissions, potentials, mask)
+        if self.constrained and not torch.isfinite(scores).all():
+            row = int((~scores.isfinite()).nonzero()[0])
             raise ValueError(f"the tags of sequence {row} violate the tagging scheme: {tags[row][mask[row]].tolist()}.")
-        return found
+        return scores
 
     @torch.no_grad()
     def decode(self, emissions: Tensor, mask: Tensor) -> Tensor:

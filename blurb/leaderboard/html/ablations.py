@@ -16,7 +16,7 @@ def read(folder: Path) -> list[Ablation]:
     """Reads the tables that `blurb ablate` wrote to a folder."""
     if not (paths := sorted(folder.rglob("*.csv"))):
         raise DataError("no CSV files here; --ablations needs the --out folder of blurb ablate.", folder)
-    found = []
+    ablations = []
     for path in paths:
         lines = _cells(path)
         by_cell: dict[str, dict[str, Line]] = {}
@@ -24,18 +24,18 @@ def read(folder: Path) -> list[Ablation]:
             by_cell.setdefault(line["cell"], {})[line["task"]] = line
         model = next((line["model"] for line in lines if line["model"]), "")
         names = tuple(dict.fromkeys(line["task"] for line in lines))
-        found.append(Ablation(lines[0]["axis"], model, names, tuple(by_cell.items())))
-    return found
+        ablations.append(Ablation(lines[0]["axis"], model, names, tuple(by_cell.items())))
+    return ablations
 
 
 def _cells(path: Path) -> list[Line]:
     """The lines of an ablation table."""
-    columns, found = csv_files.read(path)
+    columns, lines = csv_files.read(path)
     if missing := [column for column in ablation_tables.COLUMNS if column not in columns]:
         raise DataError(f"not a table of blurb ablate, as columns are missing: {', '.join(missing)}.", path, 1)
-    if not found:
+    if not lines:
         raise DataError("the table has no rows.", path)
-    for number, line in found:
+    for number, line in lines:
         if None in line or None in line.values():
             raise DataError(f"expected {len(columns)} cells.", path, number)
         if line["schema"] != str(ablation_tables.SCHEMA):
@@ -44,4 +44,4 @@ def _cells(path: Path) -> list[Line]:
                 path,
                 number,
             )
-    return [{column: csv_files.original(cell) for column, cell in line.items()} for _, line in found]
+    return [{column: csv_files.original(cell) for column, cell in line.items()} for _, line in lines]

@@ -73,15 +73,15 @@ def _compare_pair(
     # Test units are resampled only where there can be a judgement: with one run a side there is none.
     with_units &= any(len(one.runs) > 1 for each in (row, against) for one in each.datasets.values())
     lines = {line.name: line for line in comparison.compare_rows(row, against, "test", with_units)}
-    found: list[tuple[float | None, float | None, str]] = []
+    intervals: list[tuple[float | None, float | None, str]] = []
     for name in names:
         line = lines.get(name)
         if line is None or line.difference is None:
-            found.append((None, None, ""))
+            intervals.append((None, None, ""))
         else:
-            found.append((_half(line.comparison), line.p, line.reason))
+            intervals.append((_half(line.comparison), line.p, line.reason))
     told = tuple("; ".join(meeting.remarks(*sides)) for sides in ((row, against), (against, row)))
-    return PairwiseComparison(first, other, found, told)  # type: ignore[arg-type]
+    return PairwiseComparison(first, other, intervals, told)  # type: ignore[arg-type]
 
 
 def _half(found: Comparison) -> float | None:

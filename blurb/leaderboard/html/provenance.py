@@ -32,19 +32,19 @@ def of_row(row: RowScores) -> RowProvenance:
     Of each trial one file is read: what else is needed the row and its runs know.
     """
     provenances = [record.provenance for seeds in row.records.values() for record in seeds.values()]
-    versions = (run.metrics_version for one in row.datasets.values() for run in one.runs.values())
+    versions = (run.metrics_version for known in row.datasets.values() for run in known.runs.values())
     configuration = row.configuration
     facts = [
         ("Weights and configuration", row.weights),
         ("Tokenizer", row.tokenizer),
-        ("Revision", _all(one.revision for one in provenances)),
-        ("Parameters", _all(f"{one.parameters:,}" for one in provenances if one.parameters)),
+        ("Revision", _all(known.revision for known in provenances)),
+        ("Parameters", _all(f"{known.parameters:,}" for known in provenances if known.parameters)),
         ("Protocol", f"{configuration.protocol} ({configuration.protocol_hash[:12]})"),
         ("Recipe", row.recipe),
         ("Metrics", "version " + _all(versions)),
     ]
-    environments = [one.environment for one in provenances]
-    facts += [(name, _all(_short(one.get(name)) for one in environments)) for name in ENVIRONMENT]
+    environments = [known.environment for known in provenances]
+    facts += [(name, _all(_short(known.get(name)) for known in environments)) for name in ENVIRONMENT]
     facts += [("Time", _time(provenances))]
     return RowProvenance(_command(row), [(name, public(value)) for name, value in facts if value], _parts(row))
 
@@ -74,21 +74,21 @@ def _time(provenances: Sequence[Provenance]) -> str:
 
 
 def _parts(row: RowScores) -> list[DatasetProvenance]:
-    found = []
+    parts = []
     for task, seeds in row.records.items():
         times = [time for one in seeds.values() if (time := one.provenance.train_seconds) is not None]
         runs, first = row.datasets[task].runs, min(seeds)
-        made = seeds[first].provenance
-        found.append(DatasetProvenance(
+        provenance = seeds[first].provenance
+        parts.append(DatasetProvenance(
             task=task,
             trials={seed: runs[seed].trial for seed in sorted(seeds)},
             data=runs[first].data_hash,
-            verdict=made.data_verdict,
+            verdict=provenance.data_verdict,
             seconds=sum(times) if times else None,
-            units=made.train_units,
-            cut=made.truncated("train"),
+            units=provenance.train_units,
+            cut=provenance.truncated("train"),
         ))  # fmt: skip
-    return found
+    return parts
 
 
 def _needs_originals(row: RowScores) -> bool:

@@ -73,7 +73,7 @@ def best(board: Leaderboard) -> dict[str, set[int]]:
 
     Values count as printed: ties are all marked as best.
     """
-    found = {}
+    best_places = {}
     standings = [groups.of_row(entry.row) for entry in board.entries]
     for key, _, _ in columns(board):
         values = {
@@ -85,8 +85,8 @@ def best(board: Leaderboard) -> dict[str, set[int]]:
             rivals = {there[place]: values[there[place]] for place in part.places}
             if len(rivals) > 1:
                 marked |= {place for place, value in rivals.items() if value == max(rivals.values())}
-        found[key] = marked
-    return found
+        best_places[key] = marked
+    return best_places
 
 
 def focus(board: Leaderboard) -> int:

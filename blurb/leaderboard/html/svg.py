@@ -72,17 +72,17 @@ def dots(
     labels = named([entry for _, entry in entries])
     for lane, (place, entry) in enumerate(entries):
         y = top + lane * LANE + LANE / 2
-        found = entry.datasets[task]
-        body = [_tip(_spoken(entry, found.test)), _name(y + 3.5, *labels[lane])]
-        if not x.low <= found.test.mean <= x.high:
-            body.append(_text(LABELS + 8, y + 3.5, f"◂ {found.test.mean:.2f}", "quiet"))
+        dataset = entry.datasets[task]
+        body = [_tip(_spoken(entry, dataset.test)), _name(y + 3.5, *labels[lane])]
+        if not x.low <= dataset.test.mean <= x.high:
+            body.append(_text(LABELS + 8, y + 3.5, f"◂ {dataset.test.mean:.2f}", "quiet"))
             parts.append(_group(place, on, body))
             continue
-        if found.test.low is not None and found.test.high is not None:
-            low, high = max(found.test.low, x.low), min(found.test.high, x.high)
+        if dataset.test.low is not None and dataset.test.high is not None:
+            low, high = max(dataset.test.low, x.low), min(dataset.test.high, x.high)
             body.append(_line(x(low), y, x(high), y, "whisker"))
-        body += [f'<circle cx="{x(seed):.1f}" cy="{y:g}" r="2.6"/>' for seed in found.seeds.values()]
-        body.append(_line(x(found.test.mean), y - 5, x(found.test.mean), y + 5, "mean"))
+        body += [f'<circle cx="{x(seed):.1f}" cy="{y:g}" r="2.6"/>' for seed in dataset.seeds.values()]
+        body.append(_line(x(dataset.test.mean), y - 5, x(dataset.test.mean), y + 5, "mean"))
         parts.append(_group(place, on, body))
     return _svg(WIDTH, top + height + 16, parts, f"Test scores of {title}; the numbers are in the table below")
 
@@ -137,11 +137,11 @@ def _spoken(entry: PageRow, value: Value) -> str:
 def named(entries: Sequence[PageRow]) -> list[tuple[str, str]]:
     """Model and protocol of each row, shortened to fit beside a lane; the whole configuration where these are equal."""
     short = [(entry.model, entry.row.configuration.protocol) for entry in entries]
-    found = []
+    names = []
     for entry, pair in zip(entries, short, strict=True):
         made = shortened(entry.detail if short.count(pair) > 1 else pair[1], MADE)
-        found.append((shortened(entry.model, LETTERS - len(made) - bool(made)), made))
-    return found
+        names.append((shortened(entry.model, LETTERS - len(made) - bool(made)), made))
+    return names
 
 
 def shortened(name: str, letters: int = LETTERS) -> str:

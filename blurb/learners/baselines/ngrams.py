@@ -187,14 +187,14 @@ class Bigrams(Learner):
             predicted, confidence = decide(self.problem.kind, scores)
         else:
             predicted, confidence = chain.decode(scores, torch.from_numpy(sentence_of(units)))
-        found, sure = predicted.numpy(), confidence.numpy()
+        labels, sure = predicted.numpy(), confidence.numpy()
         inputs = Features(
             Ragged.of([[]] * len(units)), np.arange(len(units)), word_ids=_all_words(units) if tags else None
         )
         if tags:
             cuts = np.cumsum([len(unit["tokens"]) for unit in units])[:-1]
-            return self.formulation.output(units, inputs, np.split(found, cuts), np.split(sure, cuts))
-        return self.formulation.output(units, inputs, list(found), list(sure))
+            return self.formulation.output(units, inputs, np.split(labels, cuts), np.split(sure, cuts))
+        return self.formulation.output(units, inputs, list(labels), list(sure))
 
     def _chain(self, matrix: Any, answers: Any, rows: Sequence[Any]) -> None:
         """Fits a linear chain on the scores of the chosen model, which stay fixed."""

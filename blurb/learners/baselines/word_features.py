@@ -90,11 +90,11 @@ def _at(
     numbers: npt.NDArray[np.int64], sentence: npt.NDArray[np.int64], place: int, outside: int
 ) -> npt.NDArray[np.int64]:
     """(words,) the number of the word that stands `place` words after each, `outside` beyond its sentence."""
-    found = np.arange(len(numbers)) + place
-    inside = (found >= 0) & (found < len(numbers))
-    found = np.where(inside, found, 0)
-    inside &= sentence[found] == sentence if len(numbers) else inside
-    return np.where(inside, numbers[found], outside)
+    places = np.arange(len(numbers)) + place
+    inside = (places >= 0) & (places < len(numbers))
+    places = np.where(inside, places, 0)
+    inside &= sentence[places] == sentence if len(numbers) else inside
+    return np.where(inside, numbers[places], outside)
 
 
 def _hashed(features: Any) -> Any:

@@ -89,20 +89,20 @@ class Frozen:
         if batch.word_starts is not None and batch.word_ends is not None and batch.word_mask is not None:
             return word_vectors(hidden, batch.word_starts, batch.word_ends, self.word_pooling)[batch.word_mask]
         inside = batch.mask.unsqueeze(-1).bool()  # (batch, pieces, 1)
-        found: dict[str, Tensor] = {}
+        vectors: dict[str, Tensor] = {}
         if "first" in names:
             last = batch.mask.sum(1) - 1  # padding is on the right
             place = torch.zeros_like(last) if self.cls in (None, 0) else last
-            found["first"] = hidden[torch.arange(len(hidden), device=hidden.device), place]
+            vectors["first"] = hidden[torch.arange(len(hidden), device=hidden.device), place]
         if "mean" in names:
-            found["mean"] = (hidden * inside).sum(1) / inside.sum(1).clamp_min(1)
+            vectors["mean"] = (hidden * inside).sum(1) / inside.sum(1).clamp_min(1)
         if "max" in names:
             highest = hidden.masked_fill(~inside, torch.finfo(hidden.dtype).min).amax(1)
-            found["max"] = highest.masked_fill(~inside.any(1), 0)  # an empty text is all padding
+            vectors["max"] = highest.masked_fill(~inside.any(1), 0)  # an empty text is all padding
         if batch.entities is not None:
             mentions = MentionMean(self.size, self.cls)(hidden, batch.mask, entities=batch.entities)
-            found["head"], found["tail"] = mentions.split(self.size, 1)
-        return torch.cat([found[name] for name in names], 1)
+            vectors["head"], vectors["tail"] = mentions.split(self.size, 1)
+        return torch.cat([vectors[name] for name in names], 1)
 
 
 def middle(layers: int) -> int:

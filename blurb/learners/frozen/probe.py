@@ -186,11 +186,11 @@ class ProbeLearner(Learner):
         if judged.fold is None:
             other = self._design(judged.read, layer, mean, sd)
             return [_Split(design, targets, other, torch.arange(len(other)))]
-        found = []
+        splits = []
         for number in range(int(judged.fold.max()) + 1):
             held = torch.from_numpy(judged.fold == number)
-            found.append(_Split(design.take(~held), targets[~held], design.take(held), held.nonzero().squeeze(1)))
-        return found
+            splits.append(_Split(design.take(~held), targets[~held], design.take(held), held.nonzero().squeeze(1)))
+        return splits
 
     def _score(self, judged: _Judged, scores: Tensor) -> float:
         predicted, _ = self._output(judged.units, judged.read, scores)
@@ -202,11 +202,11 @@ class ProbeLearner(Learner):
             predicted, confidence = decide(self.problem.kind, scores)
         else:
             predicted, confidence = chain.decode(scores, torch.from_numpy(read.units))
-        one, two = predicted.numpy(), confidence.numpy()
+        answers, confidences = predicted.numpy(), confidence.numpy()
         if read.features.word_ids is not None:
             cuts = read.features.word_ids.offsets[1:-1]
-            return self.formulation.output(units, read.features, np.split(one, cuts), np.split(two, cuts))
-        return self.formulation.output(units, read.features, list(one), list(two))
+            return self.formulation.output(units, read.features, np.split(answers, cuts), np.split(confidences, cuts))
+        return self.formulation.output(units, read.features, list(answers), list(confidences))
 
     def _chain(self, read: Read, targets: Tensor) -> None:
         """Fits a linear chain on top of the chosen fit, whose scores stay fixed."""

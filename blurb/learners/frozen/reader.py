@@ -104,7 +104,7 @@ class Reader:
         return Read(parts[0], list(zip(*by_part, strict=True)))
 
     def _inputs(self, units: Subset) -> Sequence[Features]:
-        found: list[Features] = []
+        features: list[Features] = []
         wholes: list[Features] = []
         count = len(self.formulation.frozen_features(units.rows[:1], self.tokenizer, self.limit))
         # Only where the frozen encoder reads what a fine-tuned one does, they share it.
@@ -119,9 +119,9 @@ class Reader:
 
             whole = cached(key, build)
             wholes.append(whole)
-            found.append(whole if units.chosen is None else whole.of_units(units.chosen))
+            features.append(whole if units.chosen is None else whole.of_units(units.chosen))
         self.facts[f"{units.name}_inputs"] = {
             "units": len(units.rows), "rows": sum(map(len, wholes)),
             "truncated": sum(whole.truncated for whole in wholes), "windowed": sum(whole.windowed for whole in wholes),
         }  # fmt: skip
-        return found
+        return features

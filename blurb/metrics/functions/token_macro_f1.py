@@ -74,7 +74,7 @@ def token_macro_f1(
 def _counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], labels: Sequence[str]) -> Counts:
     """Three numbers per label: (sentences, 3 * labels)."""
     check_sentences(gold, predicted)
-    found = np.zeros((len(gold), len(labels), 3))
+    counts = np.zeros((len(gold), len(labels), 3))
     column = {label: place for place, label in enumerate(labels)}
     for row, (right, answer) in enumerate(zip(gold, predicted, strict=True)):
         for one, other in zip(right, answer, strict=True):
@@ -82,11 +82,11 @@ def _counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], l
                 continue
             wanted, given = column.get(one[2:]), column.get(other[2:])
             if given is not None:
-                found[row, given, 1] += 1
+                counts[row, given, 1] += 1
             if wanted is not None:
-                found[row, wanted, 2] += 1
-                found[row, wanted, 0] += wanted == given
-    return found.reshape(len(gold), -1)
+                counts[row, wanted, 2] += 1
+                counts[row, wanted, 0] += wanted == given
+    return counts.reshape(len(gold), -1)
 
 
 def _macro_f1(sums: Counts) -> Scores:
