@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+
+from tests.golden._compact import compact
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,9 +25,7 @@ def instead_of_pixels(patch: pytest.MonkeyPatch) -> None:
         return
 
     def save(self: Figure, file: io.BytesIO, **options: Any) -> None:
-        file.write(
-            (json.dumps({"format": options["format"], **told(self)}, indent=1, ensure_ascii=False) + "\n").encode()
-        )
+        file.write(f"{compact({'format': options['format'], **told(self)})}\n".encode())
 
     patch.setattr(Figure, "savefig", save)
 

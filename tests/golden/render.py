@@ -8,7 +8,8 @@
 
 A case is `rendered/NAME.txt`, the commands with what they printed and their exit codes, and `rendered/NAME/`, the files
 that they wrote. Only what must vary is replaced (`normal`); files of more than `MOST` characters are cut, with their
-hash; archives are unpacked, and pictures are told as data (`drawn.py`).
+hash; archives are unpacked, pictures are told as data (`drawn.py`), pages as words and a hash of their markup, and
+long JSON with as much on a line as fits (`_compact.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden import drawn, encoder
+from tests.golden import _compact, drawn, encoder
 from tests.golden._case import INPUTS, Case
 from tests.golden.cases import CASES
 from tests.golden.interface import REFERENCE, interface, reference
@@ -91,14 +92,15 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
         told = "".join(_run(command, case, patch) for command in case.commands)
     for pattern, text in case.varying.items():
         told = re.sub(pattern, text, told)
-    found = {f"{case.name}.txt": normal(told, folder, inputs)}
+    found = {f"{case.name}.txt": _compact.transcript(normal(told, folder, inputs))}
     for file, written in _state(folder).items():
         path = file.relative_to(folder).as_posix()
         if (
             before.get(file) != written and not path.endswith(".lock") and ".index" not in file.parts
         ):  # of no fixed names
             told_as = f"{path}.json" if path.endswith(drawn.ENDINGS) else path
-            found[f"{case.name}/{told_as}"] = normal(_text(path, file.read_bytes(), case.whole), folder, inputs)
+            text = normal(_text(path, file.read_bytes(), case.whole), folder, inputs)
+            found[f"{case.name}/{told_as}"] = _compact.page(text) if path.endswith(".html") else text
     return found
 
 
@@ -152,7 +154,7 @@ def _text(path: str, content: bytes, whole: bool) -> str:
     if path.endswith(".parquet"):
         raise AssertionError(f"{path}: a trial was trained; what is in the golden stores is to stand.")
     text = content.decode("utf-8")
-    if whole or len(text) <= MOST:
+    if whole or len(text) <= MOST or path.endswith(".html"):
         return text
     return f"{text[:SHOWN]}\n[{len(text)} characters, sha256 {_sha256(content)}]\n"
 
