@@ -11,7 +11,6 @@ from blurb.doctor import sweeps
 from blurb.doctor._base import Fact, Problem, Report, of_error
 from blurb.messages.errors import BlurbError, StoreError, UnknownName, ended
 from blurb.store import planned_rows as rows
-from blurb.store import rescore
 from blurb.store import row_contents as inventory
 from blurb.store.store import ASIDE, OLD, OWNERS, Store, left_out
 from blurb.system.files import read_json, size_of
@@ -66,8 +65,6 @@ def _trial(store: Store, path: Path) -> Iterator[Problem]:
         _ = record.task.task_type, metrics.get(record.task.metric)
         if record.metrics.get("metrics_version") != metrics.VERSION:
             yield Problem(str(path), "Its scores were computed by metrics of another version.", "blurb rescore")
-        if rescore.outdated(path):
-            yield Problem(str(path), "It cut its inputs otherwise than this version of blurb does.", AGAIN)
     except UnknownName as error:
         yield of_error(error, path, "Install the plug-in that has it, or delete the trial.")
     except (BlurbError, OSError) as error:

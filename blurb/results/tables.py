@@ -13,7 +13,7 @@ from pathlib import Path
 from blurb.messages.errors import DataError, StoreError, Tell, tell_damage
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, table_owners
 from blurb.results.row_scores import RowScores
-from blurb.results.schema import READ, SCHEMA
+from blurb.results.schema import SCHEMA, remedy
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import remove_forgotten
@@ -95,14 +95,14 @@ def check_schema(path: Path, columns: Sequence[str], option: str = "--leaderboar
         raise StoreError(f"{path} is a folder, a pipe or a device and no table", fix=f"choose another {option}.")
     try:
         there, line = csv_files.first(path)
-        version = (line.get("schema") if line else str(SCHEMA)) if "schema" in there else None
+        version = ((line.get("schema") if line else SCHEMA) or "") if "schema" in there else ""
     except DataError:
-        there, version = (), None
-    if version not in READ:
+        there, version = (), ""
+    if version != SCHEMA:
         raise StoreError(
             f"{path} has schema version {version or 'none'}, but this version of blurb writes {SCHEMA}. "
             "It was not changed",
-            fix=f"choose another {option}, or move it away.",
+            fix=remedy(version) or f"choose another {option}, or move it away.",
         )
     if ("metric" in there) != ("metric" in columns):
         kind = "a table of runs" if "metric" in there else "a leaderboard"
