@@ -123,8 +123,9 @@ def _engine(options: RunOptions, found: ErrorCollector) -> Engine | None:
     """The engine, and what cannot be asked of it."""
     from blurb.execution import engines
     from blurb.execution.engine import Launch
+    from blurb.results import tables
 
-    table = None if options.leaderboard is None else Path(options.leaderboard)
+    table = tables.place(options.output, options.leaderboard)
     engine = found.tried(engines.parse, options.engine, Launch(options.jobs, table, options.print_script))
     if engine is None:
         return None
@@ -159,7 +160,9 @@ def _check_places(options: RunOptions, found: ErrorCollector) -> None:
     found.tried(check_writable, output=Path(options.output))
     if options.leaderboard is not None:
         found.tried(check_writable, leaderboard=Path(options.leaderboard).parent)
-        found.tried(tables.check, Store(Path(options.output)), Path(options.leaderboard))
+    store = found.tried(Store, Path(options.output))
+    if store is not None:
+        found.tried(tables.check, store, tables.place(options.output, options.leaderboard))
 
 
 def _tasks(wanted: Any, found: ErrorCollector) -> list[Task]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from blurb.messages.errors import DataError
+from blurb.messages.errors import DataError, StoreError
 from blurb.results import leaderboard_csv, plans, results_csv, table_owners, tables
 from blurb.results.results_csv import ALIKE, COLUMNS, RUN, Place, check_alike
 from blurb.results.schema import KEY
+from blurb.store import schema
 
 
 def merge(paths: Sequence[Path], folder: Path) -> int:
@@ -18,7 +19,10 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
     the folder stay in its leaderboard.
 
     :raises DataError: naming both files and lines, if lines contradict, or seeds of one row cannot be averaged
+    :raises StoreError: if the folder is a store, or has tables of another schema
     """
+    if (folder / schema.FILE).exists():
+        raise StoreError("is a store, whose tables are its own", where=folder, fix="choose another --out folder.")
     places, merged = lines_of(paths)
     folder.mkdir(parents=True, exist_ok=True)
     results, leaderboard = folder / "results.csv", folder / tables.DEFAULT

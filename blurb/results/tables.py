@@ -1,4 +1,4 @@
-"""`results.csv` and `leaderboard.csv` of a store, rebuilt from the store and `external.csv`.
+"""`results.csv` and `leaderboard.csv` of a store, rebuilt from the store and `external.csv`; by default in its folder.
 
 Numbers are times 100 with two decimals (four in `results.csv`); a missing value is an empty cell. The tables do not
 depend on when or where a trial ran, so an interrupted and an uninterrupted run give identical files.
@@ -20,6 +20,11 @@ from blurb.system.files import remove_forgotten
 from blurb.system.leases import Lease, Lost
 
 DEFAULT = "leaderboard.csv"
+
+
+def place(store: Path | str, leaderboard: Path | str | None) -> Path:
+    """The wide table that a command writes: in the store, unless one is named."""
+    return Path(store) / DEFAULT if leaderboard is None else Path(leaderboard)
 
 
 def results_beside(leaderboard: Path) -> Path:

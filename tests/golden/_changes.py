@@ -10,7 +10,7 @@ from blurb.system.lease_records import LeaseRecord
 
 def own_table(folder: Path) -> None:
     """The published numbers that stand beside the tables, in the place where they count."""
-    shutil.copy(folder / "before" / "external.csv", folder)
+    shutil.copy(folder / "before" / "external.csv", folder / "store")
 
 
 def damage(folder: Path) -> None:

@@ -241,10 +241,11 @@ TABLES = [
     Case("rescore/schemas", ["rescore --output store", "rescore --output newer", "rescore --output today "
                              "--leaderboard older.csv"], changes=["store"], prepare=other_schemas),
     Case("leaderboard/add", [
-        "leaderboard add --model Somebody --source paper2026 --version v2 --score gad=81.2 --score score=80 --runs 3",
+        "leaderboard add --model Somebody --source paper2026 --version v2 --score gad=81.2 --score score=80 --runs 3 "
+        "--output store",
         "leaderboard add --model 'Some, body' --source told --score biosses=0.9 --times-100 --recalled "
         "--leaderboard deep/leaderboard.csv",
-        "leaderboard add --model Somebody --source paper2026 --version v2 --score hoc=81.2",
+        "leaderboard add --model Somebody --source paper2026 --version v2 --score hoc=81.2 --output store",
         "leaderboard add --model Somebody --source paper2026 --score hoc=0.8",
         "rescore --output store",
     ], changes=["store"]),
