@@ -19,10 +19,14 @@ AGAIN = "Run its blurb run command again."
 
 
 def examine(root: Path) -> Report:
-    """What is wrong with a store, or with one trial of it."""
-    if (root / "spec.json").is_file():
-        return Report("trial", str(root), list(_trial(Store(root.resolve().parents[2]), root)))
-    store = Store(root)
+    """What is wrong with a store, or with one trial of it; of a store of another schema only that."""
+    is_trial = (root / "spec.json").is_file()
+    try:
+        store = Store(root.resolve().parents[2] if is_trial else root)
+    except StoreError as error:  # of another schema: nothing in it can be read
+        return Report("trial" if is_trial else "store", str(root), [of_error(error, root, "")])
+    if is_trial:
+        return Report("trial", str(root), list(_trial(store, root)))
     problems = [*_rows(store), *_owners(store)]
     for path in store.trial_folders():
         problems += _trial(store, path)

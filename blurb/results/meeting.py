@@ -2,7 +2,7 @@
 
 A use asks for more the more it concludes. To *rank* rows says that one is better, and to *check* a row that it became
 worse: both need rows that were made alike. To *compare* two rows shows their difference, whatever made them; only the
-verdict needs numbers of one kind. What is unknown is not equal: a table of before, or one made by hand, may not say.
+verdict needs numbers of one kind. What is unknown is not equal: a published row, or a table made by hand, may not say.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def test_both_doors_lead_to_the_same_figures(
                "gad,biosses", "--seeds", "2"]  # fmt: skip
     assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
     for name in ("leaderboard.csv", "results.csv"):
-        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+        assert (tmp_path / "runs" / name).read_bytes() == (folder / name).read_bytes()
     assert [row.model for row in results.rows] == ["baseline:majority", "scratch:tiny"]
     assert not results.failed
 
@@ -213,7 +213,7 @@ def test_settings_are_keywords_of_their_types(tmp_path: Path) -> None:
     )  # fmt: skip
     assert made.rows[0].limits("max_eval") == {"gad": 7}
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]  # the tables are in it
-    assert {"leaderboard.csv", "results.csv"} <= {path.name for path in made.store.iterdir()}
+    assert {"leaderboard.csv", "results.csv"} <= {path.name for path in (tmp_path / "runs").iterdir()}
     for wrong, told in (
         ({"max_eval": "many"}, "^max_eval must be a whole number"),
         ({"epochs": True}, "epochs must be an int or None"),
