@@ -154,19 +154,12 @@ def _settings(options: RunOptions, found: ErrorCollector) -> dict[str, Any]:
 
 def _check_places(options: RunOptions, found: ErrorCollector) -> None:
     from blurb.planning.request import check_writable
+    from blurb.results import tables
 
     found.tried(check_writable, output=Path(options.output))
     if options.leaderboard is not None:
         found.tried(check_writable, leaderboard=Path(options.leaderboard).parent)
-    found.tried(_check_tables, options)
-
-
-def _check_tables(options: RunOptions) -> None:
-    """Raises a StoreError for a store of another schema, and for tables that could not be written."""
-    from blurb.results import tables
-    from blurb.store.store import Store
-
-    tables.check(Store(Path(options.output)), tables.place(options.output, options.leaderboard))
+    found.tried(tables.check_places, options.output, options.leaderboard)
 
 
 def _tasks(wanted: Any, found: ErrorCollector) -> list[Task]:
