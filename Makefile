@@ -29,7 +29,7 @@ $(STAMP): pyproject.toml constraints.txt
 PARALLEL = -n auto --maxprocesses 8 --dist worksteal
 
 demo: $(STAMP)
-	$(BIN)/blurb run scratch:tiny --suite demo --output demo/runs --leaderboard demo/leaderboard.csv
+	$(BIN)/blurb run scratch:tiny --suite demo --output demo/runs
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

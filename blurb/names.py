@@ -17,6 +17,8 @@ HASH = re.compile(r"[0-9a-f]{16}")
 TASK = re.compile(r"[a-z0-9][a-z0-9-]*")
 LONGEST = 255
 """Maximum bytes of a folder name."""
+FILES = (".csv", ".json")
+"""Endings of what lies beside the folders of models."""
 UNFIT = {"Cc", "Cs", "Zl", "Zp"}
 """Unicode categories of control characters, surrogates, line and paragraph separators."""
 
@@ -61,17 +63,19 @@ def encoded(name: str) -> str:
 
 
 def folder(name: str, owners: Callable[[str], Collection[str]]) -> str:
-    """The folder name of a model: the plain name, unless that belongs only to models of other names.
+    """The folder name of a model: the plain name, unless that belongs only to models of other names, or to a file.
 
     :param owners: the models that own a folder
     :raises SettingsError: if the folder is taken and the encoded name is too long
     """
     there = owners(plain(name))
-    if not there or name in there:
+    is_file = plain(name).lower().endswith(FILES)
+    if not is_file and (not there or name in there):
         return plain(name)
     if len(encoded(name)) > LONGEST:
         raise SettingsError(
-            f"The folder {plain(name)} belongs to {min(there)}", fix="choose a shorter name with --name."
+            f"The folder {plain(name)} belongs to {min(there, default='a file')}",
+            fix="choose a shorter name with --name.",
         )
     return encoded(name)
 

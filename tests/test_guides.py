@@ -69,7 +69,7 @@ def test_a_head_and_a_pooling(tmp_path: Path) -> None:
     printed = follow("add-a-head.md", tmp_path)
     assert re.search(r"my-head .*hidden=64", printed)
     assert "largest" in printed
-    rows = (tmp_path / "leaderboard.csv").read_text(encoding="utf-8")
+    rows = (tmp_path / "runs" / "leaderboard.csv").read_text(encoding="utf-8")
     for override in ("head=my_head.py:MyHead", "hidden=128", "pooling=my_pooling.py:Largest", "pooling=largest"):
         assert override in rows
 
@@ -79,7 +79,7 @@ def test_a_task_a_metric_and_a_type(tmp_path: Path) -> None:
     follow("add-a-task.md", tmp_path)
     (shown,) = [content for language, content in blocks("add-a-task.md") if language == "toml" and "[files]" in content]
     assert tomllib.loads(shown) == toml.read(tmp_path / "my-genes.toml")
-    results = (tmp_path / "results.csv").read_text(encoding="utf-8")
+    results = (tmp_path / "runs" / "results.csv").read_text(encoding="utf-8")
     for line in ("my-corpus,ner,", "sentence_accuracy", "my-claims,claims,"):
         assert line in results
 

@@ -97,5 +97,5 @@ def test_every_name_that_is_taken_comes_back_from_the_tables(
     result = CliRunner().invoke(cli, [*SMOKE, "--name", name], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     for table in ("results.csv", "leaderboard.csv"):
-        assert [row.model for row in of_file(tmp_path / table, alone=True)] == [name]
+        assert [row.model for row in of_file(tmp_path / "runs" / table, alone=True)] == [name]
     assert name in result.output

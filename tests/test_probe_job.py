@@ -30,12 +30,12 @@ def test_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (row.learner, set(row.records), row.data) == ("probe", {"gad", "biosses", "pubmedqa"}, "synthetic")
     assert all(row.values(name)[0] > (row.datasets[name].majority() or 0.0) for name in row.records)
     assert row.note == "probe of the frozen encoder: no ranking of encoders, no run variance"
-    lines = [line for _, line in read_lines(tmp_path / "leaderboard.csv")]
+    lines = [line for _, line in read_lines(tmp_path / "runs" / "leaderboard.csv")]
     assert [(line["learner"], line["protocol"], line["score_sd"]) for line in lines] == [("probe", "probe", "")]
-    before = (tmp_path / "results.csv").read_bytes()
+    before = (tmp_path / "runs" / "results.csv").read_bytes()
     assert blurb("--tasks", "gad,biosses,pubmedqa").stderr.count("already done") == 3
     assert CliRunner().invoke(cli, ["rescore", "--output", "runs"]).exit_code == 0
-    assert (tmp_path / "results.csv").read_bytes() == before
+    assert (tmp_path / "runs" / "results.csv").read_bytes() == before
 
 
 def test_a_row_of_probes_that_all_failed_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def run(
     engine: str = "local",
     print_script: bool = False,
     output: Path | str = "runs",
-    leaderboard: Path | str | None = "leaderboard.csv",
+    leaderboard: Path | str | None = None,
     check: Row | None = None,
     rules: Path | str | Rules | None = None,
     across: Sequence[str] = (),

@@ -39,19 +39,17 @@ def _executed(options: RunOptions) -> Results:
     from blurb.api.comparing import check
     from blurb.api.results import Results
     from blurb.planning import preflight
-    from blurb.results import from_store, tables
+    from blurb.results import tables
     from blurb.store.store import Store
 
     request, engine, rules = preflight.checked(options)
     planned, expected = _plan(options, request, engine)
     if options.dry_run:
         return Results((), Path(options.output))
-    store, leaderboard = Store(Path(options.output)), options.leaderboard
+    store, leaderboard = Store(Path(options.output)), tables.place(options.output, options.leaderboard)
 
     def rebuild(tell: Tell = tell_damage) -> list[RowScores]:
-        if leaderboard is None:
-            return from_store.read(store, tell, create=True)
-        return tables.rebuild(store, Path(leaderboard), tell)
+        return tables.rebuild(store, leaderboard, tell)
 
     preflight.check_engine_is_there(planned, engine)
     outcomes = run_trials(planned, options, expected, lambda: rebuild(_unheard), engine=engine)

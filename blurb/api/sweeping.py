@@ -42,9 +42,12 @@ def work(
     from blurb.execution import sweeps
     from blurb.execution.engine import Sweep
     from blurb.results import tables
+    from blurb.store import schema
     from blurb.store.row_contents import failure_of
     from blurb.store.store import Store
 
+    store = output if sweep is None else sweep.absolute().parent.parent
+    schema.check(store)
     if part is not None and sweep is None:
         raise SettingsError("--part is a part of one sweep: add --sweep with its folder.")
     if sweep is None and not sweeps.folders(output):
@@ -62,7 +65,6 @@ def work(
         outcomes += _run(Sweep(sweep or output / sweeps.FOLDER, here), jobs, max_failures, progress)
         if sweep is not None:
             break
-    store = output if sweep is None else sweep.absolute().parent.parent
     for folder in sweeps.folders(store):
         sweeps.end_if_done(folder)
     if leaderboard is not None:
@@ -85,8 +87,10 @@ def retry(
     from blurb import tasks
     from blurb.execution import sweeps
     from blurb.execution.engine import Sweep
+    from blurb.store import schema
     from blurb.store.row_contents import failure_of
 
+    schema.check(output)
     chosen = None if selection == "all" else {task.name for task in tasks.load_selection(selection)}
     failed = [
         job for job in _jobs(output, None, None, None if later else allow)

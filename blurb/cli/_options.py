@@ -93,6 +93,12 @@ TYPES = {"int": click.INT, "float": click.FLOAT}
 POINTS = Points(min=0)
 ACROSS = shared(RunOptions, "across")
 STORE = shared(TrainOptions, "output")
+LEADERBOARD = click.option(
+    "--leaderboard",
+    type=click.Path(path_type=Path),
+    help="Table to rebuild instead of leaderboard.csv in the store; its runs go into results.csv in the same folder, "
+    "or NAME-results.csv for NAME.csv.",
+)
 JOBS = shared(TrainOptions, "jobs")
 TRUST = shared(TrainOptions, "trust_remote_code")
 CASING = shared(TrainOptions, "casing")

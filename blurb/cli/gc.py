@@ -1,4 +1,4 @@
-"""`blurb gc`: remove from a store what kills and earlier versions left."""
+"""`blurb gc`: remove from a store what kills left."""
 
 from __future__ import annotations
 

@@ -6,16 +6,13 @@ from pathlib import Path
 
 import click
 
-from blurb.cli._options import STORE
+from blurb.cli._options import LEADERBOARD, STORE
 
 
 @click.command(name="rescore")
 @STORE
-@click.option(
-    "--leaderboard", type=click.Path(path_type=Path), default="leaderboard.csv", show_default=True,
-    help="Table to rebuild; its runs go into results.csv in the same folder, or NAME-results.csv for NAME.csv.",
-)  # fmt: skip
-def command(output: Path, leaderboard: Path) -> None:
+@LEADERBOARD
+def command(output: Path, leaderboard: Path | None) -> None:
     """Recompute all metrics and tables, without training.
 
     Metrics are computed from the stored predictions."""
@@ -28,11 +25,11 @@ def command(output: Path, leaderboard: Path) -> None:
     store = Store(output)
     if not store.trial_folders():
         raise StoreError(f"No trials in {output}", fix="check --output.")
-    tables.check(store, leaderboard)
+    table = tables.place(output, leaderboard)
+    tables.check(store, table)
     scored, changed = rescore(store)
-    tables.rebuild(store, leaderboard)
+    tables.rebuild(store, table)
     left = len(store.trial_folders()) - scored
     click.echo(
-        f"{plural(scored, 'trial')} rescored, {changed} changed{f', {left} left out' * bool(left)}; "
-        f"rebuilt {leaderboard}."
+        f"{plural(scored, 'trial')} rescored, {changed} changed{f', {left} left out' * bool(left)}; rebuilt {table}."
     )

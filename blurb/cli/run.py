@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -67,13 +66,14 @@ def _show_rows(options: RunOptions, results: Results) -> None:
     from blurb.leaderboard.neighbours import with_neighbours
     from blurb.leaderboard.terminal import render
     from blurb.messages.text import option
-    from blurb.results.tables import results_beside
+    from blurb.results import tables
     from blurb.terminal.output import console
 
     out = console(width=120)
     out.print(render(results.rows, out.width))
     out.print(with_neighbours(results.rows, results.others, out.width))
-    leaderboard = Path(options.leaderboard)  # type: ignore[arg-type]
-    out.print(f"Rows: {leaderboard}   scores by seed: {results_beside(leaderboard)}   trials: {options.output}")
+    leaderboard = tables.place(options.output, options.leaderboard)
+    runs = tables.results_beside(leaderboard)
+    out.print(f"Rows: {leaderboard}   scores by seed: {runs}   trials: {options.output}")
     store = option("--output", options.output, "runs")
     out.print(f"All rows, ranked with intervals: blurb leaderboard show{store}")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from blurb.store.row_contents import TrialState
 
 TABLES = click.option(
-    "--leaderboard", type=click.Path(path_type=Path), default="leaderboard.csv", show_default=True,
-    help="Table to rebuild afterwards, if it belongs to the store.",
+    "--leaderboard", type=click.Path(path_type=Path),
+    help="Table to rebuild afterwards, if it belongs to the store, instead of leaderboard.csv in it.",
 )  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def verify(row: str | None, output: Path, form: str) -> None:
 @click.argument("name", metavar="NEWNAME")
 @STORE
 @TABLES
-def rename(row: str, name: str, output: Path, leaderboard: Path) -> None:
+def rename(row: str, name: str, output: Path, leaderboard: Path | None) -> None:
     """Give ROW the model name NEWNAME.
 
     Its trials are copied under the new name; then those that no other row has are deleted under the old one. Refused
@@ -167,16 +167,18 @@ def rename(row: str, name: str, output: Path, leaderboard: Path) -> None:
     from blurb.api.runs import find, finish
     from blurb.api.runs import rename as rename_row
     from blurb.messages.errors import SettingsError, UnknownName
+    from blurb.results import tables
     from blurb.store.store import Store
 
+    table = tables.place(output, leaderboard)
     try:
         stored = find(Store(output), row)
     except (SettingsError, UnknownName):
-        if (message := finish(Store(output), row, leaderboard, name)) is None:
+        if (message := finish(Store(output), row, table, name)) is None:
             raise
         click.echo(f"{row} was renamed before. {message}")
         return
-    message = rename_row(stored, name, leaderboard)
+    message = rename_row(stored, name, table)
     click.echo(f"{stored.name} is now {name}{stored.name.removeprefix(stored.planned.model)}.")
     click.echo(message)
 
@@ -186,7 +188,7 @@ def rename(row: str, name: str, output: Path, leaderboard: Path) -> None:
 @STORE
 @TABLES
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-def remove(row: str, output: Path, leaderboard: Path, yes: bool) -> None:
+def remove(row: str, output: Path, leaderboard: Path | None, yes: bool) -> None:
     """Delete ROW and those of its trials that no other row has.
 
     Lists the trials and their size, and asks. Refused while a trial of the model is running. If it is interrupted, run
@@ -197,12 +199,14 @@ def remove(row: str, output: Path, leaderboard: Path, yes: bool) -> None:
     from blurb.execution import row_edits
     from blurb.messages.errors import SettingsError, UnknownName
     from blurb.messages.text import plural
+    from blurb.results import tables
     from blurb.store.store import Store
 
+    table = tables.place(output, leaderboard)
     try:
         stored = find(Store(output), row)
     except (SettingsError, UnknownName):
-        if (message := finish(Store(output), row, leaderboard)) is None:
+        if (message := finish(Store(output), row, table)) is None:
             raise
         click.echo(f"{row} was deleted before. {message}")
         return
@@ -216,7 +220,7 @@ def remove(row: str, output: Path, leaderboard: Path, yes: bool) -> None:
     click.echo(f"{doomed.size:,} bytes ({megabytes(doomed.size)} MB) will be freed.")
     if not yes:
         click.confirm("Delete them?", abort=True)
-    _, message = remove_row(stored, leaderboard)
+    _, message = remove_row(stored, table)
     click.echo(f"Deleted {stored.name}. {message}")
 
 

@@ -63,11 +63,19 @@ def _file(path: Path) -> Report:
 def _folder(path: Path) -> Report:
     from blurb.doctor import checkpoint, data, store
     from blurb.execution.sweeps import FOLDER, JOBS
+    from blurb.store import schema
     from blurb.store.store import OWNERS
 
     if any(
         True
-        for pattern in ("*/rows/*.json", "*/*/*/spec.json", "spec.json", f"*/{OWNERS}", f"{FOLDER}/*/{JOBS}")
+        for pattern in (
+            schema.FILE,
+            "*/rows/*.json",
+            "*/*/*/spec.json",
+            "spec.json",
+            f"*/{OWNERS}",
+            f"{FOLDER}/*/{JOBS}",
+        )
         for _ in path.glob(pattern)
     ):
         return store.examine(path)

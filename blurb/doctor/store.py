@@ -11,7 +11,7 @@ from blurb.doctor import sweeps
 from blurb.doctor._base import Fact, Problem, Report, of_error
 from blurb.messages.errors import BlurbError, StoreError, UnknownName, ended
 from blurb.store import planned_rows as rows
-from blurb.store import rescore, row_contents
+from blurb.store import row_contents
 from blurb.store.store import ASIDE, OLD, OWNERS, Store, left_out
 from blurb.system.files import read_json, size_of
 
@@ -19,10 +19,14 @@ RUN_AGAIN = "Run its blurb run command again."
 
 
 def examine(root: Path) -> Report:
-    """What is wrong with a store, or with one trial of it."""
-    if (root / "spec.json").is_file():
-        return Report("trial", str(root), list(_trial(Store(root.resolve().parents[2]), root)))
-    store = Store(root)
+    """What is wrong with a store, or with one trial of it; of a store of another schema only that."""
+    is_trial = (root / "spec.json").is_file()
+    try:
+        store = Store(root.resolve().parents[2] if is_trial else root)
+    except StoreError as error:  # of another schema: nothing in it can be read
+        return Report("trial" if is_trial else "store", str(root), [of_error(error, root, "")])
+    if is_trial:
+        return Report("trial", str(root), list(_trial(store, root)))
     problems = [*_rows(store), *_owners(store)]
     for path in store.trial_folders():
         problems += _trial(store, path)
@@ -65,8 +69,6 @@ def _trial(store: Store, path: Path) -> Iterator[Problem]:
         _ = record.task.task_type, metrics.get(record.task.metric)
         if record.metrics.get("metrics_version") != metrics.VERSION:
             yield Problem(str(path), "Its scores were computed by metrics of another version.", "blurb rescore")
-        if rescore.outdated(path):
-            yield Problem(str(path), "It cut its inputs otherwise than this version of blurb does.", RUN_AGAIN)
     except UnknownName as error:
         yield of_error(error, path, "Install the plug-in that has it, or delete the trial.")
     except (BlurbError, OSError) as error:

@@ -206,8 +206,8 @@ def _delete(store: Store, path: Path) -> None:
             path.rename(beside(path, OLD))
         for left in leftovers(path):
             shutil.rmtree(left)
-        for file in (*path.parent.glob(f".{path.name}{LEASE}.*"), path.with_name(f".{path.name}.lock")):
-            file.unlink(missing_ok=True)  # the latter of earlier versions
+        for file in path.parent.glob(f".{path.name}{LEASE}.*"):
+            file.unlink(missing_ok=True)
         checkpoints.remove(path)
         row_contents.failure_of(path).unlink(missing_ok=True)
 

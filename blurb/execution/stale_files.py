@@ -1,4 +1,4 @@
-"""What kills and earlier versions leave in a store, and nobody needs: found, and removed."""
+"""What kills leave in a store, and nobody needs: found, and removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from blurb.system import leases
 from blurb.system.files import FORGOTTEN, OURS, disk_time, size_of
 
 FileKind = Literal[
-    "temporary folder", "temporary file", "stale lease", "lock of an earlier version", "checkpoint", "finished sweep",
+    "temporary folder", "temporary file", "stale lease", "checkpoint", "finished sweep",
     "damaged row file", "reason of a failure",
 ]  # fmt: skip
 HIDDEN = re.compile(r"\.([0-9a-f]{16})\.")
@@ -92,8 +92,6 @@ def _of_trial(store: Store, path: Path) -> Iterator[Leftover]:
         yield Leftover("stale lease", lease, path)
     for file in leftovers(path):
         yield Leftover("temporary folder", file, path)
-    if (lock := path.with_name(f".{path.name}.lock")).exists():
-        yield Leftover("lock of an earlier version", lock, path)
     done = (path / "DONE.json").exists()
     for file in checkpoints.all_of(path):
         if done or file != checkpoints.folder_of(path):  # of an unfinished trial only the one that was set aside
@@ -114,8 +112,6 @@ def _of_sweeps(store: Store) -> Iterator[Leftover]:
 def _of_files(store: Store) -> Iterator[Leftover]:
     for path in sorted(store.root.glob(f"*/{rows.FOLDER}/*.damaged")):
         yield Leftover("damaged row file", path)
-    if (lock := store.root / ".rows.lock").exists():
-        yield Leftover("lock of an earlier version", lock)
     if (lease := store.root / ROWS_LEASE).exists() and leases.seems_held(lease) is False:
         yield Leftover("stale lease", lease)
     for path in _forgotten(store.root, ("", "*/", "*/*/", f"*/{rows.FOLDER}/")):

@@ -54,9 +54,9 @@ def execute(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None)
     :param tell: receives the progress
     """
     plugins.remember(job.plugins)
-    store = Store(job.store)
     start = time.perf_counter()
     try:
+        store = Store(job.store)
         job.path.parent.mkdir(parents=True, exist_ok=True)
         with leases.trying(store.lease(job.path)) as lease:
             if lease is None:

@@ -150,8 +150,8 @@ class RunOptions(TrainOptions):
     )  # fmt: skip
     dummy_tokens: bool = option(False, "Protocol", "Short for --relation-input dummy-tokens.")
     leaderboard: Path | str | None = option(
-        "leaderboard.csv", "Results", "Table to write; its runs go into results.csv in the same folder, or "
-        "NAME-results.csv for NAME.csv.", page="csv.md",
+        None, "Results", "Table to write instead of leaderboard.csv in the store; its runs go into results.csv in the "
+        "same folder, or NAME-results.csv for NAME.csv.", page="csv.md",
     )  # fmt: skip
     check: Row | None = option(
         None, "Results", "Then compare the row with this baseline, as blurb check does.", metavar="ROW",

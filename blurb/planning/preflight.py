@@ -125,8 +125,9 @@ def _engine(options: RunOptions, errors: ErrorCollector) -> Engine | None:
     """The engine, and what cannot be asked of it."""
     from blurb.execution import engines
     from blurb.execution.engine import Launch
+    from blurb.results import tables
 
-    table = None if options.leaderboard is None else Path(options.leaderboard)
+    table = tables.place(options.output, options.leaderboard)
     engine = errors.tried(engines.parse, options.engine, Launch(options.jobs, table, options.print_script))
     if engine is None:
         return None
@@ -156,12 +157,11 @@ def _settings(options: RunOptions, found: ErrorCollector) -> dict[str, Any]:
 def _check_places(options: RunOptions, found: ErrorCollector) -> None:
     from blurb.planning.request import check_writable
     from blurb.results import tables
-    from blurb.store.store import Store
 
     found.tried(check_writable, output=Path(options.output))
     if options.leaderboard is not None:
         found.tried(check_writable, leaderboard=Path(options.leaderboard).parent)
-        found.tried(tables.check, Store(Path(options.output)), Path(options.leaderboard))
+    found.tried(tables.check_places, options.output, options.leaderboard)
 
 
 def _tasks(wanted: Any, found: ErrorCollector) -> list[Task]:

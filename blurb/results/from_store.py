@@ -57,13 +57,10 @@ def _keys(store: Store, row: PlannedRow) -> Keys:
 def _row(store: Store, row: PlannedRow, keys: Keys, entries: Mapping[str, Entry], kinds: Kinds) -> RowScores:
     root = str(store.root)
     datasets = {}
-    learner = row.learner
     for task, seeds in keys.items():
         there = {seed: entries[key] for seed, key in seeds.items() if key in entries}
         first = next((entry.facts for entry in there.values()), None)
         kind = None if first is None else kinds.of(first, task)
-        if first is not None:
-            learner = learner or first.learner  # a row of before may not say it, and its trials do
         datasets[task] = StoredScores(
             task,
             type="" if kind is None else kind.type,
@@ -79,7 +76,7 @@ def _row(store: Store, row: PlannedRow, keys: Keys, entries: Mapping[str, Entry]
         configuration=row.configuration,
         weights=row.weights,
         tokenizer=row.tokenizer,
-        learner=row_name(row.weights, learner),
+        learner=row_name(row.weights, row.learner),
         recipe=str(row.recipe),
         key=row.key,
         planned_seeds={task: tuple(sorted(seeds)) for task, seeds in row.trials.items()},

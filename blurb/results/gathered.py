@@ -8,7 +8,6 @@ from pathlib import Path
 from blurb.messages.errors import DataError
 from blurb.results import from_store, merge, results_csv
 from blurb.results.row_scores import Origin, RowScores, labelled
-from blurb.results.schema import KEY, READ
 from blurb.store.store import Store
 
 
@@ -24,7 +23,7 @@ def read(store: Path, results: Sequence[Path] = ()) -> list[RowScores]:
     rows = {row.identity: row for row in (from_store.read(Store(store), every_file=False) if store.is_dir() else [])}
     for path in results:
         for row in results_csv.read(path):
-            known = next((known for key, known in rows.items() if _same(row.identity, key)), None)
+            known = rows.get(row.identity)
             if known is None and row.means():
                 rows[row.identity] = row
             elif known is not None and known.origin is Origin.RESULTS and _has_more(row, known):
@@ -38,11 +37,3 @@ def read(store: Path, results: Sequence[Path] = ()) -> list[RowScores]:
 
 def _has_more(row: RowScores, known: RowScores) -> bool:
     return any(set(row.seeds(task)) - set(known.seeds(task)) for task in row.datasets)
-
-
-def _same(key: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two keys are of the same row; tables of an earlier schema have neither tokenizer nor recipe."""
-    return len(key) == len(other) and all(
-        one == two or (column in READ["3"] and not (one and two))
-        for column, one, two in zip(KEY, key, other, strict=True)
-    )

@@ -15,7 +15,7 @@ from blurb import learners
 from blurb.messages.text import distinct
 from blurb.protocols.protocol import without_rank
 from blurb.results.dataset_scores import DatasetScores
-from blurb.results.meeting import SHORT, plugins
+from blurb.results.meeting import SHORT
 from blurb.results.score import dataset_weights, type_weights, weights_of_12
 from blurb.tasks import TWELVE
 
@@ -114,7 +114,7 @@ def _titled(kind: str, text: str, usual: str) -> str:
 
 def _state(row: RowScores, name: str, dataset: DatasetScores) -> State:
     data, metrics = dataset.known("data_hash"), dataset.known("metrics_version")
-    most, seed, code = dataset.limit("max_eval"), dataset.limit("eval_seed"), plugins(row, dataset)
+    most, seed, code = dataset.limit("max_eval"), dataset.limit("eval_seed"), dataset.plugins
     why = ""
     if dataset.finished < dataset.planned:
         why = f"{dataset.finished} of {dataset.planned} seeds of {name}"

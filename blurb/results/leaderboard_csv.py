@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from blurb.learners import row_name
 from blurb.messages.errors import DataError
 from blurb.results import plans, schema
 from blurb.results.dataset_scores import DatasetScores
@@ -21,8 +22,8 @@ COLUMNS = (
     "max_eval", "metrics_version", "plugins", "note",
 )  # fmt: skip
 """The fixed columns; those of one's own tasks follow."""
-LATER = ("max_eval", "metrics_version")
-"""The columns that came with schema 7, in this table alone; `results.csv` had them before."""
+FACTS = ("max_eval", "metrics_version")
+"""The columns with a value per dataset."""
 NUMBERS = (*DATASETS, *TYPES, TWELVE, "score", "score_sd", "score_low", "score_high")
 
 
@@ -32,7 +33,7 @@ LOWEST, HIGHEST = -100 / 6, 100.0
 
 def read_lines(path: Path) -> list[Numbered]:
     """Line number and cells of every line; DataError (file, line) if something is invalid."""
-    return schema.read_lines(path, COLUMNS, LATER)
+    return schema.read_lines(path, COLUMNS)
 
 
 def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
@@ -47,7 +48,7 @@ def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
         if key in seen:
             raise DataError(f"duplicate of line {seen[key]}", path, number, fix="remove one.")
         seen[key] = number
-        own = [column for column in line if column not in COLUMNS] if line["schema"] == str(schema.SCHEMA) else []
+        own = [column for column in line if column not in COLUMNS]
         values = {
             column: schema.score(line[column], column, path, number) for column in (*NUMBERS, *own) if line[column]
         }
@@ -68,10 +69,8 @@ def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
 def _dataset(name: str, mean: float, line: Line) -> DatasetScores:
     """A dataset with what the line says of all of them."""
     seeds, planned = plans.of_dataset(line["seeds"], name), plans.seeds(line["plan"]).get(name, 0)
-    facts = {"verdict": _verdict(line["data"], name)}
-    if line["schema"] == str(schema.SCHEMA):
-        facts |= {column: plans.of_dataset(line[column], name) for column in LATER}
-        facts["plugins"] = line["plugins"]
+    facts = {"verdict": _verdict(line["data"], name), "plugins": line["plugins"]}
+    facts |= {column: plans.of_dataset(line[column], name) for column in FACTS}
     count = int(seeds) if seeds.isdecimal() else 0
     return DatasetScores(name, means={"test": mean}, count=count, planned=planned, facts=facts)
 
@@ -88,6 +87,7 @@ def _of_others(row: RowScores, line: Line, score: float | None) -> RowScores:
     """The row of a line with numbers of `external.csv`, with the source, score and remarks that it has there."""
     source, version = re.fullmatch(r"(.*?)(?: \((.*)\))?", line["source"], re.DOTALL).groups("")  # type: ignore[union-attr]
     remarks = (line["note"],) if line["note"] else ()
+    row = replace(row, learner=row_name(""))
     return replace(row, origin=Origin.PUBLISHED, source=source, version=version, printed=score, remarks=remarks)
 
 
@@ -122,7 +122,7 @@ def figures_of(row: RowScores) -> dict[str, float]:
 def line_of(row: RowScores) -> Line:
     """The line of a row, by column."""
     return {
-        "schema": str(schema.SCHEMA),
+        "schema": schema.SCHEMA,
         **schema.identity_columns(row),
         "source": f"{row.source} ({row.version})" if row.source and row.version else row.source,
         **{name: f"{value:.2f}" for name, value in figures_of(row).items()},

@@ -2,7 +2,7 @@
 
 A use asks for more the more it concludes. To *rank* rows says that one is better, and to *check* a row that it became
 worse: both need rows that were made alike. To *compare* two rows shows their difference, whatever made them; only the
-verdict needs numbers of one kind. What is unknown is not equal: a table of before, or one made by hand, may not say.
+verdict needs numbers of one kind. What is unknown is not equal: a published row, or a table made by hand, may not say.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from blurb import learners, tasks
-from blurb.results.dataset_scores import SETTINGS, DatasetScores
+from blurb.results.dataset_scores import DatasetScores
 from blurb.store.trial import short_weights
-from blurb.tasks import TYPES, Split
+from blurb.tasks import Split
 
 if TYPE_CHECKING:
     from blurb.results.row_scores import RowScores
@@ -119,7 +119,7 @@ def obstacles(first: RowScores, other: RowScores, use: Use, task: str = "", spli
     if task:
         sides = tuple(row.datasets.get(task, DatasetScores(task)) for row in (first, other))
         if use is not Use.COMPARE:
-            found.append(_equal(Reason.PLUGINS, plugins(first, sides[0]), plugins(other, sides[1])))
+            found.append(_equal(Reason.PLUGINS, sides[0].plugins, sides[1].plugins))
         if use is not Use.RANK and split != "test" and any(one.means and not one.runs for one in sides):
             found.append(
                 Obstacle(Reason.SPLIT, ("dev", "test"), f"{Reason.SPLIT.value}: numbers without runs are from test")
@@ -181,20 +181,6 @@ def _learner(first: RowScores, other: RowScores, use: Use) -> Obstacle | None:
     apart = sorted((first.kind, other.kind), key=lambda kind: -kind.place)
     words = "" if alike else f"{Reason.LEARNER.value}: {apart[0].noun} is not comparable with {apart[1].noun}"
     return Obstacle(Reason.LEARNER, (first.learner, other.learner), words)
-
-
-def plugins(row: RowScores, dataset: DatasetScores) -> str | None:
-    """The plug-in code of a dataset's runs; "" where a table of before names built-in code alone, None if unknown."""
-    known = dataset.plugins
-    if known is not None or row.published:
-        return known
-    from blurb.heads import heads, poolings
-
-    named = {"head": heads.names(), "pooling": poolings.names()}
-    settings = [run.settings for run in dataset.runs.values()] or [row.configuration.overrides]
-    values = {(key, str(one.get(key, "")).split(",")[0].strip()) for one in settings for key in SETTINGS}
-    own = any(value and key in named and (":" in value or value not in named[key]) for key, value in values)
-    return None if own or dataset.type not in ("", *TYPES) else ""
 
 
 def _data(first: DatasetScores, other: DatasetScores) -> Obstacle | None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from blurb.messages.errors import DataError
+from blurb.messages.errors import DataError, StoreError
 from blurb.results import leaderboard_csv, plans, results_csv, table_owners, tables
 from blurb.results.results_csv import ALIKE, COLUMNS, RUN, Place, check_alike
-from blurb.results.schema import KEY, READ
-
-OLD_KEY = tuple(column for column in KEY if column not in READ["3"])
-NEW_KEY = tuple(column for column in KEY if column in READ["3"])
-"""The columns of a row's key that a table of schema 3 has, and those that it lacks."""
+from blurb.results.schema import KEY
+from blurb.store import schema
 
 
 def merge(paths: Sequence[Path], folder: Path) -> int:
@@ -22,7 +19,10 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
     the folder stay in its leaderboard.
 
     :raises DataError: naming both files and lines, if lines contradict, or seeds of one row cannot be averaged
+    :raises StoreError: if the folder is a store, or has tables of another schema
     """
+    if (folder / schema.FILE).exists():
+        raise StoreError("is a store, whose tables are its own", where=folder, fix="choose another --out folder.")
     places, merged = lines_of(paths)
     folder.mkdir(parents=True, exist_ok=True)
     results, leaderboard = folder / "results.csv", folder / tables.DEFAULT
@@ -44,13 +44,12 @@ def lines_of(paths: Sequence[Path]) -> tuple[list[Place], dict[tuple[str, ...], 
 
     :raises DataError: naming both files and lines, if lines contradict, or seeds of one row cannot be averaged
     """
-    places = _completed([(path, *numbered) for path in paths for numbered in results_csv.read_lines(path)])
+    places = [(path, *numbered) for path in paths for numbered in results_csv.read_lines(path)]
     merged: dict[tuple[str, ...], Place] = {}
     for place in places:
         path, number, line = place
         before = merged.setdefault(tuple(line[column] for column in RUN), place)
-        unknown = {*READ[line["schema"]], *READ[before[2]["schema"]], "planned", "plan", "schema"}
-        if differing := [c for c in COLUMNS if c not in unknown and before[2][c] != line[c]]:
+        if differing := [c for c in COLUMNS if c not in ("planned", "plan") and before[2][c] != line[c]]:
             raise DataError(
                 f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: "
                 f"{', '.join(differing)} differs from {before[0]}:{before[1]}",
@@ -76,36 +75,6 @@ def _asked_most(places: Sequence[Place], merged: Mapping[tuple[str, ...], Place]
         for path, number, line in merged.values()
         for row in [tuple(line[column] for column in KEY)]
     ]
-
-
-def _completed(places: Sequence[Place]) -> list[Place]:
-    """Completes lines of schema 3 from newer lines of the same row or trial.
-
-    :raises DataError: if a line could belong to several rows
-    """
-    today = [line for _, _, line in places if line["schema"] != "3"]
-    trials = {line["trial"]: line for line in today}
-    rows: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
-    for line in today:
-        rows.setdefault(tuple(line[key] for key in OLD_KEY), set()).add(tuple(line[key] for key in NEW_KEY))
-    completed = []
-    for path, number, line in places:
-        if line["schema"] == "3":
-            choices = rows.get(tuple(line[key] for key in OLD_KEY), set())
-            if line["trial"] in trials:
-                line = {**line, **{column: trials[line["trial"]][column] for column in READ["3"] if column in line}}
-            elif len(choices) == 1:
-                line = {**line, **dict(zip(NEW_KEY, next(iter(choices)), strict=True))}
-            elif choices:
-                raise DataError(
-                    f"{line['model']} on {line['task']}, seed {line['seed']}: ambiguous, as {len(choices)} rows have "
-                    "that name and a table of schema 3 does not tell them apart",
-                    path,
-                    number,
-                    fix="run blurb rescore to update it.",
-                )
-        completed.append((path, number, line))
-    return completed
 
 
 def _check_nothing_lost(target: Path, merged: Mapping[tuple[str, ...], Place]) -> None:

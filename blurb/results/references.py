@@ -10,7 +10,7 @@ from blurb import tasks
 from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError, Tell, UnknownName, tell_damage
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.row_scores import RowScores, labelled
-from blurb.results.schema import Numbered
+from blurb.results.schema import KEY, Numbered
 from blurb.store.record import Record
 from blurb.store.store import Store
 
@@ -181,20 +181,15 @@ def of_file(path: Path, alone: bool = False) -> list[RowScores]:
 
 
 def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[RowScores] | None:
-    """The rows of the results table that has all rows of a `leaderboard.csv`; None if there is none, or none is needed.
-
-    Until schema 3 the runs of every table were in `results.csv`.
-    """
-    columns = ("suite", "model", "weights", "protocol", "overrides", "precision")
-    mine = {tuple(line[column] for column in columns) for _, line in lines if not line["source"]}
-    if not mine:
+    """The rows of the long table that has all rows of a `leaderboard.csv`; None if there is none, or none is needed."""
+    mine = {tuple(line[column] for column in KEY) for _, line in lines if not line["source"]}
+    beside = tables.results_beside(path)
+    if not mine or not beside.is_file():
         return None
-    for beside in dict.fromkeys((tables.results_beside(path), path.with_name("results.csv"))):
-        if beside.is_file():
-            runs = results_csv.read_lines(beside)
-            if mine <= {tuple(line[column] for column in columns) for _, line in runs}:
-                return results_csv.of_lines(line for _, line in runs)
-    return None
+    runs = results_csv.read_lines(beside)
+    if not mine <= {tuple(line[column] for column in KEY) for _, line in runs}:
+        return None
+    return results_csv.of_lines(line for _, line in runs)
 
 
 def rows_of(rows: Sequence[Row], output: Path | str) -> list[RowScores]:

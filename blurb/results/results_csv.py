@@ -11,7 +11,7 @@ from blurb.messages.errors import DataError
 from blurb.results import csv_files, plans, schema
 from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores, in_order, labelled
-from blurb.results.schema import KEY, READ, Line, Numbered
+from blurb.results.schema import KEY, Line, Numbered
 from blurb.system.files import writing_whole
 from blurb.tasks import SCORED, Split
 
@@ -52,15 +52,11 @@ def read(path: Path) -> list[RowScores]:
 
 
 def check_alike(places: Iterable[Place], columns: Sequence[str]) -> None:
-    """Raises a DataError that names two lines if seeds of one row differ in one of the columns.
-
-    Values that a table of schema 3 does not have are ignored; in newer tables an empty cell is a value.
-    """
+    """Raises a DataError that names two lines if seeds of one row differ in one of the columns."""
     first: dict[tuple[str, ...], Place] = {}
     for path, number, line in places:
         before, at, other = first.setdefault(tuple(line[key] for key in (*KEY, "task")), (path, number, line))
-        unknown = {*READ[line["schema"]], *READ[other["schema"]]}
-        differing = [column for column in columns if other[column] != line[column] and column not in unknown]
+        differing = [column for column in columns if other[column] != line[column]]
         if differing:
             hint = " Run blurb rescore on the older one." if differing == ["metrics_version"] else ""
             raise DataError(
@@ -137,13 +133,12 @@ def _run(lines: Sequence[Line]) -> Run:
         majority = float(line["majority"]) if line["majority"] else None
         figures.setdefault(line["split"], {})[line["metric"]] = Figure(float(line["value"]), majority)  # type: ignore[arg-type]
     first = lines[0]
-    unknown = READ[first["schema"]]
     return Run(
         figures=figures,
         verdict=first["data"],
         data_hash=first["data_hash"],
         metrics_version=first["metrics_version"],
-        settings={column: first[column] for column in (*SETTINGS, *LIMITS, PLUGINS) if column not in unknown},
+        settings={column: first[column] for column in (*SETTINGS, *LIMITS, PLUGINS)},
         family=first["family"],
         trial=first["trial"],
     )
@@ -176,7 +171,7 @@ def _text_of(row: RowScores) -> Iterator[str]:
 
 def _runs_of(row: RowScores) -> Iterator[tuple[Line, Run]]:
     """The runs of a row in the order of the table, each with the cells that all its lines have."""
-    common = {"schema": str(schema.SCHEMA), **schema.identity_columns(row), "plan": plans.text(row)}
+    common = {"schema": schema.SCHEMA, **schema.identity_columns(row), "plan": plans.text(row)}
     synthetic = row.data == "synthetic"
     for name, dataset in in_order(row.datasets):
         for seed, run in sorted(dataset.runs.items()):

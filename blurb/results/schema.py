@@ -12,26 +12,17 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from blurb.learners import row_name
 from blurb.messages.errors import DataError
 from blurb.results import csv_files
 from blurb.results.row_scores import RowScores
 from blurb.store.figures import admits_in_tables
+from blurb.store.schema import CONVERT, UPDATE
 from blurb.store.trial import Configuration
 from blurb.system.files import write_whole
 
-SCHEMA = 7
-_PLAN = ("plan", "plugins")
-_LATER = ("blurb-12", "eval_seed", *_PLAN)
-READ = {
-    "3": ("tokenizer", "recipe", "protocol_hash", "max_train", "max_eval", "family", *_LATER),
-    "4": _LATER,
-    "5": _LATER,
-    "6": _PLAN,
-    "7": (),
-}
-"""The readable schemas and the columns that each lacks in either table, whose values are then unknown. `learner` came
-with 5, but is known for all: before, there were only baselines and fine-tuned encoders."""
+SCHEMA = "1"
+BEFORE = ("3", "4", "5", "6", "7")
+"""The numbers that tables had before; none of them comes back, so that an old table is told from a newer one."""
 MODEL = ("model", "weights", "tokenizer", "learner", "recipe")
 ASKED = ("protocol", "protocol_hash", "overrides", "precision")
 KEY = ("suite", *MODEL, *ASKED)
@@ -41,21 +32,18 @@ Numbered = tuple[int, Line]
 """Line number and cells by column."""
 
 
-def read_lines(path: Path, columns: Sequence[str], later: Sequence[str] = ()) -> list[Numbered]:
+def read_lines(path: Path, columns: Sequence[str]) -> list[Numbered]:
     """Line number and cells of every line of a table; DataError (file, line) if its schema cannot be read.
 
-    :param columns: columns of the current schema; those missing in older ones are empty
-    :param later: columns that came to this table with the current schema
+    :param columns: columns that it must have
     """
     there, lines = csv_files.read(path)
-    version = (lines[0][1].get("schema") or "none") if lines else str(SCHEMA)
-    if version not in READ:
-        raise DataError(f"schema version {version}; this version of blurb reads {', '.join(READ)}.", path, lines[0][0])
-    lacking = (*READ[version], *(() if version == str(SCHEMA) else later))
-    unknown = {column: "" for column in lacking if column in columns}
-    if version in ("3", "4"):
-        unknown["learner"] = ""
-    missing = [column for column in columns if column not in (*there, *unknown)]
+    version = (lines[0][1].get("schema") or "") if lines else SCHEMA
+    if version != SCHEMA:
+        end = "" if remedy(version) else "."
+        what = f"schema version {version or 'none'}, but this version of blurb reads {SCHEMA}{end}"
+        raise DataError(what, path, lines[0][0], fix=remedy(version))
+    missing = [column for column in columns if column not in there]
     if missing:
         raise DataError(f"missing columns: {', '.join(missing)}.", path, 1)
     if not lines:
@@ -65,24 +53,12 @@ def read_lines(path: Path, columns: Sequence[str], later: Sequence[str] = ()) ->
             raise DataError(f"expected {len(there)} cells.", path, number)
         if line["schema"] != version:
             raise DataError(f"schema version {line['schema'] or 'none'} among rows of {version}.", path, number)
-    numbered = [
-        (number, _with_learner({**unknown, **{key: csv_files.original(cell) for key, cell in line.items()}}))
-        for number, line in lines
-    ]
-    return _once(numbered) if version == "3" else numbered
+    return [(number, {key: csv_files.original(cell) for key, cell in line.items()}) for number, line in lines]
 
 
-def _with_learner(line: Line) -> Line:
-    """Adds the learner to lines before schema 5 and to published rows, which are fine-tuned encoders."""
-    return {**line, "learner": line["learner"] or row_name(line["weights"])}
-
-
-def _once(lines: Sequence[Numbered]) -> list[Numbered]:
-    """Removes repeated lines: in schema 3 a row was repeated if the note of its protocol was reworded."""
-    found: dict[tuple[str, ...], Numbered] = {}
-    for number, line in lines:
-        found.setdefault(tuple(cell for column, cell in line.items() if column != "note"), (number, line))
-    return list(found.values())
+def remedy(version: str) -> str:
+    """What to do with a table of another schema version; "" with one that is no version."""
+    return CONVERT if version in BEFORE else UPDATE if version.isdecimal() else ""
 
 
 def number(text: str, column: str, path: Path, line: int) -> float:

@@ -1,7 +1,7 @@
 """Records which store a pair of tables belongs to, so that tables of another store are never overwritten.
 
-The record is a file in the folder of the tables. Tables without a record (moved, or of an earlier version) belong to a
-store if it has all their rows and trials.
+Those in the folder of a store are its own. Of others the record is a file in their folder; without a record, because
+they were moved, they belong to a store if it has all their rows and trials.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from blurb.system.files import read_json, write_json
 
 NOTE = ".blurb-tables.json"
 """File with leaderboard -> store, both as paths relative to the folder of the tables."""
+HERE = "."
+"""The place of a store that has the tables in its folder."""
 
 
 def check(store: Store, leaderboard: Path, results: Path) -> None:
     """Raises a StoreError if the tables belong to another store, whose rows would be lost."""
     noted = _noted(leaderboard.parent).get(leaderboard.name)
-    if noted == _place(store, leaderboard):
+    if _place(store, leaderboard) in (HERE, noted):
         return
     other = leaderboard.parent / noted if noted else None
     if other is not None and any(other.glob("*/*/*/spec.json")) and (leaderboard.exists() or results.exists()):
@@ -42,7 +44,7 @@ def note(store: Store, leaderboard: Path) -> None:
     """Records that the tables belong to a store; the caller holds the lease of the tables."""
     noted = _noted(leaderboard.parent)
     place = _place(store, leaderboard)
-    if noted.get(leaderboard.name) != place:
+    if place not in (HERE, noted.get(leaderboard.name)):
         write_json(leaderboard.parent / NOTE, {**noted, leaderboard.name: place})
 
 

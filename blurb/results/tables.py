@@ -1,4 +1,4 @@
-"""`results.csv` and `leaderboard.csv` of a store, rebuilt from the store and `external.csv`.
+"""`results.csv` and `leaderboard.csv` of a store, rebuilt from the store and `external.csv`; by default in its folder.
 
 Numbers are times 100 with two decimals (four in `results.csv`); a missing value is an empty cell. The tables do not
 depend on when or where a trial ran, so an interrupted and an uninterrupted run give identical files.
@@ -13,13 +13,23 @@ from pathlib import Path
 from blurb.messages.errors import DataError, StoreError, Tell, tell_damage
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, table_owners
 from blurb.results.row_scores import RowScores
-from blurb.results.schema import READ, SCHEMA
+from blurb.results.schema import SCHEMA, remedy
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import remove_forgotten
 from blurb.system.leases import Lease, Lost
 
 DEFAULT = "leaderboard.csv"
+
+
+def place(store: Path | str, leaderboard: Path | str | None) -> Path:
+    """The wide table that a command writes: in the store, unless one is named."""
+    return Path(store) / DEFAULT if leaderboard is None else Path(leaderboard)
+
+
+def check_places(store: Path | str, leaderboard: Path | str | None) -> None:
+    """Raises a StoreError or DataError for a store of another schema, and for tables that could not be written."""
+    check(Store(Path(store)), place(store, leaderboard))
 
 
 def results_beside(leaderboard: Path) -> Path:
@@ -95,14 +105,14 @@ def check_schema(path: Path, columns: Sequence[str], option: str = "--leaderboar
         raise StoreError(f"{path} is a folder, a pipe or a device and no table", fix=f"choose another {option}.")
     try:
         there, line = csv_files.first(path)
-        version = (line.get("schema") if line else str(SCHEMA)) if "schema" in there else None
+        version = ((line.get("schema") if line else SCHEMA) or "") if "schema" in there else ""
     except DataError:
-        there, version = (), None
-    if version not in READ:
+        there, version = (), ""
+    if version != SCHEMA:
         raise StoreError(
             f"{path} has schema version {version or 'none'}, but this version of blurb writes {SCHEMA}. "
             "It was not changed",
-            fix=f"choose another {option}, or move it away.",
+            fix=remedy(version) or f"choose another {option}, or move it away.",
         )
     if ("metric" in there) != ("metric" in columns):
         kind = "a table of runs" if "metric" in there else "a leaderboard"

@@ -1,8 +1,6 @@
 """Records which trials make a leaderboard row: `<root>/<model>/rows/<key>.json`.
 
-The key has everything that decides whether two rows are comparable, and no notes. Keys of schema 1 had the protocol's
-note, but neither tokenizer nor recipe; such files are converted when read, and replaced when one of their rows is
-written.
+The key has everything that decides whether two rows are comparable, and no notes.
 """
 
 from __future__ import annotations
@@ -11,27 +9,23 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from blurb import names
-from blurb.learners import is_named
 from blurb.messages.errors import BlurbError, StoreError, Tell, followed, tell_damage
 from blurb.names import HASH, TASK
-from blurb.store import provenance
+from blurb.store import provenance, schema
 from blurb.store.store import Store
 from blurb.store.trial import Configuration, Trial
 from blurb.system.files import read_json, write_json
 
-SCHEMA = 2
 FOLDER = "rows"
 """No task can have this name (`blurb.tasks`)."""
 FILE = re.compile(r"[0-9a-f]{12}\.json")
-WORDS = {"quick": "", "smoke": "smoke test: scores mean nothing"}
-"""Notes of shipped protocols in schema 1, without the numbers of seeds and examples, which a row now has itself."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +99,7 @@ def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[Planned
     rows: list[PlannedRow] = []
     for model in _folders(store):
         if not near or names.related(model, near):
-            rows += _together(row for _, row in _files(store, store.root / model / FOLDER, tell)).values()
+            rows += _of_folder(store.root / model / FOLDER, tell)
     return rows
 
 
@@ -122,35 +116,31 @@ def write(store: Store, row: PlannedRow, tell: Tell = tell_damage) -> PlannedRow
 
     :param tell: receives a message if the file of this row is damaged; it is renamed and rebuilt from its trials
     """
-    folder = store.root / store.folder(row.model) / FOLDER
-    there = _files(store, folder, lambda text: None)
-    own = folder / f"{row.key}.json"
-    if own.exists() and own not in [path for path, _ in there]:
-        aside = own.with_suffix(".damaged")
-        own.replace(aside)
-        done = f"renamed it to {aside.name} and rebuilt its row from the trials of the store."
-        tell(StoreError(f"could not be read; {done}", where=own))
-        there.append((own, _recovered(store, row)))
-    rows = _together([*(other for _, other in there), row])
-    old = {path for path, _ in there if path.stem not in rows}
-    folder.mkdir(parents=True, exist_ok=True)
-    for key in {row.key, *(other.key for path, other in there if path in old)}:
-        write_json(folder / f"{key}.json", {"schema": SCHEMA, **rows[key].content})
-    for path in old:  # only now: what they said stands in the new ones
-        path.unlink()
-    return rows[row.key]
+    schema.begin(store.root)
+    store.claim(row.model)
+    own = _path(store, row)
+    if own.exists():
+        try:
+            before = _parsed(own)
+        except BlurbError:
+            aside = own.with_suffix(".damaged")
+            own.replace(aside)
+            done = f"renamed it to {aside.name} and rebuilt its row from the trials of the store."
+            tell(StoreError(f"could not be read; {done}", where=own))
+            before = _recovered(store, row)
+        row = row.over(before)
+    own.parent.mkdir(parents=True, exist_ok=True)
+    write_json(own, row.content)
+    return row
 
 
 def remove(store: Store, row: PlannedRow) -> None:
     """Removes a row, and leaves its trials where they are; the caller holds the lock of the store."""
-    folder = store.root / store.folder(row.model) / FOLDER
-    there = _files(store, folder, lambda text: None)
-    rows = _together(other for _, other in there)
-    concerned = {path for path, other in there if other.key == row.key}
-    for key in {other.key for path, other in there if path in concerned} - {row.key}:  # schema 1 had several in a file
-        write_json(folder / f"{key}.json", {"schema": SCHEMA, **rows[key].content})
-    for path in concerned:
-        path.unlink()
+    _path(store, row).unlink(missing_ok=True)
+
+
+def _path(store: Store, row: PlannedRow) -> Path:
+    return store.root / store.folder(row.model) / FOLDER / f"{row.key}.json"
 
 
 def _recovered(store: Store, row: PlannedRow) -> PlannedRow:
@@ -168,38 +158,33 @@ def _recovered(store: Store, row: PlannedRow) -> PlannedRow:
     return found
 
 
-def _together(rows: Iterable[PlannedRow]) -> dict[str, PlannedRow]:
-    """Rows by key; rows with the same key are merged, later ones last."""
-    found: dict[str, PlannedRow] = {}
-    for row in rows:
-        found[row.key] = row.over(found[row.key]) if row.key in found else row
-    return found
-
-
-def _files(store: Store, folder: Path, tell: Tell) -> list[tuple[Path, PlannedRow]]:
-    """The rows of a folder with their files: schema 1 first, then by age."""
-    found: list[tuple[int, float, str, Path, list[PlannedRow]]] = []
+def _of_folder(folder: Path, tell: Tell) -> list[PlannedRow]:
+    """The rows of a folder, by key."""
+    found: list[PlannedRow] = []
     try:
         there = sorted(filter(FILE.fullmatch, os.listdir(folder)))
     except OSError:  # of a model without rows, or no folder
         return []
-    for path in (folder / name for name in there):
+    for name in there:
         try:
-            schema, rows = _parse(store, path)
-            found.append((schema, path.stat().st_mtime, path.name, path, rows))
-        except (BlurbError, KeyError, TypeError, ValueError, AttributeError, OSError) as error:
-            unreadable = StoreError(f"not a valid row file: {_said(error)}", where=path)
+            found.append(_parsed(folder / name))
+        except BlurbError as error:
             fix = "run its blurb run command again to rebuild it, without training."
-            tell(followed(error if isinstance(error, BlurbError) else unreadable, "Its row is left out", fix))
-    return [(path, row) for *_, path, rows in sorted(found, key=lambda item: item[:3]) for row in rows]
+            tell(followed(error, "Its row is left out", fix))
+    return found
 
 
-def _parse(store: Store, path: Path) -> tuple[int, list[PlannedRow]]:
-    """The schema version of a file, and its rows."""
-    content = read_json(path)
-    schema = content.pop("schema")
-    if schema not in (1, SCHEMA):
-        raise StoreError(f"schema version {schema}; this version of blurb reads 1 to {SCHEMA}.", where=path)
+def _parsed(path: Path) -> PlannedRow:
+    """The row in a file; StoreError, or SettingsError of a name, if it cannot be read."""
+    try:
+        return _of_content(read_json(path), path)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, BlurbError):
+            raise
+        raise StoreError(f"not a valid row file: {_said(error)}", where=path) from error
+
+
+def _of_content(content: dict[str, Any], path: Path) -> PlannedRow:
     configuration = Configuration(**content.pop("configuration"))
     trials = {
         str(task): {int(seed): str(hash_) for seed, hash_ in seeds.items()}
@@ -208,19 +193,14 @@ def _parse(store: Store, path: Path) -> tuple[int, list[PlannedRow]]:
     families = {str(task): str(family) for task, family in content.pop("families").items()}
     if missing := trials.keys() - families.keys():
         raise KeyError(*missing)
-    if schema == SCHEMA:
-        rows = [PlannedRow(configuration=configuration, trials=trials, families=families, **content)]
-        if f"{rows[0].key}.json" != path.name:
-            raise ValueError("the file name does not match the content")
-    else:
-        rows = _of_schema_1(store, content["model"], content["weights"], configuration, trials, families)
-    for row in rows:
-        _check(row, path)
+    row = PlannedRow(configuration=configuration, trials=trials, families=families, **content)
+    if f"{row.key}.json" != path.name:
+        raise ValueError("the file name does not match the content")
+    _check(row, path)
     # A dataset that lost its trials would be one that nobody asked for, and a check would pass without it.
-    lost = [task for task in families if not trials.get(task) and (task in trials or schema == SCHEMA)]
-    if lost:
+    if lost := [task for task in families if not trials.get(task)]:
         raise ValueError(f"no trials of {', '.join(lost)}, which it has planned")
-    return schema, rows
+    return row
 
 
 def _said(error: Exception) -> str:
@@ -259,38 +239,3 @@ def _check(row: PlannedRow, path: Path) -> None:
     # Not asdict: of thousands of rows its copies take seconds. Its trials have been checked, and are most of it.
     content = {**vars(row), "trials": {}, "configuration": vars(made)}
     json.dumps(content, ensure_ascii=False).encode()  # no halves of characters
-
-
-def _of_schema_1(
-    store: Store, model: str, weights: str, configuration: Configuration,
-    trials: Mapping[str, Mapping[int, str]], families: Mapping[str, str],
-) -> list[PlannedRow]:  # fmt: skip
-    """A row for each tokenizer and recipe among its trials; trials that never ran go to the first."""
-    kinds = {task: _asked(store, model, task, seeds.values()) for task, seeds in trials.items()}
-    configuration = replace(configuration, note=WORDS.get(configuration.protocol, configuration.note))
-    known = list(dict.fromkeys(kind for kind in kinds.values() if kind))
-    if not known:
-        begun = any(store.path(model, task, hash_).exists() for task in trials for hash_ in trials[task].values())
-        # What was planned and never begun is nothing yet, and its tokenizer is not known.
-        known = [("", 1, "")] if begun or is_named(weights) else []
-    return [
-        PlannedRow(
-            model, weights, tokenizer, recipe, configuration,
-            {task: seeds for task, seeds in trials.items() if (kinds[task] or known[0]) == kind},
-            {task: families[task] for task in trials if (kinds[task] or known[0]) == kind},
-            learner=learner,
-        )
-        for kind in known
-        for tokenizer, recipe, learner in [kind]
-    ]  # fmt: skip
-
-
-def _asked(store: Store, model: str, task: str, hashes: Iterable[str]) -> tuple[str, int, str] | None:
-    """Tokenizer, recipe and learner of the first readable trial."""
-    for hash_ in hashes:
-        try:
-            trial: Trial = store.read_spec(store.path(model, task, hash_))
-        except (StoreError, TypeError):
-            continue
-        return trial.tokenizer, trial.recipe, trial.learner
-    return None

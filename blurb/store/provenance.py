@@ -35,7 +35,7 @@ class Predicted(NamedTuple):
 
 @dataclass(frozen=True)
 class Provenance:
-    """The content of `provenance.json`; what an older store does not say is empty.
+    """The content of `provenance.json`; what nobody said is empty.
 
     :param data_verdict: on the data: "identical" to the release, or what else (`blurb.data.verify`)
     :param parameters: of the encoder
@@ -79,14 +79,8 @@ class Provenance:
     def truncated(self, split: Split) -> int | None:
         """Inputs of a split that lost text; None for what reads none, a baseline."""
         inputs = self.facts.get(f"{split}_inputs", {})
-        known = inputs if isinstance(inputs, dict) else {}
-        count = known.get("truncated", self.facts.get(f"{split}_truncated"))  # the key of older stores
+        count = inputs.get("truncated") if isinstance(inputs, dict) else None
         return count if type(count) is int else None
-
-    @property
-    def features_version(self) -> int:
-        """Of the code that made the inputs; 4 where it was not noted yet."""
-        return int(self.facts.get("features_version", 4))
 
     @property
     def predicted(self) -> Predicted | None:

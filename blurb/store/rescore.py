@@ -14,12 +14,11 @@ from blurb.formulations._base import Formulation
 from blurb.messages.errors import BlurbError, Notice, SettingsError, StoreError, Tell, followed, tell_damage
 from blurb.store import index, provenance
 from blurb.store.figures import Figures, Scores
-from blurb.store.index import TrialFacts
 from blurb.store.record import read_predictions
 from blurb.store.store import LEFT_OUT, Store, left_out
 from blurb.system import leases
 from blurb.system.files import read_json, write_json
-from blurb.tasks import SPLITS, Scored
+from blurb.tasks import Scored
 
 ROUNDING = 1e-12
 """Metrics that differ by less than this are equal; tables show a millionth of a fraction."""
@@ -58,9 +57,9 @@ def is_done(store: Store, path: Path) -> bool:
     """
     known = index.of(store.root).find(index.key_of(path))
     if known is not None and known.facts.metrics_version == metrics.VERSION:
-        return not _is_outdated(known.facts, path.parent.name)
+        return True
     damage = store.damage(path)
-    if damage not in ([], ["metrics.json"]) or (path / "metrics.json").is_dir() or outdated(path):
+    if damage not in ([], ["metrics.json"]) or (path / "metrics.json").is_dir():
         return False
     if damage or read_json(path / "metrics.json").get("metrics_version") != metrics.VERSION:
         refresh(store, path)
@@ -70,29 +69,8 @@ def is_done(store: Store, path: Path) -> bool:
 
 
 def is_current(store: Store, path: Path) -> bool:
-    """Whether a trial is finished, undamaged and made as the current code makes it; nothing is written."""
-    known = index.of(store.root).find(index.key_of(path))
-    if known is not None:
-        return not _is_outdated(known.facts, path.parent.name)
-    return store.is_done(path) and not outdated(path)
-
-
-def outdated(path: Path) -> bool:
-    """Whether a finished trial truncated its inputs differently from the current code.
-
-    Up to version 4 of the features, the second of two long texts kept an odd sub-token more often than `longest_first`
-    allows. This affects similarity trials with truncated inputs; the recipe is unchanged, as no pair of BIOSSES is cut
-    at 512.
-    """
-    made = provenance.read(path)
-    if made.features_version > 4 or not any(made.truncated(split) for split in SPLITS):
-        return False
-    return formulations.of(made.task(str(read_json(path / "spec.json")["task"]))).has_pair
-
-
-def _is_outdated(facts: TrialFacts, task: str) -> bool:
-    """The same of a trial in the index."""
-    return facts.features_version <= 4 and facts.truncated and formulations.of(facts.task(task)).has_pair
+    """Whether a trial is finished and undamaged; nothing is written."""
+    return index.of(store.root).find(index.key_of(path)) is not None or store.is_done(path)
 
 
 def refresh(store: Store, path: Path) -> bool:

@@ -14,25 +14,23 @@ from pathlib import Path
 
 from blurb import names
 from blurb.messages.errors import StoreError
-from blurb.store import provenance
+from blurb.store import provenance, schema
 from blurb.store.record import PREDICTIONS, Record, of_another, read_spec
 from blurb.store.trial import Trial
 from blurb.system import leases
 from blurb.system.files import beside, file_hash, read_json, write_json
 from blurb.system.leases import Lease
 
-SCHEMA = 1
-"""Schema version of the files; a store of another version is rejected, never rewritten."""
 OWNERS = "models.json"
-"""File in a model's folder with the model names. In stores of 53549ab several models may share a folder."""
+"""File in a model's folder with the names of the models that have claimed it."""
 LEASE = ".lease"
 ROWS_LEASE = ".rows.lease"
 """In the root of a store: of whoever changes its rows."""
 NEW, OLD = "new", "old"
 """Endings of temporary folders: of a trial that is being written, and of one that is being replaced."""
 LEFT_OUT = "The trial is left out"
-ASIDE = (f"*.{NEW}", f"*.{OLD}", "[0-9]*")
-"""What follows `.HASH.` in names of temporary folders; the last of earlier versions, which had process ids."""
+ASIDE = (f"*.{NEW}", f"*.{OLD}")
+"""What follows `.HASH.` in names of temporary folders."""
 FILES = ("spec.json", provenance.FILE, "metrics.json", PREDICTIONS, "history.csv", "log.txt")
 
 
@@ -40,9 +38,11 @@ class Store:
     """A folder of trials.
 
     :param root: created when something is written
+    :raises StoreError: if there is one of another schema (`blurb.store.schema`)
     """
 
     def __init__(self, root: Path) -> None:
+        schema.check(root)
         self.root = root
         self._folders: dict[str, str] = {}
 
@@ -55,9 +55,7 @@ class Store:
     def folder(self, model: str) -> str:
         """Name of the model's folder, reserved for it as soon as it has a row (`blurb.names`)."""
         if model not in self._folders:
-            plain = names.plain(model)
-            # Whoever has claimed it has it: no need to read all rows in it.
-            self._folders[model] = plain if model in self._claimed(plain) else names.folder(model, self._owners)
+            self._folders[model] = names.folder(model, self._owners)
         return self._folders[model]
 
     def claim(self, model: str) -> None:
@@ -74,14 +72,6 @@ class Store:
         return self._owners(self.folder(model))
 
     def _owners(self, folder: str) -> set[str]:
-        """The models that own a folder: those that claimed it, and in older stores those with rows in it."""
-        owners = self._claimed(folder)
-        for path in (self.root / folder / "rows").glob("*.json"):
-            with contextlib.suppress(StoreError, KeyError):
-                owners.add(str(read_json(path)["model"]))
-        return owners
-
-    def _claimed(self, folder: str) -> set[str]:
         """The models that have claimed a folder."""
         with contextlib.suppress(StoreError, KeyError, TypeError):
             return set(map(str, read_json(self.root / folder / OWNERS)["models"]))
@@ -90,7 +80,7 @@ class Store:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Holds the lease under which rows are written and folders claimed."""
-        self.root.mkdir(parents=True, exist_ok=True)
+        schema.begin(self.root)
         with leases.held(self.root / ROWS_LEASE):
             yield
 
@@ -110,12 +100,6 @@ class Store:
             return ["DONE.json"]
         if not isinstance(done.get("sha256"), dict):
             return ["DONE.json"]
-        if done.get("schema") != SCHEMA:
-            raise StoreError(
-                f"schema version {done.get('schema')}, but this version of blurb uses {SCHEMA}.",
-                where=path,
-                fix="Choose another --output folder, or use the version of blurb that wrote it.",
-            )
         # `or ""`: a file that is missing in both is missing.
         found = [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")]
         return found or of_another(path)
@@ -130,6 +114,7 @@ class Store:
     @contextmanager
     def aside(self, path: Path) -> Iterator[Path]:
         """A temporary folder beside that of a trial, removed at the end; the caller holds the trial's lease."""
+        schema.begin(self.root)
         self.clean(path)
         aside = beside(path, NEW)
         aside.mkdir(parents=True)
@@ -194,7 +179,7 @@ class Store:
         missing = [name for name, value in hashes.items() if value is None]
         if missing:
             raise StoreError(f"cannot complete the trial, files are missing: {', '.join(missing)}.", where=path)
-        write_json(path / "DONE.json", {"schema": SCHEMA, "sha256": hashes})
+        write_json(path / "DONE.json", {"sha256": hashes})
 
     def read(self, path: Path) -> Record:
         """Reads a finished trial; StoreError if one of its files cannot be read."""

@@ -102,7 +102,7 @@ def test_threads_give_the_figures_of_one_thread(model: str, tmp_path: Path) -> N
 
 def test_a_model_that_is_loaded_beside_a_run_changes_no_figure(tmp_path: Path) -> None:
     kept = blurb.run(
-        "scratch:tiny", "biosses", suite="demo", protocol="smoke", progress=False, leaderboard=None, keep_model="best",
+        "scratch:tiny", "biosses", suite="demo", protocol="smoke", progress=False, keep_model="best",
         output=tmp_path / "kept", device="cpu", precision="fp32",
     )  # fmt: skip
     folder = kept.trial("scratch:tiny", "biosses")

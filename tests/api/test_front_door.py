@@ -45,7 +45,7 @@ def test_both_doors_lead_to_the_same_figures(
                "gad,biosses", "--seeds", "2"]  # fmt: skip
     assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
     for name in ("leaderboard.csv", "results.csv"):
-        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+        assert (tmp_path / "runs" / name).read_bytes() == (folder / name).read_bytes()
     assert [row.model for row in results.rows] == ["baseline:majority", "scratch:tiny"]
     assert not results.failed
 
@@ -198,7 +198,7 @@ def test_compare_and_check_say_what_the_commands_say(played: tuple[Path, blurb.R
 def test_a_run_with_a_check(played: tuple[Path, blurb.Results]) -> None:
     folder, results = played
     again = blurb.run(
-        "scratch:tiny", **SMOKE, seeds=2, output=folder / "runs", leaderboard=None, progress=False,
+        "scratch:tiny", **SMOKE, seeds=2, output=folder / "runs", progress=False,
         check=results.rows[0],
     )  # fmt: skip
     (decision,) = again.decisions
@@ -208,18 +208,19 @@ def test_a_run_with_a_check(played: tuple[Path, blurb.Results]) -> None:
 
 def test_settings_are_keywords_of_their_types(tmp_path: Path) -> None:
     made = blurb.run(
-        "baseline:majority", tasks="gad", suite="demo", protocol="smoke", output=tmp_path / "runs", leaderboard=None,
+        "baseline:majority", tasks="gad", suite="demo", protocol="smoke", output=tmp_path / "runs",
         progress=False, max_eval=7,
     )  # fmt: skip
     assert made.rows[0].limits("max_eval") == {"gad": 7}
-    assert not (tmp_path / "leaderboard.csv").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]  # the tables are in it
+    assert {"leaderboard.csv", "results.csv"} <= {path.name for path in (tmp_path / "runs").iterdir()}
     for wrong, told in (
         ({"max_eval": "many"}, "^max_eval must be a whole number"),
         ({"epochs": True}, "epochs must be an int or None"),
         ({"epoch": 3}, "epochs"),
     ):
         with pytest.raises(BlurbError, match=told):
-            blurb.run("baseline:majority", suite="demo", output=tmp_path / "other", leaderboard=None, **wrong)  # type: ignore[arg-type]
+            blurb.run("baseline:majority", suite="demo", output=tmp_path / "other", **wrong)  # type: ignore[arg-type]
     assert not (tmp_path / "other").exists()
 
 
@@ -232,7 +233,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_nothing_is_said_without_progress(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     blurb.run(
-        "baseline:majority", tasks="gad", suite="demo", protocol="smoke", output=tmp_path / "runs", leaderboard=None,
+        "baseline:majority", tasks="gad", suite="demo", protocol="smoke", output=tmp_path / "runs",
         progress=False,
     )  # fmt: skip
     assert capfd.readouterr() == ("", "")

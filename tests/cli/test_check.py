@@ -172,7 +172,7 @@ def test_github(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, t
         (lambda text: text.replace("value", "valeu", 1), "missing columns: value"),
         (lambda text: text.replace(",f1,", ",f1,x", 1), ":2: value must be a number"),
         (lambda text: text + text.splitlines()[1] + "\n", "same model, task, seed, split and metric as line 2"),
-        (lambda text: text.replace("\n7,", "\n8,"), "schema version 8"),
+        (lambda text: text.replace("\n1,", "\n8,"), "schema version 8"),
         (lambda text: text.splitlines()[0] + "\n", "no rows"),
         (lambda text: "\n".join([text.splitlines()[0], text.splitlines()[1].rsplit(",", 2)[0]]), ":2: expected"),
     ],

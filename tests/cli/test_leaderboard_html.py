@@ -63,10 +63,10 @@ def test_the_same_rows_give_the_same_file(tmp_path: Path) -> None:
 
 def test_nothing_is_written_if_a_file_is_wrong_or_nothing_is_there(tmp_path: Path) -> None:
     wrong, out = tmp_path / "results.csv", tmp_path / "page.html"
-    wrong.write_text("schema,metric\n1,f1\n")
+    wrong.write_text("schema,metric\n2,f1\n")
     code, _, error = run(str(out), "--output", str(tmp_path / "none"), "--results", str(wrong))
     assert code == 1
-    assert "schema version 1" in str(error)
+    assert "schema version 2" in str(error)
     code, _, error = run(str(out), "--output", str(tmp_path / "none"), "--no-published")
     assert "Nothing to show" in str(error)
     assert not out.exists()

@@ -42,10 +42,11 @@ def test_its_type_is_in_the_table(folder: Path) -> None:
     declare(folder, "my-genes")
     result = CliRunner().invoke(cli, ["run", "baseline:majority", "--tasks", "./my-genes.toml"])
     assert result.exit_code == 0, result.output
-    assert {(line["task"], line["type"]) for _, line in read_lines(folder / "results.csv")} == {("my-genes", "ner")}
+    table = folder / "runs" / "results.csv"
+    assert {(line["task"], line["type"]) for _, line in read_lines(table)} == {("my-genes", "ner")}
     tasks._files.clear()  # another process, which was never asked for the file
     assert CliRunner().invoke(cli, ["rescore"]).exit_code == 0
-    assert {line["type"] for _, line in read_lines(folder / "results.csv")} == {"ner"}
+    assert {line["type"] for _, line in read_lines(table)} == {"ner"}
 
 
 @pytest.mark.parametrize(("name", "message"), [("rows", "is reserved"), ("My_genes", "lower-case letters")])

@@ -60,7 +60,7 @@ def test_a_killed_sweep_resumes_to_the_same_tables(tmp_path: Path) -> None:
     assert len(after) == 4
     assert {name: after[name] for name in before} == before
     for name in ("leaderboard.csv", "results.csv"):
-        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+        assert (tmp_path / "killed" / "runs" / name).read_bytes() == (tmp_path / "whole" / "runs" / name).read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_the_store_holds_what_a_result_rests_on(finished: Path) -> None:
     assert provenance["facts"]["dev_inputs"]["units"] == provenance["facts"]["dev_inputs"]["rows"] > 100
     assert f"trial {path.name}: scratch:tiny on hoc, seed 1" in (path / "log.txt").read_text()
     assert "epoch 1 of 1: loss" in (path / "log.txt").read_text()
-    with (finished / "leaderboard.csv").open() as file:
+    with (finished / "runs" / "leaderboard.csv").open() as file:
         notes = {line["model"]: line["note"] for line in csv.DictReader(file)}
     assert set(notes) == {"scratch:tiny", "baseline:majority"}
     assert all("smoke" in note for note in notes.values())
@@ -101,7 +101,7 @@ def test_the_tagging_scheme_belongs_to_trials_of_tags_alone(finished: Path, tmp_
     assert code == 0, err
     lines = {}
     for name, folder in (("bio", finished), ("bioul", tmp_path)):
-        with (folder / "results.csv").open() as file:
+        with (folder / "runs" / "results.csv").open() as file:
             lines[name] = {(line["model"], line["task"]): line for line in csv.DictReader(file)}
     model = "scratch:tiny"
     for name, found in lines.items():
@@ -122,7 +122,7 @@ def test_rescore_repairs_metrics_without_training(finished: Path, tmp_path: Path
     assert code == 0, err
     assert "6 trials rescored, 1 changed" in out
     assert metrics.read_bytes() == right
-    assert (folder / "results.csv").read_bytes() == (finished / "results.csv").read_bytes()
+    assert (folder / "runs" / "results.csv").read_bytes() == (finished / "runs" / "results.csv").read_bytes()
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_searched_setting_may_not_concern_every_task(tmp_path: Path) -> None:
     arguments = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "mine.toml", "--tasks", "bc2gm,biosses"]
     code, _, err = blurb(arguments, tmp_path)
     assert code == 0, err
-    with (tmp_path / "leaderboard.csv").open() as file:
+    with (tmp_path / "runs" / "leaderboard.csv").open() as file:
         (line,) = csv.DictReader(file)
     assert line["protocol"].startswith("mine@")
 
@@ -186,7 +186,7 @@ def test_a_search_runs_the_winner_with_all_seeds(tmp_path: Path) -> None:
         if spec["seed"] == 1:
             scores[spec["settings"]["lr"]] = json.loads(path.read_text())["dev"]["pearson"]
     winner = max(scores, key=lambda rate: scores[rate])
-    with (tmp_path / "results.csv").open() as file:
+    with (tmp_path / "runs" / "results.csv").open() as file:
         trials = {line["trial"] for line in csv.DictReader(file)}
     assert len(trials) == 2
     hashes = {path.parent.name for path in tmp_path.glob("runs/*/*/*/spec.json")
@@ -207,7 +207,7 @@ def test_two_jobs_at_a_time_give_the_same_results(finished: Path, tmp_path: Path
     arguments = ["run", "scratch:tiny", "baseline:majority", *SMOKE, "--tasks", "biosses,hoc,bc2gm", "--jobs", "2"]
     code, _, err = blurb(arguments, tmp_path)
     assert code == 0, err
-    assert (tmp_path / "results.csv").read_bytes() == (finished / "results.csv").read_bytes()
+    assert (tmp_path / "runs" / "results.csv").read_bytes() == (finished / "runs" / "results.csv").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_a_broken_data_file_stops_the_command_with_file_and_line(tmp_path: Path)
     assert code == 2
     assert f"{Path('data/GAD/dev.tsv')}:5: expected 3 TAB-separated columns, found 2." in err
     assert not (tmp_path / "runs").exists()
-    assert not (tmp_path / "leaderboard.csv").exists()
+    assert not (tmp_path / "runs" / "leaderboard.csv").exists()
 
 
 def test_missing_datasets_are_listed_with_the_command_for_the_others(tmp_path: Path) -> None:
@@ -337,9 +337,10 @@ def test_missing_datasets_are_listed_with_the_command_for_the_others(tmp_path: P
 
 
 def test_a_leaderboard_of_another_schema_is_refused_before_training(tmp_path: Path) -> None:
-    (tmp_path / "leaderboard.csv").write_text("schema,model\n99,x\n")
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "leaderboard.csv").write_text("schema,model\n99,x\n")
     code, _, err = blurb(["run", "baseline:majority", *SMOKE, "--tasks", "gad"], tmp_path)
     assert code == 2
     assert "schema version 99" in err
-    assert (tmp_path / "leaderboard.csv").read_text() == "schema,model\n99,x\n"
-    assert not (tmp_path / "runs").exists()
+    assert (tmp_path / "runs" / "leaderboard.csv").read_text() == "schema,model\n99,x\n"
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["leaderboard.csv"]

@@ -32,7 +32,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     Path("blurb-check.toml").write_text("max_drop = 50.0\n", encoding="utf-8")
     made = blurb.run(
-        "baseline:majority", "gad", suite="demo", protocol="smoke", max_eval=20, output="first", leaderboard=None,
+        "baseline:majority", "gad", suite="demo", protocol="smoke", max_eval=20, output="first",
         progress=False,
     )  # fmt: skip
     return f"first:{made.rows[0].name}"
@@ -51,7 +51,7 @@ def test_across_is_that_of_check(there: str) -> None:
 
 def test_across_in_python(there: str) -> None:
     made = blurb.run(
-        "baseline:majority", "gad", suite="demo", protocol="smoke", max_eval=20, max_train=50, leaderboard=None,
+        "baseline:majority", "gad", suite="demo", protocol="smoke", max_eval=20, max_train=50,
         progress=False, check=there, across=["overrides"],
     )  # fmt: skip
     (decision,) = made.decisions

@@ -37,7 +37,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     write_json(row_contents.failure_of(failed), {"message": "out of memory"})
     rows.write(found, row("part", trial("gad", 1), trial("gad", 2), trial("hoc", 1), trial("ddi", 1)))
     finish(found, "part", trial("biosses", 3), 0.5)
-    tables.rebuild(found, Path("leaderboard.csv"), lambda text: None)
+    tables.rebuild(found, Path("runs/leaderboard.csv"), lambda text: None)
     return found
 
 
@@ -46,7 +46,7 @@ def run(*arguments: str, typed: str = "") -> Result:
 
 
 def models() -> list[str]:
-    with Path("leaderboard.csv").open() as file:
+    with Path("runs/leaderboard.csv").open() as file:
         return [line["model"] for line in csv.DictReader(file)]
 
 
@@ -91,7 +91,7 @@ def test_a_row_is_removed_after_confirmation_only(store: Store) -> None:
     assert sorted(models()) == ["part", "whole"]
     assert store.is_done(store.path("whole", "gad", trial("gad", 1).hash))
     result = run("rm", "whole", "--yes")
-    assert "Rebuilt leaderboard.csv" in result.output
+    assert "Rebuilt runs/leaderboard.csv" in result.output
     assert models() == ["part"]
     assert not (store.root / "whole").exists()
 
@@ -100,7 +100,9 @@ def test_a_row_is_renamed_and_its_tables_with_it(store: Store) -> None:
     result = run("rename", "whole", "my bert")
     assert result.exit_code == 1  # as with every command: another row has a damaged trial
     assert "part/gad" in result.stderr
-    assert result.stdout.startswith("whole quick lr=0.001 is now my bert quick lr=0.001.\nRebuilt leaderboard.csv.")
+    assert result.stdout.startswith(
+        "whole quick lr=0.001 is now my bert quick lr=0.001.\nRebuilt runs/leaderboard.csv."
+    )
     assert sorted(models()) == ["my bert", "part"]
 
 
@@ -109,7 +111,7 @@ def test_a_removal_that_was_killed_before_the_tables_is_ended_by_the_same_comman
     row_edits.remove(store, planned)
     assert sorted(models()) == ["part", "whole"]
     result = run("rm", "whole", "--yes")
-    assert "whole was deleted before. Rebuilt leaderboard.csv" in result.output
+    assert "whole was deleted before. Rebuilt runs/leaderboard.csv" in result.output
     assert models() == ["part"]
     with pytest.raises(UnknownName):
         raise run("rm", "whole", "--yes").exception  # type: ignore[misc]
@@ -122,12 +124,12 @@ def test_a_renaming_that_was_killed_before_the_tables_is_ended_by_the_same_comma
     assert isinstance(result.exception, UnknownName)
     assert sorted(models()) == ["part", "whole"]
     result = run("rename", "whole", "mine")
-    assert "whole was renamed before. Rebuilt leaderboard.csv" in result.output
+    assert "whole was renamed before. Rebuilt runs/leaderboard.csv" in result.output
     assert sorted(models()) == ["mine", "part"]
 
 
-def test_rows_of_an_older_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Row files of 53549ab have other names and may have several rows; oracle: the scores of all rows before."""
+def test_one_of_several_rows_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Oracle: the scores of all rows before."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(Path(__file__).parents[1] / "golden" / "store", "runs")
     before = {row.name: row.means() for row in from_store.read(Store(Path("runs")))}
@@ -146,7 +148,7 @@ def test_tables_of_another_store_are_left_alone_and_it_is_said(store: Store) -> 
     other = Store(Path("other"))
     finish(other, "mine", trial("gad", 1), 0.5)
     rows.write(other, row("mine", trial("gad", 1)))
-    result = run("rm", "mine", "--output", "other", "--yes")
+    result = run("rm", "mine", "--output", "other", "--leaderboard", "runs/leaderboard.csv", "--yes")
     assert result.exit_code == 0
     assert "leaderboard.csv was left as it was" in result.output
     assert "blurb rescore --leaderboard FILE" in result.output

@@ -45,11 +45,6 @@ def _metrics(store: Store) -> Path:
     return place(store, SECOND)
 
 
-def _schema(store: Store) -> Path:
-    write_json(place(store, THIRD) / "DONE.json", {"schema": 9, "sha256": {}})
-    return place(store, THIRD)
-
-
 def _other_spec(store: Store) -> Path:
     renamed = place(store, THIRD).with_name("0" * 16)
     place(store, THIRD).rename(renamed)
@@ -100,7 +95,7 @@ def _failed(store: Store) -> Path:
 
 
 def _killed(store: Store) -> Path:
-    path = place(store).with_name(f".{FIRST.hash}.123")
+    path = place(store).with_name(f".{FIRST.hash}.123.new")
     path.mkdir()
     (path / "log.txt").write_text("x" * 1_000_000)
     return path
@@ -109,7 +104,6 @@ def _killed(store: Store) -> Path:
 BROKEN: dict[Callable[[Store], Path], tuple[str, str]] = {
     _predictions: ("predictions.parquet missing or damaged.", "Run its blurb run command again."),
     _metrics: ("metrics.json missing or damaged.", "blurb rescore repairs it."),
-    _schema: ("schema version 9", "Choose another --output folder, or use the version of blurb that wrote it."),
     _row_file: ("cannot be read", "Run its blurb run command again to rebuild it, without training."),
     _owners: ("no list of models.", "Delete it"),
     _failed: ("The trial failed: out of memory.", "Run its blurb run command again. The traceback is in"),
@@ -141,6 +135,19 @@ def test_a_folder_of_another_name(store: Store) -> None:
     (problem,) = examine(store.root).problems
     assert problem.where == str(where)
     assert THIRD.hash in problem.what
+
+
+@pytest.mark.parametrize(
+    ("schema", "what", "fix"),
+    [(None, "a store of before schema 1", "to_schema_1"), (9, "schema version 9", "Update blurb")],
+)
+def test_a_store_of_another_schema_is_one_problem(schema: int | None, what: str, fix: str, store: Store) -> None:
+    (store.root / "store.json").unlink()
+    if schema is not None:
+        write_json(store.root / "store.json", {"schema": schema})
+    for path in (store.root, place(store)):
+        (problem,) = examine(path).problems
+        assert (what in problem.what, fix in problem.fix) == (True, True)
 
 
 def test_all_of_it_at_once(store: Store) -> None:

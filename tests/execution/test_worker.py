@@ -241,16 +241,15 @@ def test_data_that_changed_since_the_plan_fail(job: Callable[..., Job], suite: P
     assert execute(job(folder=folder)).status == "done"  # planned anew
 
 
-def test_a_trial_of_another_schema_is_left_as_it_is(job: Callable[..., Job]) -> None:
+def test_a_store_of_another_schema_is_left_as_it_is(job: Callable[..., Job]) -> None:
     one = job()
     execute(one)
-    sealed = {**read_json(one.path / "DONE.json"), "schema": 99}
-    (one.path / "DONE.json").write_text(json.dumps(sealed))
-    before = {path: path.read_bytes() for path in one.path.iterdir()}
+    (one.store / "store.json").write_text('{"schema": 99}')
+    before = {path: path.read_bytes() for path in one.store.rglob("*") if path.is_file()}
     outcome = execute(one)
     assert outcome.status == "failed"
     assert "99" in outcome.message
-    assert {path: path.read_bytes() for path in one.path.iterdir()} == before
+    assert {path: path.read_bytes() for path in one.store.rglob("*") if path.is_file()} == before
 
 
 def test_of_two_that_are_given_one_trial_the_second_passes_it_over(

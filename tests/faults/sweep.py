@@ -16,8 +16,8 @@ from blurb.store.store import Store
 from blurb.system.files import file_hash
 from tests.faults.commands import Command, blurb
 
-TABLES = ("leaderboard.csv", "results.csv")
-STAYS = (".blurb-tables.json", ".index", ".sweeps")
+TABLES = ("runs/leaderboard.csv", "runs/results.csv")
+STAYS = (".index", ".sweeps")
 """Hidden files that are no leftovers."""
 
 
@@ -51,9 +51,9 @@ class Undisturbed:
             if (folder / name).exists():
                 there = (folder / name).read_bytes()
                 assert there.endswith(b"\n"), f"{name} is cut"
-        if (folder / "results.csv").exists():
-            lines = (folder / "results.csv").read_text().splitlines()
-            assert set(lines) <= set((self.folder / "results.csv").read_text().splitlines())
+        if (folder / "runs" / "results.csv").exists():
+            lines = (folder / "runs" / "results.csv").read_text().splitlines()
+            assert set(lines) <= set((self.folder / "runs" / "results.csv").read_text().splitlines())
             assert len(lines) == len(set(lines)), "a trial is counted twice"
 
     def assert_same(self, folder: Path, kills: int = 0) -> None:

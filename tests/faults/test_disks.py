@@ -26,7 +26,8 @@ def test_a_disk_that_fails_in_the_middle(fault: str, reason: str, undisturbed: U
         code, said = blurb(undisturbed.arguments, folder, Faults(**{fault: place}))
         assert "Traceback" not in said
         if code == 0:  # all was done, and what failed was the removal of a lease
-            assert (folder / "leaderboard.csv").read_bytes() == (undisturbed.folder / "leaderboard.csv").read_bytes()
+            name = "runs/leaderboard.csv"
+            assert (folder / name).read_bytes() == (undisturbed.folder / name).read_bytes()
         else:
             assert code in (1, 2), f"{place}: {said}"
             assert reason in sentence(said), f"{place}: {said}"

@@ -45,7 +45,7 @@ def test_many_workers(undisturbed: Undisturbed, tmp_path: Path) -> None:
     code, said = blurb([*undisturbed.arguments, "--engine", "slurm", "--print"], folder)  # for others to run
     assert code == 0, said
     workers = [
-        Command(["worker", "--output", "runs", "--leaderboard", "leaderboard.csv"], folder) for _ in range(number)
+        Command(["worker", "--output", "runs", "--leaderboard", "runs/leaderboard.csv"], folder) for _ in range(number)
     ]
     codes = [worker.ended(600) for worker in workers]
     said = "\n".join(worker.text for worker in workers)
@@ -76,5 +76,5 @@ def test_two_sweeps_at_a_time(undisturbed: Undisturbed, tmp_path: Path) -> None:
     running = [Command(arguments, together) for arguments in (undisturbed.arguments, other)]
     assert [command.ended() for command in running] == [0, 0], [command.text for command in running]
     assert sum(command.text.count(": done in") for command in running) == 9
-    for name in ("leaderboard.csv", "results.csv"):
+    for name in ("runs/leaderboard.csv", "runs/results.csv"):
         assert (together / name).read_bytes() == (one_by_one / name).read_bytes()

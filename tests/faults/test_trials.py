@@ -62,7 +62,7 @@ def test_a_trial_that_fails_is_told_and_the_others_are_run(head: str, reason: st
     assert len(list(folder.glob("runs/baseline-majority/*/*/DONE.json"))) == 3
     assert len(list(folder.glob("runs/scratch-tiny/*/*.failed.json"))) == 3
     assert [path for path in left(folder) if not path.name.endswith(".failed.json")] == []
-    results = (folder / "results.csv").read_text()
+    results = (folder / "runs" / "results.csv").read_text()
     assert "baseline:majority" in results
     assert "scratch:tiny" not in results
 

@@ -9,8 +9,8 @@ from blurb.system.lease_records import LeaseRecord
 
 
 def own_table(folder: Path) -> None:
-    """The published numbers that stand beside the old tables, in the place where they count."""
-    shutil.copy(folder / "before" / "external.csv", folder)
+    """The published numbers that stand beside the tables, in the place where they count."""
+    shutil.copy(folder / "before" / "external.csv", folder / "store")
 
 
 def damage(folder: Path) -> None:
@@ -36,7 +36,6 @@ def open_trials(folder: Path) -> None:
     for place in (saved.with_name(f".{saved.name}.checkpoint"), done.with_name(f".{done.name}.checkpoint")):
         place.mkdir()
         (place / "values.json").write_text("{}", encoding="utf-8")
-    done.with_name(f".{done.name}.lock").touch()
 
 
 def lose_a_seed(folder: Path) -> None:
@@ -63,8 +62,17 @@ def split_in_two(folder: Path) -> None:
 def alter_tables(folder: Path) -> None:
     """Tables that no version wrote, or that were edited by hand."""
     text = (folder / "tables" / "results.csv").read_text(encoding="utf-8")
-    (folder / "newer.csv").write_text(text.replace("\n5,", "\n99,"))
+    (folder / "newer.csv").write_text(text.replace("\n1,", "\n99,"))
+    (folder / "older.csv").write_text(text.replace("\n1,", "\n7,"))
     lines = text.splitlines(keepends=True)
     (folder / "twice.csv").write_text("".join([*lines[:20], lines[5]]))
-    (folder / "short.csv").write_text("".join([*lines[:5], "5,blurb\n"]))
+    (folder / "short.csv").write_text("".join([*lines[:5], "1,blurb\n"]))
     (folder / "empty.csv").write_text(lines[0])
+
+
+def other_schemas(folder: Path) -> None:
+    """A store and a table of before schema 1, and a store of a newer blurb."""
+    (folder / "store" / "store.json").unlink()
+    (folder / "newer").mkdir()
+    (folder / "newer" / "store.json").write_text('{"schema": 2}')
+    alter_tables(folder)

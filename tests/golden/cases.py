@@ -1,7 +1,7 @@
 """The commands whose output is committed: all that read finished results, data or declarations, and train nothing.
 
-What they read: `store` and `before` (a store and its tables, by 53549ab), `today`, `tables` and `ablations` (a store,
-its tables and those of its grids, by 775c52d), `data`, `golden-encoder`. See README.md.
+What they read: `store` and `before` (a store and its tables, of 53549ab), `today`, `tables` and `ablations` (a store,
+its tables and those of its grids, of 775c52d), `data`, `golden-encoder`. See README.md.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tests.golden._changes import (
     damage,
     lose_a_seed,
     open_trials,
+    other_schemas,
     own_table,
     some_terms,
     split_in_two,
@@ -227,7 +228,7 @@ TABLES = [
     Case("rescore/store", ["rescore --output store"], changes=["store"], whole=True,
          prepare=own_table),
     Case("rescore/today", ["rescore --output today --leaderboard out/mine.csv"], changes=["today"], whole=True),
-    Case("rescore/over-old-tables", ["rescore --output store --leaderboard before/leaderboard.csv",
+    Case("rescore/over-tables", ["rescore --output store --leaderboard before/leaderboard.csv",
                                      "rescore --output today --leaderboard before/leaderboard.csv"],
          changes=["store", "before"]),
     Case("rescore/damaged", ["rescore --output store"], changes=["store"], prepare=damage),
@@ -235,19 +236,22 @@ TABLES = [
                                "leaderboard merge one.csv --out merged", "leaderboard merge two.csv wrong.csv --out no",
                                "leaderboard merge tables/leaderboard.csv --out no"],
          prepare=split_in_two),
-    Case("leaderboard/merge-schemas", ["leaderboard merge before/results.csv tables/results.csv --out merged",
-                                       "leaderboard validate merged/leaderboard.csv"]),
+    Case("leaderboard/merge-stores", ["leaderboard merge before/results.csv tables/results.csv --out merged",
+                                      "leaderboard validate merged/leaderboard.csv"]),
+    Case("rescore/schemas", ["rescore --output store", "rescore --output newer", "rescore --output today "
+                             "--leaderboard older.csv"], changes=["store"], prepare=other_schemas),
     Case("leaderboard/add", [
-        "leaderboard add --model Somebody --source paper2026 --version v2 --score gad=81.2 --score score=80 --runs 3",
+        "leaderboard add --model Somebody --source paper2026 --version v2 --score gad=81.2 --score score=80 --runs 3 "
+        "--output store",
         "leaderboard add --model 'Some, body' --source told --score biosses=0.9 --times-100 --recalled "
         "--leaderboard deep/leaderboard.csv",
-        "leaderboard add --model Somebody --source paper2026 --version v2 --score hoc=81.2",
+        "leaderboard add --model Somebody --source paper2026 --version v2 --score hoc=81.2 --output store",
         "leaderboard add --model Somebody --source paper2026 --score hoc=0.8",
         "rescore --output store",
     ], changes=["store"]),
     Case("leaderboard/validate", [f"leaderboard validate {path}" for path in (
         "tables/results.csv", "tables/leaderboard.csv", "before/results.csv", "before/leaderboard.csv",
-        "before/external.csv", "newer.csv", "twice.csv", "short.csv", "empty.csv", "none.csv",
+        "before/external.csv", "newer.csv", "older.csv", "twice.csv", "short.csv", "empty.csv", "none.csv",
     )], prepare=alter_tables),
 ]  # fmt: skip
 

@@ -1,5 +1,8 @@
 """How the golden files were made, once, by commit 53549ab as it was: they are read by the tests and never made anew.
 
+Store and tables were rewritten to schema 1 by `benchmarks/to_schema_1.py`, every figure equal; the intervals of
+`leaderboard.csv` are those that `blurb rescore` computes since.
+
     python -m tests.golden.make FOLDER     # data/, store/, the tables, hashes.csv
 
 Whatever differs from them later is a change of what users have: of trials that are done, of tables, of stores.

@@ -71,9 +71,11 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
     folder.mkdir(parents=True)
     for name in INPUTS:
         whole = name != "today" or not case.models
-        for part in (name,) if whole else [f"{name}/{model}" for model in case.models]:
+        for part in (name,) if whole else [f"{name}/{inside}" for inside in ("store.json", *case.models)]:
             (folder / part).parent.mkdir(exist_ok=True)
-            if name in case.changes:
+            if name in case.changes and part.endswith(".json"):
+                shutil.copy2(inputs / part, folder / part)
+            elif name in case.changes:
                 shutil.copytree(inputs / part, folder / part)
             else:
                 (folder / part).symlink_to(inputs / part)
@@ -95,9 +97,7 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
     found = {f"{case.name}.txt": _compact.transcript(normal(told, folder, inputs))}
     for file, written in _state(folder).items():
         path = file.relative_to(folder).as_posix()
-        if (
-            before.get(file) != written and not path.endswith(".lock") and ".index" not in file.parts
-        ):  # of no fixed names
+        if before.get(file) != written and ".index" not in file.parts:  # of no fixed names
             told_as = f"{path}.json" if path.endswith(drawn.ENDINGS) else path
             text = normal(_text(path, file.read_bytes(), case.whole), folder, inputs)
             found[f"{case.name}/{told_as}"] = _compact.page(text) if path.endswith(".html") else text

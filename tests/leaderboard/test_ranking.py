@@ -179,20 +179,20 @@ def test_validate(folder: Path, blurb: Callable[..., Result], tmp_path: Path) ->
 def test_add_and_show_elsewhere(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
     result = blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=80.5", "--score", "score=70")
     assert result.exit_code == 0, result.exception
-    (row,) = published.read(tmp_path / "external.csv")
+    (row,) = published.read(tmp_path / "runs" / "external.csv")
     assert (row.model, row.means(), row.printed) == ("X", {"gad": 80.5}, 70.0)
     again = blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=10").exception
     assert "already has X of us2026. Use another --version" in str(again)
     with pytest.raises(DataError, match="already has "):  # between the look and the lock somebody may add it
-        published.add(tmp_path / "external.csv", published.Printed("us2026", "", "X", {"gad": 10.0}))
+        published.add(tmp_path / "runs" / "external.csv", published.Printed("us2026", "", "X", {"gad": 10.0}))
     for text in ("gad=x", "gad=101", "gad"):
         assert isinstance(blurb("add", "--model", "Y", "--source", "s", "--score", text).exception, BlurbError)
     assert "Did you mean 'gad'" in str(blurb("add", "--model", "Y", "--source", "s", "--score", "gat=1").exception)
     fraction = ("add", "--model", "Y", "--source", "s", "--score", "gad=0.85")
     assert "Did you mean gad=85? If not, add --times-100" in str(blurb(*fraction).exception)
     assert blurb(*fraction, "--times-100").output.startswith("Y: 1 dataset added to")
-    assert [row.means() for row in published.read(tmp_path / "external.csv")] == [{"gad": 80.5}, {"gad": 0.85}]
-    assert "2 rows, valid" in blurb("validate", "external.csv").output
+    assert [row.means() for row in published.read(tmp_path / "runs" / "external.csv")] == [{"gad": 80.5}, {"gad": 0.85}]
+    assert "2 rows, valid" in blurb("validate", "runs/external.csv").output
 
 
 def _add(path: Path, number: int) -> None:

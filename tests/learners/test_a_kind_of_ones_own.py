@@ -71,7 +71,7 @@ def test_the_tables_name_it(place: Path) -> None:
     (trial,) = rows["knn"].records_of("gad").values()
     assert set(trial.trial.plugins) == {"learner"}
     assert set(trial.trial.settings) <= set(kinds.get("knn").settings)
-    text = (place / "results.csv").read_text()
+    text = (place / "runs" / "results.csv").read_text()
     assert ",knn," in text
 
 

@@ -47,7 +47,7 @@ def test_a_shorthand_is_the_setting(command: list[str]) -> None:
 
 def test_a_limit_is_for_train_dev_and_test_and_such_a_row_has_no_rank(tmp_path: Path) -> None:
     made = blurb.run(
-        "baseline:majority", "gad", suite="demo", protocol="smoke", limit=20, output=tmp_path, leaderboard=None,
+        "baseline:majority", "gad", suite="demo", protocol="smoke", limit=20, output=tmp_path,
         progress=False,
     )  # fmt: skip
     (row,) = made.rows

@@ -168,11 +168,11 @@ def test_a_seed_that_is_missing_on_either_side_leaves_it_open() -> None:
 
 @pytest.mark.parametrize(
     "facts",
-    [{"data_hash": "e"}, {"metrics_version": "2"}, {"settings": {"max_eval": "64"}}, "probe"],
+    [{"data_hash": "e"}, {"metrics_version": "2"}, {"settings": {"max_eval": "64", "plugins": ""}}, "probe"],
     ids=["data", "metrics", "units", "learner"],
 )
 def test_what_is_not_comparable_passes_under_no_limit(facts: Any) -> None:
-    known = {"data_hash": "d", "metrics_version": "1", "settings": {"max_eval": ""}}
+    known = {"data_hash": "d", "metrics_version": "1", "settings": {"max_eval": "", "plugins": ""}}
     side = changed(row({"gad": HIGH}), "gad", **known)
     other = replace(side, learner="probe") if facts == "probe" else changed(side, "gad", **facts)
     assert decide(side, side, Rules()).outcome is PASS

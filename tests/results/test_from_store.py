@@ -93,19 +93,6 @@ def test_a_row_without_a_finished_trial_is_none(tmp_path: Path) -> None:
     assert from_store.read(store, pytest.fail) == []
 
 
-def test_what_learned_follows_from_the_trials_where_the_row_does_not_say(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    for model, changes in (
-        ("tuned", {}), ("probed", {"learner": "probe"}), ("nothing", {"weights": "baseline:majority"}),
-    ):  # fmt: skip
-        trial = fakes.trial(**changes)  # type: ignore[arg-type]
-        fakes.finish(store, model, trial, 0.5)
-        rows.write(store, replace(fakes.row(model, trial), weights=trial.weights, learner=""))
-    assert {row.model: row.learner for row in from_store.read(store, pytest.fail)} == {
-        "tuned": "encoder", "probed": "probe", "nothing": "baseline",
-    }  # fmt: skip
-
-
 def test_rows_come_by_suite_model_and_configuration(tmp_path: Path) -> None:
     store = Store(tmp_path)
     fakes.finish(store, "b", fakes.trial(), 0.5)

@@ -158,13 +158,6 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
     assert comparison.compare_rows(published, rows["good"], "test", True, ["gad"])[0].incomparable is Reason.LEARNER
 
 
-def test_a_table_of_before_is_of_fine_tuned_rows(folder: Path) -> None:
-    golden = Path(__file__).parents[1] / "golden" / "results.csv"
-    learners = {row.model: row.learner for row in of_file(golden)}
-    assert set(learners.values()) == {"encoder", "baseline"}
-    assert all((learner == "baseline") == model.startswith("baseline:") for model, learner in learners.items())
-
-
 def test_ranks_and_best_cells_are_among_their_like(folder: Path) -> None:
     entries = [ranking.of_row(each, resampled=False) for each in from_store.read(Store(folder / "runs"))]
     ranks = {entry.name.split()[0]: rank for rank, entry in ranking.ranked(entries, "gad")}

@@ -123,7 +123,7 @@ def test_a_mean_of_datasets() -> None:
 
 def test_the_seeds_of_a_real_encoder_split_at_random_seldom_differ() -> None:
     """Ten runs of MiniLM on GAD: of all ways to split them, at most 7 % look like a drop."""
-    with (ROOT / "docs" / "results" / "oracle" / "results.csv").open() as file:
+    with (ROOT / "docs" / "results" / "oracle" / "trials.csv").open() as file:
         runs = [
             float(row["value"])
             for row in csv.DictReader(file)

@@ -1,4 +1,4 @@
-"""Row files: what makes a row, damage that is told and never fatal, and stores of 53549ab."""
+"""Row files: what makes a row, and damage that is told and never fatal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DamageWarning
 from blurb.results import from_store
 from blurb.store import planned_rows as rows
-from blurb.store.planned_rows import PlannedRow
 from blurb.store.store import Store
 from tests.store.fakes import CONFIGURATION, finish, row, trial
 
@@ -49,73 +48,34 @@ def test_the_key_has_what_decides_and_no_words() -> None:
     assert reworded.configuration == first.configuration
 
 
-def _of_53549ab(store: Store, given: PlannedRow, name: str) -> Path:
-    """A row file as it was written then: the note in its key, neither tokenizer nor recipe in it."""
-    folder = store.root / "m" / "rows"
-    folder.mkdir(parents=True, exist_ok=True)
-    content = {
-        "schema": 1, "model": given.model, "weights": given.weights, "trials": given.trials,
-        "families": given.families,
-        "configuration": {**given.configuration.identity, "note": given.configuration.note},
-    }  # fmt: skip
-    path = folder / f"{name}.json"
-    path.write_text(json.dumps(content))
-    return path
-
-
-def test_an_old_row_of_two_tokenizers_is_two_rows(tmp_path: Path) -> None:
-    """The tokenizer was replaced between the datasets of one row, under the same weights."""
-    store = Store(tmp_path)
-    first, second = trial("gad", tokenizer="a"), trial("ddi", tokenizer="b")
-    for planned in (first, second):
-        finish(store, "m", planned, 0.5)
-    _of_53549ab(store, row("m", first, second), "0" * 12)
-    found = {one.tokenizer: set(one.records) for one in from_store.read(store)}
-    assert found == {"a": {"gad"}, "b": {"ddi"}}
-    rows.write(store, replace(row("m", trial("hoc", tokenizer="b")), tokenizer="b"))
-    assert {one.tokenizer: set(one.trials) for one in rows.read(store)} == {"a": {"gad"}, "b": {"ddi", "hoc"}}
-    assert all(json.loads(path.read_text())["schema"] == rows.SCHEMA for path in tmp_path.glob("m/rows/*.json"))
-
-
-def test_old_rows_that_differ_in_their_note_alone_are_one(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    planned = [trial("gad", seed, tokenizer="t" * 64) for seed in (1, 2, 3)]
-    for each in planned:
-        finish(store, "m", each, 0.5)
-    _of_53549ab(store, row("m", *planned[:2]), "0" * 12)
-    reworded = replace(CONFIGURATION, note="other words")
-    _of_53549ab(store, row("m", planned[2], configuration=reworded), "1" * 12)
-    (found,) = from_store.read(store)
-    assert found.seeds("gad") == (1, 2, 3)
-
-
 def test_the_golden_store_has_a_row_for_each_model_and_configuration() -> None:
     found = from_store.read(Store(GOLDEN))
     names = [(one.model, one.configuration.text) for one in found]
-    assert len(names) == len(set(names)) == 6  # 53549ab had 7: two for a note that was reworded
+    assert len(names) == len(set(names)) == 6
     golden = next(one for one in found if one.complete and one.model == "golden-encoder")
-    assert golden.score == pytest.approx(22.28, abs=0.005)  # as in the leaderboard.csv of 53549ab
+    assert golden.score == pytest.approx(22.28, abs=0.005)  # as in golden/leaderboard.csv
     assert golden.recipe == "1"
     assert golden.tokenizer.startswith("a5f35f9d18b6")
 
 
 DAMAGES = {
-    "empty": b"", "half": b'{"schema": 2, "mod', "list": b"[]", "deep": b"[" * 100_000, "no schema": b"{}",
-    "not utf-8": b"\xff\xfe", "schema of another time": b'{"schema": 99}', "text in the place of a table":
-    b'{"schema": 2, "configuration": "x", "trials": {}, "families": {}}', "a number for a name": b'{"schema": 2, '
-    b'"model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, "configuration": {"protocol": "p", "protocol_hash": '
-    b'"h", "overrides": {}, "precision": "", "suite": "blurb"}, "trials": {"gad": 3}, "families": {"gad": "x"}}',
+    "empty": b"", "half": b'{"mod', "list": b"[]", "deep": b"[" * 100_000, "nothing": b"{}",
+    "not utf-8": b"\xff\xfe", "a field of another time": b'{"schema": 2}', "text in the place of a table":
+    b'{"configuration": "x", "trials": {}, "families": {}}', "a number for a name":
+    b'{"model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, "configuration": {"protocol": "p", '
+    b'"protocol_hash": "h", "overrides": {}, "precision": "", "suite": "blurb"}, '
+    b'"trials": {"gad": 3}, "families": {"gad": "x"}}',
 }  # fmt: skip
 
 
 for _field in ("model", "weights", "tokenizer", "recipe"):
     DAMAGES[f"{_field} of another type"] = json.dumps({
-        "schema": 2, "model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, "trials": {}, "families": {},
+        "model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, "trials": {}, "families": {},
         "configuration": CONFIGURATION.identity, _field: ["x"],
     }).encode()  # fmt: skip
 for _field, _value in (("overrides", None), ("protocol", 3), ("suite", None), ("precision", "\ud800")):
     DAMAGES[f"{_field} of another type"] = json.dumps({
-        "schema": 2, "model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, "trials": {}, "families": {},
+        "model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, "trials": {}, "families": {},
         "configuration": {**CONFIGURATION.identity, _field: _value},
     }).encode()  # fmt: skip
 
@@ -176,30 +136,22 @@ def test_datasets_of_other_plug_in_code_leave_the_row(tmp_path: Path) -> None:
     assert rows.read(store) == [found]
 
 
-def test_a_row_of_53549ab_that_was_never_begun_is_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    _of_53549ab(store, row("m", trial("gad")), "0" * 12)
-    assert rows.read(store) == []
-    finish(store, "m", trial("gad"), 0.5)
-    assert [one.tokenizer for one in rows.read(store)] == ["t"]
-
-
 def test_a_damaged_trial_is_told_and_the_others_stand(tmp_path: Path) -> None:
     store = Store(tmp_path)
     paths = [finish(store, "m", trial(seed=seed), 0.5) for seed in (1, 2, 3)]
     rows.write(store, row("m", *(trial(seed=seed) for seed in (1, 2, 3))))
     (paths[0] / "predictions.parquet").unlink()
-    (paths[1] / "DONE.json").write_text('{"schema": 99, "sha256": {}}')
+    (paths[1] / "DONE.json").write_text('{"sha256": []}')
     told: list[str] = []
     (found,) = from_store.read(store, lambda damage: told.append(str(damage)))
     assert found.seeds("gad") == (3,)
     assert [str(path) in text for path, text in zip(paths[:2], told, strict=True)] == [True, True]
     assert "predictions.parquet" in told[0]
-    assert "schema version 99" in told[1]
+    assert "DONE.json" in told[1]
 
 
 def test_what_is_no_row_is_never_read_as_one(tmp_path: Path) -> None:
-    """A task called `rows`, as 53549ab allowed it, left its failures beside the rows."""
+    """A copy that somebody made, and the reason of a failure."""
     store = Store(tmp_path)
     finish(store, "m", trial(), 0.5)
     rows.write(store, row("m", trial()))

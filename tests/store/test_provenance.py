@@ -1,4 +1,4 @@
-"""Provenance: what is written is read, and what older stores wrote is understood. Oracle: their content by hand."""
+"""Provenance: what is written is read. Oracle: the content by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     (tmp_path / provenance.FILE).write_text(json.dumps(made.content), encoding="utf-8")
     again = provenance.read(tmp_path)
     assert again == made
-    assert (again.train_seconds, again.train_units, again.features_version) == (2.5, 64, 6)
+    assert (again.train_seconds, again.train_units) == (2.5, 64)
     assert (again.truncated("train"), again.truncated("dev"), again.predict_seconds) == (3, None, None)
     assert "declaration" not in made.content
 
@@ -35,10 +35,8 @@ def test_a_task_of_a_file_is_that_of_then() -> None:
     assert Provenance().task("gad") is tasks.get("gad")
 
 
-def test_older_stores_are_understood() -> None:
-    older = Provenance(facts={"train_truncated": 5})
-    assert (older.truncated("train"), older.truncated("test"), older.features_version) == (5, None, 4)
-    assert older.predicted is None
+def test_what_nobody_said_is_not_known() -> None:
+    assert (Provenance().truncated("test"), Provenance().predicted) == (None, None)
     assert Provenance(facts={"predicted": {"learner": "probe", "type": "qa", "seconds": 3}}).predicted == (
         "probe", "qa", 3.0,
     )  # fmt: skip

@@ -93,15 +93,6 @@ def test_deep_json_is_damage_and_not_a_traceback(tmp_path: Path) -> None:
         store.read_spec(path)
 
 
-def test_a_store_of_another_schema_is_refused(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    path = finish(store, "m", trial(), 0.5)
-    done = json.loads((path / "DONE.json").read_text())
-    (path / "DONE.json").write_text(json.dumps({**done, "schema": 99}))
-    with pytest.raises(StoreError, match="schema version 99"):
-        store.is_done(path)
-
-
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A finished trial in a store."""

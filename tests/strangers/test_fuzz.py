@@ -123,7 +123,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a kept model."""
     results = blurb.run(
         "scratch:tiny", suite="demo", protocol="smoke", tasks="biosses", keep_model="best", device="cpu",
-        output=tmp_path_factory.mktemp("fuzz") / "runs", leaderboard=None, progress=False,
+        output=tmp_path_factory.mktemp("fuzz") / "runs", progress=False,
     )  # fmt: skip
     return results.trial(results.rows[0].model, "biosses") / kept.FOLDER
 

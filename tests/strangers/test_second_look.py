@@ -104,7 +104,7 @@ def test_two_datasets_that_name_one_trial_are_no_row(here: Path) -> None:
 
 @pytest.mark.parametrize("plan", ["gad:0 biosses:1", "gad:1 gad:1 biosses:1", "gad:-1"])
 def test_a_plan_that_nobody_made_is_an_error_with_its_line(here: Path, plan: str) -> None:
-    rows = list(csv.DictReader(Path("results.csv").read_text(encoding="utf-8").splitlines()))
+    rows = list(csv.DictReader(Path("runs/results.csv").read_text(encoding="utf-8").splitlines()))
     with Path("edited.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
@@ -116,7 +116,7 @@ def test_a_plan_that_nobody_made_is_an_error_with_its_line(here: Path, plan: str
 def test_a_merged_table_keeps_the_plan_of_each(here: Path) -> None:
     rows = [
         row
-        for row in csv.DictReader(Path("results.csv").read_text(encoding="utf-8").splitlines())
+        for row in csv.DictReader(Path("runs/results.csv").read_text(encoding="utf-8").splitlines())
         if row["model"] == BIGRAMS
     ]
     for name, lines in (

@@ -324,4 +324,4 @@ def test_workers_of_a_command_load_what_it_was_given(tmp_path: Path, checkpoint:
     for _ in range(2):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-    assert "mine.py:Mine" in (tmp_path / "leaderboard.csv").read_text(encoding="utf-8")
+    assert "mine.py:Mine" in (tmp_path / "runs" / "leaderboard.csv").read_text(encoding="utf-8")

@@ -45,7 +45,7 @@ class Mine:
 
 mine = Mine()
 gone = weakref.ref(mine)
-blurb.run("baseline:majority", "biosses", suite="demo", seeds=1, output=sys.argv[1], leaderboard=None, progress=False)
+blurb.run("baseline:majority", "biosses", suite="demo", seeds=1, output=sys.argv[1], progress=False)
 del mine
 gc.collect()
 assert gone() is None and gc.get_freeze_count() == 0

@@ -122,7 +122,7 @@ def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Callable[[str
     run("run", "baseline:majority", *given)
 
     store = Store(folder / "runs")
-    with (folder / "results.csv").open(encoding="utf-8", newline="") as file:
+    with (folder / "runs" / "results.csv").open(encoding="utf-8", newline="") as file:
         lines = [line for line in csv.DictReader(file) if line["split"] == "test" and line["model"] == "tuned"]
     assert {(line["task"], line["type"], line["metric"]) for line in lines} == {
         ("claims-of-mine", "claims", "mean_recall")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from blurb.cli._options import STORE
+
 
 @click.command(name="merge")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -37,11 +39,12 @@ def merge(files: tuple[Path, ...], out: Path) -> None:
 @click.option("--times-100", is_flag=True, help="Confirms that scores of 1 or less are also times 100.")
 @click.option("--runs", type=click.IntRange(min=1), help="Number of runs that each score is a mean of.")
 @click.option("--recalled", is_flag=True, help="The numbers were not read in the publication itself.")
-@click.option("--leaderboard", type=click.Path(path_type=Path), default="leaderboard.csv", show_default=True,
-              help="Table; the numbers go into external.csv in its folder.")  # fmt: skip
+@STORE
+@click.option("--leaderboard", type=click.Path(path_type=Path),
+              help="Table, if it is not in the store; the numbers go into external.csv in its folder.")  # fmt: skip
 def add(
     model: str, source: str, version: str, scores: tuple[str, ...], times_100: bool, runs: int | None, recalled: bool,
-    leaderboard: Path,
+    output: Path, leaderboard: Path | None,
 ) -> None:  # fmt: skip
     """Add published numbers of others.
 
@@ -49,7 +52,7 @@ def add(
     from blurb import names
     from blurb.messages.errors import SettingsError, UnknownName
     from blurb.messages.text import plural
-    from blurb.results import published
+    from blurb.results import published, tables
     from blurb.results.row_scores import DATASETS
 
     for text, option in ((model, "--model"), (source, "--source"), *([(version, "--version")] if version else [])):
@@ -76,7 +79,7 @@ def add(
     counts = dict.fromkeys(by_dataset, runs) if runs else {}
     certainty = "recalled" if recalled else published.PRINTED
     numbers = published.Printed(source, version, model, by_dataset, counts, printed, certainty)
-    path = leaderboard.with_name("external.csv")
+    path = tables.place(output, leaderboard).with_name("external.csv")
     published.add(path, numbers)
     click.echo(
         f"{model}: {plural(len(by_dataset), 'dataset')}{' and the mean' * (printed is not None)} added to {path}."

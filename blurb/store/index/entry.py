@@ -16,7 +16,7 @@ from blurb.store.figures import admits
 from blurb.store.provenance import Provenance
 from blurb.store.record import Record
 from blurb.store.store import FILES
-from blurb.tasks import SCORED, SPLITS, Split, Task
+from blurb.tasks import SCORED, Split, Task
 
 if TYPE_CHECKING:
     from blurb.store.index.segments import Segment
@@ -34,9 +34,7 @@ class TrialFacts:
     :param metric: the main metric
     :param scores: split -> names of the metrics, in the order of the figures
     :param majority: the same, of the majority answer, whose figures follow
-    :param learner: `Trial.learner`
     :param data: hash of the data, and `verdict` on it
-    :param truncated: whether an input lost text
     :param declaration: of the task, if that came from a file
     :param environment: device, threads and cpus
     :param predicted: learner and type of its estimate, if there was one
@@ -46,12 +44,9 @@ class TrialFacts:
     metrics_version: Any
     scores: Mapping[str, list[str]]
     majority: Mapping[str, list[str]]
-    learner: str
     data: str
     verdict: str
     settings: Mapping[str, Any]
-    features_version: int
-    truncated: bool
     declaration: Mapping[str, Any] | None
     environment: Mapping[str, Any]
     predicted: list[str] | None
@@ -159,10 +154,8 @@ def of_record(record: Record) -> dict[str, Any]:
         scores: dict[str, list[str]] = {split: list(metrics[split]) for split in SCORED}
         majority: dict[str, list[str]] = {split: list(metrics["majority"][split]) for split in SCORED}
         facts = TrialFacts(
-            str(metrics["metric"]), metrics["metrics_version"], scores, majority, record.trial.learner,
-            record.trial.data,
-            made.data_verdict, record.trial.settings, made.features_version,
-            any(made.truncated(split) for split in SPLITS), made.declaration,
+            str(metrics["metric"]), metrics["metrics_version"], scores, majority,
+            record.trial.data, made.data_verdict, record.trial.settings, made.declaration,
             {name: made.environment.get(name) for name in ("device", "threads", "cpus")},
             [made.predicted.learner, made.predicted.type] if made.predicted else None,
         )  # fmt: skip
@@ -195,7 +188,7 @@ def facts_of(text: str) -> TrialFacts:
     """The facts of a text; ValueError, TypeError or KeyError if it has none."""
     facts = TrialFacts(**json.loads(text))
     _ = facts.places
-    texts = (facts.metric, facts.learner, facts.data, facts.verdict)
+    texts = (facts.metric, facts.data, facts.verdict)
     mappings = (facts.settings, facts.environment, {} if facts.declaration is None else facts.declaration)
     if not (all(isinstance(each, str) for each in texts) and all(isinstance(each, dict) for each in mappings)):
         raise TypeError("a fact has the wrong type")

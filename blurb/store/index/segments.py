@@ -16,7 +16,7 @@ from blurb.store.index.entry import STAMP, TrialFacts, facts_of
 if TYPE_CHECKING:
     import pyarrow
 
-VERSION = b"3"
+VERSION = b"1"
 SUFFIX = ".arrow"
 DIGEST = hashlib.sha256().digest_size
 

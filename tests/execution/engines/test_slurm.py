@@ -90,7 +90,7 @@ def calls(site: Path) -> list[list[str]]:
 
 
 def test_the_jobs_make_the_tables_that_one_process_makes(site: Path) -> None:
-    alone = blurb(*RUN, "--output", "alone/runs", "--leaderboard", "alone/leaderboard.csv")
+    alone = blurb(*RUN, "--output", "alone/runs")
     assert alone.returncode == 0, alone.stderr
     (site / "run").touch()
     done = blurb(*RUN, "--engine", "slurm,trials=2,start_within=0,partition=main,mem_per_cpu=2G")
@@ -99,7 +99,7 @@ def test_the_jobs_make_the_tables_that_one_process_makes(site: Path) -> None:
     assert "4 trials to come: blurb status" in done.stderr
     assert [(call[1], call[-1]) for call in calls(site)] == [("--array=0-0", "0"), ("--array=0-0", "1")]
     for name in ("leaderboard.csv", "results.csv"):
-        assert Path(name).read_bytes() == Path("alone", name).read_bytes()
+        assert Path("runs", name).read_bytes() == Path("alone/runs", name).read_bytes()
     assert sweeps.folders(Path("runs")) == []  # all are done
     again = blurb(*RUN, "--engine", "slurm")
     assert "Submitted" not in again.stdout
@@ -191,7 +191,7 @@ def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(
     assert done.returncode == 0, done.stderr
     (made,) = Path("runs").glob("*/*/*/provenance.json")
     assert json.loads(made.read_text())["facts"]["resumed"]["step"] > 0
-    with Path("leaderboard.csv").open() as file:
+    with Path("runs/leaderboard.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 1
 
 

@@ -55,7 +55,7 @@ LOOKS = lines("""
     run {B} {A} {DEMO}
     runs rename {A} other
     runs rm {B} --yes
-    leaderboard merge results.csv --out merged
+    leaderboard merge runs/results.csv --out merged
 """)
 RESULTS = lines("""
     leaderboard show --results {0} --output none
@@ -220,10 +220,16 @@ class Subjects:
         trial = next(row.glob("gad/*/spec.json")).parent
         spec = json.loads((trial / "spec.json").read_text())
         note = {"host": "h", "pid": 1, "owner": "x", "news": "error", "message": "m", "schema": 1, "trial": spec}
-        files = [next(row.glob("rows/*.json")), row / "models.json", next(folder.glob("runs/.index/*.arrow"))] * 3
+        marker = folder / "runs" / "store.json"
+        files = [
+            next(row.glob("rows/*.json")),
+            row / "models.json",
+            marker,
+            next(folder.glob("runs/.index/*.arrow")),
+        ] * 3
         for path in (trial.with_name(f".{trial.name}.lease"), folder / "runs" / ".rows.lease",
         trial.with_name(trial.name + ".failed.json"),
-                     folder / ".blurb-tables.json"):  # fmt: skip
+                     folder / "runs" / ".blurb-tables.lease"):  # fmt: skip
             files.append(path)
         file = rng.choice(files)
         if not file.exists():
@@ -233,7 +239,7 @@ class Subjects:
     def table(self, folder: Path, rng: random.Random) -> Input:
         copy(self.store, folder)
         name = rng.choice(("results.csv", "leaderboard.csv", "external.csv"))
-        return Input(folder / name, RESULTS, where=name)
+        return Input(folder / "runs" / name, RESULTS, where=f"runs/{name}")
 
     def sweep(self, folder: Path, rng: random.Random) -> Input:
         copy(self.swept, folder)

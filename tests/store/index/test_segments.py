@@ -18,8 +18,8 @@ from blurb.store.store import Store
 from tests.store import fakes
 
 FACTS = TrialFacts(
-    "f1", 3, {"dev": ["f1", "gold"], "test": ["f1", "gold"]}, {"dev": ["f1"], "test": ["f1"]}, "", "d" * 64,
-    "identical", {"head": "linear", "lr": 1e-05}, 5, False, None, {"device": "cpu", "threads": 1, "cpus": 2},
+    "f1", 3, {"dev": ["f1", "gold"], "test": ["f1", "gold"]}, {"dev": ["f1"], "test": ["f1"]}, "d" * 64,
+    "identical", {"head": "linear", "lr": 1e-05}, None, {"device": "cpu", "threads": 1, "cpus": 2},
     ["encoder", "ner"],
 )  # fmt: skip
 
