@@ -5,6 +5,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# Byte code is kept whatever the shell says: without it each process compiles the tests anew, ten seconds of each worker.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help install demo docs quick test test-all mutants wheel chaos bench lint clean
 
 help:
