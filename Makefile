@@ -5,12 +5,17 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo docs test test-all wheel chaos bench lint clean
+# Byte code is kept whatever the shell says: without it each process compiles the tests anew, ten seconds of each worker.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: help install demo docs quick test test-all mutants wheel chaos bench lint clean
 
 help:
 	@echo "make demo      set up, then fine-tune a tiny encoder on the synthetic suite and print its score"
+	@echo "make quick ROOM=metrics  linter and quick tests of one folder below blurb/ (half a minute)"
 	@echo "make test      set up, then linters, type checks and tests (under 10 minutes on two cores)"
 	@echo "make test-all  the same with the slow tests"
+	@echo "make mutants   thirty faults made by hand, each of which a test must notice (two minutes)"
 	@echo "make wheel     build the wheel and try README and the guides with it, in a fresh environment and an empty folder"
 	@echo "make chaos     kill commands hundreds of times, fill disks, damage files (docs/reliability.md; an hour or two)"
 	@echo "make docs      set up, then write the documentation as a site to build/docs"
@@ -36,6 +41,15 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# What one runs between two edits: types and everything else are for `make test`.
+quick: $(STAMP)
+	@test -d "tests/$(or $(ROOM),-)" || { echo "ROOM= one of: $(notdir $(patsubst %/,%,$(filter-out %__/,$(wildcard tests/*/))))"; exit 2; }
+	$(BIN)/ruff check --quiet $(wildcard blurb/$(ROOM)) tests/$(ROOM)
+	$(BIN)/python -m pytest $(PARALLEL) -q --durations=3 -m "not slow" tests/$(ROOM)
+
+mutants: $(STAMP)
+	$(BIN)/python -m benchmarks.mutants
 
 test: lint
 	$(BIN)/python -m pytest $(PARALLEL) --durations=15 -m "not slow"

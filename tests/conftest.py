@@ -21,8 +21,10 @@ from blurb.tasks import Split
 
 ROOT = Path(__file__).parent.parent
 hypothesis.settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):  # CI judges a change, and must judge it twice alike; elsewhere every run looks further
-    hypothesis.settings.load_profile("ci")
+hypothesis.settings.register_profile("nightly", max_examples=1_000, deadline=None)
+# CI judges a change, and must judge it twice alike; its nights and other machines look further with every run.
+if profile := os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else ""):
+    hypothesis.settings.load_profile(profile)
 
 
 @pytest.fixture(scope="session", autouse=True)

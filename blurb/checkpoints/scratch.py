@@ -70,15 +70,15 @@ def training_text(folder: Path) -> Iterator[str]:
             rows = read_split(task, folder, "train")
         except DataError:
             continue
-        for row in rows:
-            yield from _texts(task, row)
+        yield from _texts(task, rows)
 
 
-def _texts(task: Task, row: Example) -> Iterable[str]:
+def _texts(task: Task, rows: Iterable[Example]) -> Iterator[str]:
     """By the columns of the task's type, which may be one's own."""
-    if "tokens" in row:
-        return [" ".join(row["tokens"])]
-    return [row[name] for name in columns(task) if task.task_type.columns[name] == "text"]
+    kinds = task.task_type.columns
+    names = [name for name in columns(task) if kinds[name] == "text"]
+    for row in rows:
+        yield from [" ".join(row["tokens"])] if "tokens" in row else (row[name] for name in names)
 
 
 def _save(size: str, texts: list[str], folder: Path) -> None:

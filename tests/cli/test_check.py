@@ -20,6 +20,7 @@ from blurb.cli import cli
 from blurb.messages.errors import BlurbError
 from blurb.results import tables
 from blurb.store.store import Store
+from tests.cli import in_process
 from tests.results import invented
 from tests.results.played import NAMES, play
 
@@ -99,13 +100,10 @@ def test_what_cannot_be_judged(blurb: Callable[..., Result], candidate: str, bas
     assert result.output.splitlines()[-1] == "cannot judge"
 
 
-def test_an_empty_folder_cannot_be_judged(folder: Path, tmp_path: Path, blurb: Callable[..., Result]) -> None:
-    code = subprocess.run(
-        [sys.executable, "-m", "blurb", "check", "old", "--baseline", str(tmp_path)],
-        capture_output=True, text=True, cwd=folder, check=False,
-    )  # fmt: skip
-    assert code.returncode == 2
-    assert "no finished row" in code.stderr
+def test_an_empty_folder_cannot_be_judged(folder: Path, tmp_path: Path) -> None:
+    code, _, err = in_process.blurb(["check", "old", "--baseline", str(tmp_path)], folder)
+    assert code == 2
+    assert "no finished row" in err
 
 
 def test_one_run_is_judged_by_a_maximum_drop_or_by_the_variance_of_the_others(blurb: Callable[..., Result]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import signal
@@ -21,6 +20,8 @@ from blurb.store import planned_rows as rows
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import read_json
+from tests.cli.in_process import blurb
+from tests.faults.commands import Command
 from tests.store.fakes import finish, row, trial
 
 LONG = [
@@ -29,37 +30,28 @@ LONG = [
 ]  # fmt: skip
 
 
-Start = Callable[[list[str], Path], "subprocess.Popen[str]"]
-
-
 @pytest.fixture
-def start() -> Iterator[Start]:
+def start() -> Iterator[Callable[[list[str], Path], Command]]:
     """Starts a command; it and its workers are gone when the test is over, whatever became of it."""
-    started: list[subprocess.Popen[str]] = []
+    started: list[Command] = []
 
-    def command(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
-        started.append(subprocess.Popen(
-            [sys.executable, "-m", "blurb", *arguments], cwd=folder, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, start_new_session=True,
-            # A shell starts what runs in its background with SIGINT ignored, and so would the tests.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        ))  # fmt: skip
+    def command(arguments: list[str], folder: Path) -> Command:
+        started.append(Command(arguments, folder / "here"))
         return started[-1]
 
     yield command
-    for process in started:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    for each in started:
+        each.kill()
 
 
-def wait(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 120) -> None:
+Start = Callable[[list[str], Path], Command]
+
+
+def wait(condition: Callable[[], bool], command: Command, seconds: float = 120) -> None:
     limit = time.monotonic() + seconds
-    while not condition() and process.poll() is None and time.monotonic() < limit:
+    while not condition() and command.process.exitcode is None and time.monotonic() < limit:
         time.sleep(0.05)
-    if not condition():
-        process.kill()  # or nobody would ever hear of it
-        pytest.fail(str(process.communicate()))
+    assert condition(), command.text
 
 
 def half_written(folder: Path) -> list[Path]:
@@ -81,15 +73,14 @@ def half_written(folder: Path) -> list[Path]:
 def test_a_first_signal_ends_a_run_within_seconds(
     number: signal.Signals, group: bool, jobs: str, code: int, tmp_path: Path, start: Start
 ) -> None:
-    process = start([*LONG, "--jobs", jobs], tmp_path)
-    wait(lambda: bool(list(tmp_path.glob("runs/*/*/.*.new/log.txt"))), process)
+    command = start([*LONG, "--jobs", jobs], tmp_path)
+    wait(lambda: bool(list(tmp_path.glob("here/runs/*/*/.*.new/log.txt"))), command)
     begun = time.monotonic()
-    (os.killpg if group else os.kill)(process.pid, number)
-    _, err = process.communicate(timeout=60)
+    (os.killpg if group else os.kill)(command.process.pid or 0, number)
+    assert command.ended(60) == code, command.text
     assert time.monotonic() - begun < 15
-    assert process.returncode == code, err
-    assert "Interrupted. Run the same command again to resume" in err
-    assert "Traceback" not in err
+    assert "Interrupted. Run the same command again to resume" in command.text
+    assert "Traceback" not in command.text
     assert half_written(tmp_path) == []
 
 
@@ -97,7 +88,7 @@ def test_a_first_signal_ends_a_run_within_seconds(
     ("number", "jobs", "code", "again"),
     [
         (signal.SIGUSR1, "1", 128 + signal.SIGUSR1, True),
-        (signal.SIGTERM, "2", 143, False),
+        (signal.SIGTERM, "1", 143, False),
         pytest.param(signal.SIGTERM, "2", 143, True, marks=pytest.mark.slow),
     ],
 )
@@ -105,45 +96,41 @@ def test_a_run_that_resumes_saves_its_trials_first(
     number: signal.Signals, jobs: str, code: int, again: bool, tmp_path: Path, start: Start
 ) -> None:
     """The signal reaches all processes, as it does from Slurm; the same command goes on."""
-    command = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--set", "epochs=15", "--device", "cpu"]
-    command += ["--tasks", "gad" if jobs == "1" else "gad,biosses", "--jobs", jobs, "--resume-trials"]
-    process = start(command, tmp_path)
-    saved = "runs/*/*/.*.checkpoint/*"
-    wait(lambda: bool(list(tmp_path.glob(saved))), process)
+    line = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--set", "epochs=15", "--device", "cpu"]
+    line += ["--tasks", "gad" if jobs == "1" else "gad,biosses", "--jobs", jobs, "--resume-trials"]
+    command = start(line, tmp_path)
+    saved = "here/runs/*/*/.*.checkpoint/*"
+    wait(lambda: bool(list(tmp_path.glob(saved))), command)
     begun = time.monotonic()
-    os.killpg(process.pid, number)
-    _, err = process.communicate(timeout=60)
+    command.kill(number)
+    assert command.ended(60) == code, command.text
     assert time.monotonic() - begun < 30
-    assert process.returncode == code, err
-    assert "finished trials are not repeated, unfinished ones go on from where they were saved." in err
-    assert "Traceback" not in err
+    assert "finished trials are not repeated, unfinished ones go on from where they were saved." in command.text
+    assert "Traceback" not in command.text
     assert half_written(tmp_path) == []
     steps = {path.parent.name[1:17]: int(path.name) for path in tmp_path.glob(saved)}
     assert 1 <= len(steps) <= int(jobs)  # the other worker may not have begun
     if not again:
         return
-    process = start(command, tmp_path)
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
+    assert blurb(line, tmp_path / "here")[0] == 0
     for trial_, step in steps.items():
-        (path,) = tmp_path.glob(f"runs/*/*/{trial_}/provenance.json")
+        (path,) = tmp_path.glob(f"here/runs/*/*/{trial_}/provenance.json")
         assert read_json(path)["facts"]["resumed"]["step"] == step
     assert list(tmp_path.glob(saved)) == []
 
 
 @pytest.mark.slow
 def test_a_signal_to_one_worker_costs_one_trial(tmp_path: Path, start: Start) -> None:
-    command = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad,biosses,hoc"]
-    process = start([*command, "--seeds", "3", "--jobs", "2", "--set", "epochs=20"], tmp_path)
-    wait(lambda: bool(list(tmp_path.glob("runs/*/*/.*.new/log.txt"))), process)
-    (log, *_) = tmp_path.glob("runs/*/*/.*.new/log.txt")
+    line = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad,biosses,hoc"]
+    command = start([*line, "--seeds", "3", "--jobs", "2", "--set", "epochs=20"], tmp_path)
+    wait(lambda: bool(list(tmp_path.glob("here/runs/*/*/.*.new/log.txt"))), command)
+    (log, *_) = tmp_path.glob("here/runs/*/*/.*.new/log.txt")
     holder = leases.read(log.parent.with_name(f"{log.parent.name[:17]}.lease"))
     assert holder is not None
     os.kill(holder.pid, signal.SIGTERM)
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 1, err
-    assert err.count("The worker process died") == 2  # in its line, and at the end
-    assert len(list(tmp_path.glob("runs/*/*/*/DONE.json"))) == 8
+    assert command.ended(300) == 1, command.text
+    assert command.text.count("The worker process died") == 2  # in its line, and at the end
+    assert len(list(tmp_path.glob("here/runs/*/*/*/DONE.json"))) == 8
 
 
 def test_a_reader_that_went_away_is_no_error(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from blurb.corpora import demo
 from blurb.inputs.relations import STRATEGIES
+from tests.cli.in_process import blurb
 
 SMOKE = ["--suite", "demo", "--protocol", "smoke"]
 
@@ -27,12 +28,6 @@ def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
         [sys.executable, "-m", "blurb", *arguments], cwd=folder, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-
-
-def blurb(arguments: list[str], folder: Path) -> tuple[int, str, str]:
-    process = start(arguments, folder)
-    out, err = process.communicate(timeout=300)
-    return process.returncode, out, err
 
 
 def done(folder: Path) -> dict[str, float]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +10,8 @@ import pytest
 from blurb.store import planned_rows as rows
 from blurb.store.store import Store
 from blurb.store.trial import Configuration
+from tests.cli.in_process import blurb
+from tests.cli.test_start_up import loaded
 from tests.export.stores import export
 from tests.store.fakes import CONFIGURATION, finish, row, trial
 
@@ -98,23 +97,15 @@ def test_a_store_without_trials_is_an_error(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["latex", "markdown", "model-index", "eval-results", "bibtex"])
-def test_nothing_heavy_is_loaded(store: Store, tmp_path: Path, name: str) -> None:
-    arguments = ["export", name, "beta", "--output", str(store.root), "--out", str(tmp_path / "out")]
-    code = (
-        "import sys, json\nfrom blurb.cli import cli\n"
-        f"try:\n    cli({arguments!r})\nexcept SystemExit as end:\n    assert not end.code\n"
-        "print('LOADED ' + json.dumps(sorted(m for m in sys.modules if '.' not in m)))"
-    )
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert not set(HEAVY) & set(json.loads(output.split("LOADED ")[1]))
-    assert (tmp_path / "out").exists()
+def test_nothing_heavy_is_loaded(store: Store, tmp_path: Path) -> None:
+    names = ["latex", "markdown", "model-index", "eval-results", "bibtex"]
+    lines = [["export", name, "beta", "--output", str(store.root), "--out", str(tmp_path / name)] for name in names]
+    assert loaded(lines, HEAVY, tmp_path) == [("0", [])] * len(names)
+    assert set(names) <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_the_command_ends_with_code_2(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "blurb", "export", "submission"], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("Error: No finished trials in runs")
+    code, _, err = blurb(["export", "submission"], tmp_path)
+    assert code == 2
+    assert err.startswith("Error: No finished trials in runs")
     assert list(tmp_path.iterdir()) == []

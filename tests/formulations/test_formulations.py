@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial import distance
 
 from blurb import metrics, tasks
 from blurb.checkpoints import Checkpoint
@@ -244,6 +245,14 @@ def test_similarity_is_a_number_and_its_majority_the_mean(tokenizer: Tokenizer) 
     assert formulation.output(rows, NONE, [np.float32(7.5), np.float32(-1)], []) == ([7.5, -1.0], None)
     features = formulation.features(rows, tokenizer, 64)
     assert features.ids[0].tolist() == tokenizer.inner("kalo", "mi tra")["input_ids"]
+
+
+def test_the_order_of_two_texts_is_nothing_to_a_frozen_encoder() -> None:
+    u, v = np.random.default_rng(0).normal(size=(2, 5, 4))
+    found = bind(tasks.get("biosses")).joined([u, v])
+    assert found == pytest.approx(bind(tasks.get("biosses")).joined([v, u]))
+    assert found[:, 0] == pytest.approx([1 - distance.cosine(*pair) for pair in zip(u, v, strict=True)])
+    assert found.shape == (5, 9)
 
 
 # Documents

@@ -121,6 +121,16 @@ def test_a_paired_randomisation_is_scipys_permutation_test() -> None:
         paired_permutation_test(both, both, "x")
 
 
+def test_what_was_seen_is_one_of_the_draws() -> None:
+    """So that p is never 0: runs as far apart as can be are as far as no draw, and p is one in a hundred."""
+    right, ones = np.array([np.zeros(60), np.ones(60)]), np.ones(60)
+    first, second = (
+        Clusters(metrics.get("accuracy"), np.stack([side, ones], -1)[None], tuple(map(str, range(60))), "questions")
+        for side in right
+    )
+    assert paired_permutation_test(first, second, "x", draws=99) == 1 / 100
+
+
 def test_runs_that_agree_leave_the_interval_of_the_units() -> None:
     """Equal runs differ by rounding alone; that must not pass for a variance that is known from next to nothing."""
     random = np.random.default_rng(8)

@@ -8,14 +8,18 @@ trained from scratch beats the trivial score, and what makes it non-trivial.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from blurb.corpora.demo import document, lexicon, ner, pico, qa, relation, similarity
 from blurb.system.cache import home
 from blurb.system.files import new_folder
 
 
-def files(seed: int = 0) -> dict[str, str]:
+@cache  # a second of the processor, and asked for at each command of a session: a few megabytes
+def files(seed: int = 0) -> Mapping[str, str]:
     """Relative path -> content of every file of the suite; for one seed the same on every platform.
 
     The thirteen datasets in BLURB's layout, and below `originals/` ChemProt and DDI with the names that BLURB masks, so
@@ -23,7 +27,7 @@ def files(seed: int = 0) -> dict[str, str]:
     """
     words = lexicon.build(seed)
     modules = (ner, pico, relation, similarity, document, qa)
-    return {path: content for module in modules for path, content in module.files(seed, words)}
+    return MappingProxyType({path: content for module in modules for path, content in module.files(seed, words)})
 
 
 def write(folder: Path, seed: int = 0) -> None:

@@ -1,0 +1,26 @@
+"""A command line as a process of its own would run it, but here: Python's libraries take seconds to import."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from blurb.cli import _exit, cli
+from blurb.system import signals
+
+
+def blurb(arguments: Sequence[str], folder: Path) -> tuple[int, str, str]:
+    """Its exit code, what it printed and what it said aside. Its signals stay those of the tests."""
+    folder.mkdir(parents=True, exist_ok=True)
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", ["blurb", *arguments])
+        patch.setattr(signals, "on_first", lambda *_: None)
+        code = _exit.run(cli)
+    return code, out.getvalue(), err.getvalue()
